@@ -214,11 +214,6 @@ LENGTHS = ((8, "very short"), (25, "short"), (80, "medium-length"))
 """Up to so many words, the median of the messages is called this; above: long."""
 
 
-def persona_block(cards: Iterable[Memory], count: Callable[[str], int], tokens: int = PERSONA_TOKENS) -> str:
-    """The newest cards first, each content once, at most `tokens` by `count`; "" without any."""
-    return block_of(fitting(cards, count, tokens))
-
-
 def fitting(
     cards: Iterable[Memory], count: Callable[[str], int], tokens: int = PERSONA_TOKENS
 ) -> list[Memory]:

@@ -302,13 +302,8 @@ async def first_used(embedder: Embedder, choice: Choice) -> Space:
     return Space(space_name(choice.model, dim), choice.model, dim, floor)
 
 
-async def measure_floor(embedder: Embedder) -> float:
-    """Median raw cosine over the unrelated pairs. Raises `RetrievalError`."""
-    floor, _ = await measure(embedder)
-    return floor
-
-
 async def measure(embedder: Embedder) -> tuple[float, int]:
+    """(median raw cosine over the unrelated pairs, dimensions). Raises `RetrievalError`, `TimeoutError`."""
     asked: list[Embedding] = []
     for start in range(0, len(QUESTIONS), AT_ONCE):
         async with asyncio.timeout(MEASURE_SECONDS):  # a slow server may take its time for all of them

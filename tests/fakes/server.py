@@ -6,8 +6,8 @@ And a client whose every byte is the test's: what httpx would repair or refuse c
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,27 +16,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.api.protocol import Protocol
+from app.cli.serve import Server
 
 GRACE_SECONDS = 2
 """What requests under way are given when the test is over; a test that needs it has left something open."""
-
-
-class Server(uvicorn.Server):
-    """Leaves the signals to pytest, and says when it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """As they are."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Then connections are accepted."""
-        await super().startup(sockets)
-        self.ready.set()
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from app.errors import StartError
 from app.models.bundled import FLOOR
 from app.models.chat import VENDOR, Server
 from app.models.encoder import DIM, MODEL
-from app.models.spaces import LARGE, QUESTIONS, TEXTS, Choice, choose, measure_floor, open_embedder
+from app.models.spaces import LARGE, QUESTIONS, TEXTS, Choice, choose, measure, open_embedder
 from app.settings import Embed, OpenAI, Settings
 from app.types import Space
 from tests.fakes.model import Fault, bag, model_server
@@ -141,4 +141,6 @@ async def test_the_bundled_floor() -> None:
     written down is what is measured; processors differ in the fourth digit."""
     async with open_embedder(configured(), None) as (embedder, space):
         assert space == Space(BUNDLED.name, MODEL, DIM, FLOOR)
-        assert await measure_floor(embedder) == pytest.approx(FLOOR, abs=0.002)
+        floor, dim = await measure(embedder)
+        assert floor == pytest.approx(FLOOR, abs=0.002)
+        assert dim == space.dim
