@@ -88,7 +88,7 @@ from app.services.rag import RagService
 from app.services.reembed import Reembed
 from app.services.services import Services
 from app.services.sessions import SessionService
-from app.services.users import Caching, Twofold, UserService
+from app.services.users import Caching, MirroredHolding, UserService
 from app.services.vantage import VantageService
 from app.settings import Settings
 from app.tasks import Work, crew
@@ -433,7 +433,7 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
     """The service of `/users`."""
     pool, kept = parts.pool, parts.kept
     return UserService(
-        holdings=(Twofold(Memories(pool), kept.memories), *belongings(pool)),
+        holdings=(MirroredHolding(Memories(pool), kept.memories), *belongings(pool)),
         files=(RecordFiles(pool), kept.copy, parts.vectors),
         erasures=ErasureStore(pool),
         recorder=recorder,
@@ -660,10 +660,10 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
     async with hold(settings.ibid.data_dir), open_postgres(settings) as pool:
         recorded = await SpaceStore(pool).current()
         async with (
-            claim_engines(settings, pool),
+            claim_engines(settings, pool) as claim,
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
-            open_vectors(pool, chroma, space) as (_, outbox),
+            open_vectors(pool, chroma, space, claim) as (_, outbox),
             open_points(settings, dim=space.dim) as points,
         ):
             embedder, store = Patient(model), ImportStore(pool)
@@ -671,7 +671,7 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
                 await import_others(
                     ForeignCollections(points, store, embedder, space, await store.collections()), recorded
                 )
-            points_outbox = await open_outbox(settings, pool, space, points)
+            points_outbox = await open_outbox(settings, pool, space, points, claim)
             yield Reembed(VectorStore(pool), embedder, (outbox, points_outbox), space)
 
 
@@ -690,13 +690,13 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
     async with (
         hold(settings.ibid.data_dir),
         open_postgres(settings) as pool,
-        claim_engines(settings, pool),
+        claim_engines(settings, pool) as claim,
         open_space(settings, pool) as (model, space),
         open_points(settings, dim=space.dim) as points,
     ):
 
         async def fill() -> str:
-            outbox = await open_outbox(settings, pool, space, points)
+            outbox = await open_outbox(settings, pool, space, points, claim)
             await outbox.drain()
             return await outbox.pending()
 

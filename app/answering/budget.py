@@ -59,6 +59,17 @@ class Meter:
         """Passages whose texts were never counted."""
         return sum(known(passage.text, SHOWN) is None for passage in prompt.passages)
 
+    def uncounted(self, prompt: Prompt) -> int:
+        """Characters of a prompt that neither this meter nor an earlier one has counted."""
+        texts = self._beside(prompt)
+        if prompt.form.whole:
+            texts.append(prompt.context)
+        else:
+            texts += [each.text for each in prompt.passages if known(each.text, SHOWN) is None]
+        return sum(
+            len(text) for text in texts if text not in self._known and known(text, self._count) is None
+        )
+
     def head(self) -> int:
         """Tokens of the context block's first line."""
         return self(self._form.head + "\n")
@@ -69,12 +80,16 @@ class Meter:
 
     def prompt(self, prompt: Prompt) -> int:
         """o200k tokens of all messages."""
+        return self._context(prompt) + sum(map(self.plain, self._beside(prompt)))
+
+    @staticmethod
+    def _beside(prompt: Prompt) -> list[str]:
+        """The texts of a prompt beside its context block, as they are counted."""
         between = BREAK if prompt.form.joined else ""
         others = [block for block in prompt.blocks() if block != prompt.context]
         # A text that remembers would forget, were it joined with nothing.
         others = [block + between for block in others] if between else others
-        said = [prompt.message, *(turn.content for turn in prompt.turns)]
-        return self._context(prompt) + sum(map(self.plain, (*others, *said)))
+        return [*others, prompt.message, *(turn.content for turn in prompt.turns)]
 
     def plain(self, text: str) -> int:
         """o200k tokens of a text."""

@@ -170,7 +170,7 @@ class Enforcement:
     count: Callable[[str], int]
     """o200k tokens of a text."""
     lead: str = ""
-    """PolicyText first, where the model knows nothing of classes."""
+    """Sent first, where the model knows nothing of response classes."""
     check: Check | None = None
     """The answer against its class; None: it has not ended."""
     full: bool = False

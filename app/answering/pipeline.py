@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from app.answer import Block, Form, Prompt, Turn, new_id
 from app.answering.budget import Budget, Meter, PromptLimits, Selection, reason_of, share
 from app.answering.enforcement import POLICY
-from app.answering.meta import Used, build_meta_explanation, explained, recalled
+from app.answering.meta import Used, build_meta_explanation, recalled
 from app.answering.question import Context, Question
 from app.answering.recall import TOLD, Recalled, Weighing, chosen, deadline, pack, tags_of, timely
 from app.answering.recorder import Keepsake, Recorder, unanswered
@@ -43,7 +43,7 @@ from app.types import MEMORIES, Clock, Degraded, Reason, Scope, Trace, Verdict
 FRESH_MOST = 8
 """Passages that were never counted before are counted on the event loop up to this many: a millisecond."""
 BESIDE_MOST = 8_000
-"""Characters beside the passages that are counted on the event loop: a millisecond."""
+"""Characters that are counted on the event loop at most: a millisecond."""
 AT_ONCE = 1_000
 """Characters that `aside` looks through on the event loop: about a millisecond."""
 
@@ -149,7 +149,7 @@ class Pipeline:
 
 
 async def count_tokens(reply: Reply) -> None:
-    """Put the prompt's tokens into a reply whose stream is being opened; many new passages, and long blocks,
+    """Put the prompt's tokens into a reply whose stream is being opened; many new passages, and long texts,
     are counted in a thread. If the caller is cancelled meanwhile, the reply is closed."""
     context = reply.context
     meter, prompt = context.meter, context.prompt
@@ -158,10 +158,8 @@ async def count_tokens(reply: Reply) -> None:
         trace = replace(context.trace, tokens=meter.context(prompt))
         return replace(context, trace=trace, tokens=meter.prompt(prompt))
 
-    # Blocks that share a message are counted with the break behind them, which nobody has done yet.
-    blocks = sum(map(len, prompt.blocks())) - len(prompt.context) if prompt.form.joined else 0
     try:
-        if meter.fresh(prompt) > FRESH_MOST or blocks > BESIDE_MOST:
+        if meter.fresh(prompt) > FRESH_MOST or meter.uncounted(prompt) > BESIDE_MOST:
             await asyncio.to_thread(counted)
     except asyncio.CancelledError:
         reply.context = counted()
@@ -286,7 +284,6 @@ def recalled_facts(context: Context, *, debug: bool) -> dict[str, object]:
     used = [recalled(item, entries[item.source, item.id]) for item in context.prompt.passages]
     facts: dict[str, object] = {
         "memory_used": used,
-        "meta_explanation": explained(context.explanation) if context.explanation else None,
         "bypass": context.bypass,
     }
     return facts | ({"system_prompt": context.prompt.messages()[0]["content"]} if debug else {})

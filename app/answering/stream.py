@@ -181,7 +181,7 @@ class Reply:
             await self.aclose()
         told = {key: value for key, value in self.meta.items() if key != "session_id" or value is not None}
         answer = self.text if self.opening else None
-        return told | self._marks() | self._done() | {"answer": answer, "model": self.model}
+        return told | self._marks() | self._done() | {"answer": answer}
 
     @property
     def text(self) -> str:

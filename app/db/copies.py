@@ -165,7 +165,7 @@ class QdrantCopy:
         external: bool = False,
         imports: ImportedCollections | None = None,
     ) -> None:
-        """`external`: Qdrant is a server. `homes`: kept up to date for others."""
+        """`external`: Qdrant is a server. `imports`: kept up to date for the sources."""
         self.external = external
         self._imports = imports or ImportedCollections()
         self._pool = pool

@@ -118,7 +118,7 @@ class Refill:
 
 class Outbox:
     def __init__(self, pool: Pool, copy: Copy, identity: str, claim: EngineClaim | None = None) -> None:
-        """`identity`: of the database (`db/postgres.py`). `claim`: without it nothing is drained."""
+        """`identity`: of the database (`db/postgres.py`). `claim`: checked before each drain."""
         self._claim = claim
         self._pool = pool
         self._copy = copy

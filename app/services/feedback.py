@@ -20,7 +20,7 @@ from app.models.base import ChatModel
 from app.retrieval.tags import extract_tag_from_message
 from app.text.languages import words as wordset
 from app.text.phrases import ENDS, Found, Phrases, words
-from app.types import Scope
+from app.types import MEMORIES, Scope
 
 NEAR = 400
 """Characters looked at: the verdict comes first, then the next question."""
@@ -209,8 +209,6 @@ def named(text: str) -> Sentiment | None:
     return next((kind for kind in Sentiment if kind.startswith(word) or word == kind), None)
 
 
-PERSONAL = "memories"
-"""The source whose passages are the person's own."""
 SIGNALS = {Sentiment.POSITIVE: 1, Sentiment.NEGATIVE: -1}
 
 
@@ -306,7 +304,7 @@ class FeedbackService:
 
 def memories(answer: Answer) -> tuple[str, ...]:
     """The person's own among the passages that an answer was given, each once."""
-    return tuple(dict.fromkeys(item.id for item in answer.citations if item.source == PERSONAL))
+    return tuple(dict.fromkeys(item.id for item in answer.citations if item.source == MEMORIES))
 
 
 RETRY_SECONDS = 2

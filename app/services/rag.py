@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from app.answer import BREAK, GREETING_FORM, MEMORY_FORM, Kind, build_system_prompt, recipe_block
 from app.answering.budget import Meter, PromptLimits, share
+from app.answering.meta import explained
 from app.answering.pipeline import (
     Pipeline,
     Run,
@@ -80,7 +81,9 @@ class RagService:
             # Tags of many texts, their lines and tokens: milliseconds.
             context = await asyncio.to_thread(recall_context, question, known, by, limits, run.meter)
             run.stages.lap("assemble")
-        return replace(context, extra=recalled_facts(context, debug=question.debug))
+        facts = recalled_facts(context, debug=question.debug)
+        facts["meta_explanation"] = explained(context.explanation) if context.explanation else None
+        return replace(context, extra=facts)
 
     async def _small_talk(self, run: Run) -> Context:
         """Nothing is looked up but when the person was last here."""

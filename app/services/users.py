@@ -3,11 +3,6 @@
 Both walk the list of holdings, so that none is forgotten. An erasure first marks the user, so that what was
 asked for before it leaves nothing behind, on any replica; then each holding drops what it has, also where
 another failed. Files are rewritten in the background. Seconds. Raises `Unavailable`. docs/adr/0017.
-
-A holding that is kept twice: in the record, and in an engine that may hold others' points of the user too.
-
-Memories are such: rows of Postgres, points of Qdrant, and points that older tools wrote there without a row.
-The record goes first: searches read it, also while the engine is away. Raises `Unavailable`.
 """
 
 import asyncio
@@ -274,7 +269,10 @@ class Recorded(Protocol):
         """All points of the user's are gone: what was written meanwhile is given back to the engine."""
 
 
-class Twofold:
+class MirroredHolding:
+    """A holding in Postgres and in an engine that may hold other points of the user too, as older tools wrote
+    them. Postgres goes first: searches read it, also while the engine is away. Raises `Unavailable`."""
+
     def __init__(self, record: Recorded, index: Holding) -> None:
         self._record = record
         self._index = index

@@ -224,7 +224,7 @@ class VantageService:
         else:
             context = await self._unsought(run, decided)
         run.stages.lap("assemble")
-        labels = tuple(citation.label for citation in context.citations)
+        labels = tuple(passage.label for passage in context.prompt.passages)
         opens = "" if self._pipeline.speaks else lead(decided.weighed.decision)
         return replace(
             context,
@@ -376,7 +376,6 @@ def facts(run: Run, decided: Decided, context: Context, *, debug: bool) -> dict[
     """What `meta` tells beside chat's facts; `debug` is VANTAGE_DEBUG."""
     question, weighed = decided.question, decided.weighed
     shown = recalled_facts(context, debug=question.debug or question.inspect_only)
-    del shown["meta_explanation"]
     meta: dict[str, object] = {
         **(explained(context.explanation) if context.explanation else {}),
         "vantage_id": question.scope.vantage_id,

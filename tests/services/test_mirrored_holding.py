@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.errors import Unavailable
-from app.services.users import Twofold
+from app.services.users import MirroredHolding
 from app.types import Scope
 from tests.fakes.holdings import FakeHolding
 
@@ -41,7 +41,7 @@ async def test_points_that_others_wrote_are_told_too() -> None:
     """After the rows, each thing once."""
     index = FakeHolding("memories", {WHO: [{"id": "b", "of": "index"}, {"id": "z"}]})
 
-    told = [row async for row in Twofold(Record(), index).export(ADA)]
+    told = [row async for row in MirroredHolding(Record(), index).export(ADA)]
 
     assert told == [{"id": "a"}, {"id": "b"}, {"id": "z"}]
 
@@ -55,7 +55,7 @@ async def test_what_either_had_counts(points: int, count: int) -> None:
     index = FakeHolding("memories", {WHO: [{"id": str(n)} for n in range(points)]})
     record = Record()
 
-    assert await Twofold(record, index).erase(ADA) == count
+    assert await MirroredHolding(record, index).erase(ADA) == count
     assert (record.rows, record.entered) == ([], True)
 
 
@@ -64,6 +64,6 @@ async def test_an_engine_that_is_away_keeps_no_row() -> None:
     record = Record()
 
     with pytest.raises(Unavailable):
-        await Twofold(record, FakeHolding("memories", error=Unavailable("down"))).erase(ADA)
+        await MirroredHolding(record, FakeHolding("memories", error=Unavailable("down"))).erase(ADA)
 
     assert (record.rows, record.entered) == ([], False)
