@@ -3,7 +3,8 @@
 Postgres keeps one outbox and one position for each kind of engine (`outbox.py`). Two services with an engine
 of their own would take each other's entries and refill theirs for ever. So a service with an embedded engine
 locks it alone, and services with a server share the lock. It is a session's advisory lock: Postgres gives it
-up with the connection. Raises `StartError`.
+up with the connection. Two services with two different servers are not told apart: the lock knows only that
+each has a server. Raises `StartError`.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from app.settings import Settings
 TRIES = 20
 """Of a start: the other service may just be ending."""
 RETRY_SECONDS = 0.25
+TEST_SECONDS = 5.0
 LOCK = {
     True: "SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
     False: "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))",
@@ -42,13 +44,24 @@ class EngineClaim:
         """Engines that another service has claimed; claims them anew after the connection was lost. Raises
         `Unavailable`."""
         async with self._taking:
-            if not is_open(self._connection):
+            if not await self._holds():
                 await self.release()
                 self._missing = [*self._engines]
             if self._missing:
                 with postgres_faults():
                     await self._take()
             return list(self._missing)
+
+    async def _holds(self) -> bool:
+        """False if the connection is gone, also when only Postgres knows it, as after a cut network."""
+        connection = self._connection
+        if connection is None or not is_open(connection):
+            return False
+        try:
+            await connection.fetchval("SELECT 1", timeout=TEST_SECONDS)
+        except DOWN:
+            return False
+        return True
 
     async def _take(self) -> None:
         if self._connection is None:

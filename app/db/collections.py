@@ -1,7 +1,9 @@
-"""Collections of older tools that `ibid adopt` imported: where Ibid keeps its copy of each."""
+"""Collections in Qdrant that other tools use: where Ibid keeps its own copy instead.
+
+Imported ones (`ibid adopt`), and those with the name of one of ours whose vectors have another shape.
+"""
 
 from app.db.pool import Pool, postgres_faults
-from app.db.rows import transaction
 from app.retrieval.retrievers.qdrant import NOT_IMPORTED, ImportedCollections
 
 HOMES = "SELECT name, home, space FROM ibid.collection_home"
@@ -15,7 +17,7 @@ MOVE_HOME = """
     INSERT INTO ibid.collection_home (name, home, space) VALUES ($1, $2, $3)
     ON CONFLICT (name) DO UPDATE SET home = excluded.home
 """
-REFILL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant')"
+"""The copy is in another collection from now on; its rows have to be entered in the outbox."""
 
 
 async def read_imported_collections(pool: Pool) -> ImportedCollections:
@@ -25,13 +27,6 @@ async def read_imported_collections(pool: Pool) -> ImportedCollections:
     return ImportedCollections(
         {row["name"]: row["home"] for row in rows}, {row["name"]: row["space"] for row in rows}
     )
-
-
-async def move_home(pool: Pool, name: str, home: str) -> None:
-    """Qdrant holds our copy of `name` in `home` from now on, since another tool has the name."""
-    async with transaction(pool) as connection:
-        await connection.execute(MOVE_HOME, name, home, NOT_IMPORTED)
-        await connection.execute(REFILL)
 
 
 async def read_unimported(pool: Pool) -> list[str]:

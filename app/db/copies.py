@@ -18,11 +18,12 @@ from app.clients.chroma import Chroma
 from app.clients.chroma_child import REMADE_MOST
 from app.clients.points import DENSE, Point, Where
 from app.clients.qdrant import Qdrant
-from app.db.collections import move_home, read_imported_collections
+from app.db.collections import MOVE_HOME, read_imported_collections
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
 from app.db.memories import COLUMNS, RAW, memory
 from app.db.pool import Pool, postgres_faults
+from app.db.rows import transaction
 from app.db.vectors import read_spaces
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import EXACT_BYTES
@@ -31,6 +32,7 @@ from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, collection, key_of, passage_id
 from app.retrieval.retrievers.qdrant import (
     MARK,
+    NOT_IMPORTED,
     NOT_OURS,
     CollectionCache,
     ImportedCollections,
@@ -339,15 +341,19 @@ class QdrantCopy:
     async def _moved(self, name: str, home: str) -> str:
         """The home of a copy whose present one cannot hold our vectors: the same, if it only held ours of an
         older space; else a new one, and the other tool's stays as it is."""
+        if (now := await self._physical_name(name)) != home:
+            return now  # a try before this one moved it
         await self._sweep(home, everything=True)
         if await self._usable(home):
             return home
         imports = await self._read_imports()
-        new = free(name, {*await self._catalogue.all(), *imports.copies.values()})
+        new = free(name, {*await self._catalogue.all(), *imports.copies.values(), *await self._counts()})
         log.warning(
             "another tool has a collection of this name; ours is kept apart", collection=name, home=new
         )
-        await move_home(self._pool, name, new)
+        async with transaction(self._pool) as connection:
+            await connection.execute(MOVE_HOME, name, new, NOT_IMPORTED)
+            await connection.execute(ENTER[name == RAW], self._space.name, name)
         await self._read_imports()
         return new
 

@@ -113,7 +113,9 @@ class Refill:
     """As far as the engine has taken the record; (): the beginning."""
     steps: AsyncIterator[tuple[int, RefillCursor]] | None = None
     saved: float = 0.0
-    """When the cursor was last saved; 0: not by this process."""
+    """When saving the cursor was last tried; 0: never."""
+    positioned: bool = False
+    """True once the engine has the position that belongs to the cursor."""
 
 
 class Outbox:
@@ -128,6 +130,8 @@ class Outbox:
         self._lost = False
         self._compared = 0.0
         self._refill: Refill | None = None
+        self._begins_anew = 0
+        """The number of a refill whose saved cursor must not be used."""
         self._logged = 0.0
         self._retry_at: dict[str, float] = {}
         """Until when collections that failed are left aside."""
@@ -208,8 +212,9 @@ class Outbox:
         found = await state(self._pool, self._copy.name)
         if not (found.waiting or found.refill or self._lost):
             return
-        self._seq = found.taken or 0
         async with self._drain_lock() as holder:
+            if holder:  # before the lock another drainer may still have moved the position
+                self._seq = (await state(self._pool, self._copy.name)).taken or 0
             while holder and await self._step(holder):
                 pass
 
@@ -297,10 +302,15 @@ class Outbox:
             if not entries and not self._engine_works:  # not those collections failed, but the engine
                 entries = await holder.fetch(NEXT_ENTRIES, self._copy.name, BATCH, [])
             refill = await holder.fetchrow(LAST_REFILL, self._copy.name)
+        if refill:
+            with suppress(RetrievalError, Unavailable):  # the refill's own step raises it again
+                await self._begin_refill(refill)
         fault = None
         if entries:
             done, fault = await self._apply(entries)
             if done:
+                if refill and not self._has_begun(refill):
+                    self._begins_anew = refill["seq"]
                 await self._delete_entries(holder, entries[-1]["seq"], DELETE_ENTRIES, done)
         if refill:
             await self._refill_page(holder, refill)
@@ -341,12 +351,21 @@ class Outbox:
         self._retry_at = {name: until for name, until in self._retry_at.items() if until > now}
         return list(self._retry_at)
 
+    def _has_begun(self, entry: asyncpg.Record) -> bool:
+        return self._refill is not None and self._refill.seq == entry["seq"]
+
+    async def _begin_refill(self, entry: asyncpg.Record) -> Refill:
+        """The refill asked for last. Its cursor is read before entries are applied: these save a position in
+        the engine, which then no longer tells whose rows it holds."""
+        if self._refill is None or not self._has_begun(entry):
+            cursor = await self._saved_cursor(entry)
+            self._refill = Refill(entry["seq"], await self._copy.total(), cursor=cursor)
+        return self._refill
+
     async def _refill_page(self, holder: Connection, entry: asyncpg.Record) -> None:
         """One step of a refill: on from where it was, unless a newer one was asked for."""
         seq = entry["seq"]
-        if self._refill is None or self._refill.seq != seq:
-            self._refill = Refill(seq, await self._copy.total(), cursor=await self._saved_cursor(entry))
-        refill = self._refill
+        refill = await self._begin_refill(entry)
         refill.steps = refill.steps or self._copy.refill(refill.cursor)
         try:
             rows, refill.cursor = await anext(refill.steps)
@@ -362,7 +381,8 @@ class Outbox:
             self._compared = 0.0  # a server may have lost what it had taken, without telling
             raise
         refill.done += rows
-        if refill.cursor and not self._copy.skipped and time.monotonic() - refill.saved > SAVE_CURSOR_SECONDS:
+        due = time.monotonic() - refill.saved > SAVE_CURSOR_SECONDS
+        if refill.cursor and due and not self._copy.skipped and not self._lost:
             await self._save_cursor(holder, refill)
         if time.monotonic() - self._logged > LOG_SECONDS:
             self._logged = time.monotonic()
@@ -370,16 +390,20 @@ class Outbox:
 
     async def _save_cursor(self, holder: Connection, refill: Refill) -> None:
         """For a restart. The engine keeps its position beside it: a folder that is older, or another, has not
-        the rows before the cursor."""
-        if not refill.saved:
-            await self._copy.save_position(Position(self._identity, self._seq))
+        the rows before the cursor. Where the position cannot be saved, neither is the cursor."""
+        refill.saved = time.monotonic()
+        if not refill.positioned:
+            try:
+                await self._copy.save_position(Position(self._identity, self._seq))
+            except (RetrievalError, Unavailable):
+                return
+            refill.positioned = True
         with postgres_faults():
             await holder.execute(SAVE_CURSOR, refill.seq, list(refill.cursor))
-        refill.saved = time.monotonic()
 
     async def _saved_cursor(self, entry: asyncpg.Record) -> RefillCursor:
         """Where an earlier process left this refill; (): it begins at the first row."""
-        if not entry["cursor"]:
+        if not entry["cursor"] or self._begins_anew == entry["seq"]:
             return ()
         position = await self._copy.position()
         follows = position is not None and position.identity == self._identity and position.seq >= self._seq
@@ -394,9 +418,8 @@ class Outbox:
             async with holder.transaction():
                 await holder.execute(statement, *values)
                 await holder.execute(SAVE_POSITION, self._copy.name, self._seq)
-                await self._copy.save_position(
-                    Position(self._identity, self._seq)
-                )  # the lock was ours just now
+                # The lock was ours just now.
+                await self._copy.save_position(Position(self._identity, self._seq))
 
 
 async def unlock(holder: Connection, key: str) -> None:

@@ -710,15 +710,21 @@ async def test_a_refill_that_broke_off_is_begun_anew(pool: Pool) -> None:
     assert await entered(pool) == []
 
 
+@pytest.mark.parametrize("waiting", [False, True], ids=["nothing waits", "an entry waits"])
 @pytest.mark.parametrize(
     ("position", "taken"),
     [(Position("me", 9), [3, 4, 5]), (None, [*range(6)]), (Position("another", 9), [*range(6)])],
     ids=["the same folder", "a new folder", "another database's folder"],
 )
 async def test_a_refill_goes_on_after_a_restart(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, position: Position | None, taken: list[int]
+    pool: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+    position: Position | None,
+    taken: list[int],
+    waiting: bool,
 ) -> None:
-    """From the last cursor that was saved, if the engine still has what was written before it."""
+    """From the last cursor that was saved, if the engine still has what was written before it: its position is
+    read before an entry is applied, which saves another."""
     monkeypatch.setattr(outbox_, "SAVE_CURSOR_SECONDS", 0)
     copy = Failing(rows=6, stumbles=3)
     outbox = Outbox(pool, copy, "me")
@@ -726,6 +732,8 @@ async def test_a_refill_goes_on_after_a_restart(
     with pytest.raises(RetrievalError):
         await outbox.drain()
     assert copy.noted == Position("me", 0)
+    if waiting:
+        await say(pool, "I moved.")
     after = Failing(rows=6, noted=position)
     await Outbox(pool, after, "me").drain()
 

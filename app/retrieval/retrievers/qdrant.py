@@ -164,7 +164,8 @@ IDS = "SELECT point, id FROM ibid.imported WHERE collection = $1 AND point = ANY
 COUNT = "SELECT count(*) FROM ibid.imported WHERE collection = $1 AND tenant = $2 AND user_id = $3"
 
 
-HOME = "{}_ibid"
+COPY_ENDING = "_ibid"
+"""Ends the name of our copy of another tool's collection."""
 NOT_IMPORTED = ""
 """In place of a space: the collection was not imported, another tool only uses the same name."""
 
@@ -201,9 +202,9 @@ class ImportedCollections:
 
 def free(name: str, taken: Iterable[str]) -> str:
     """A name for our copy of a collection that no other has."""
-    taken, home = set(taken), HOME.format(name)
+    taken, home = set(taken), name + COPY_ENDING
     while home in taken:
-        home = HOME.format(home)
+        home = home + COPY_ENDING
     return home
 
 
