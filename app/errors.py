@@ -1,9 +1,9 @@
 """Everything that can go wrong, as one tree. Vendors' errors are turned into these at the edge.
 
     IbidError                     a problem with a slug, a title and an HTTP status
-    ├── BadInput         4xx      the caller can mend it
-    ├── Unauthorized     401      who asks
-    ├── Forbidden        403      what for; NotLocal: from where
+    ├── BadInput         4xx      client error
+    ├── Unauthorized     401      no valid key
+    ├── Forbidden        403      not permitted; NotLocal: not from this machine
     ├── Missing          404      not there, or not the asker's
     ├── Conflict         409      the name is another's; RemovedMeanwhile: it is gone; KeptElsewhere
     ├── TooMany          409      as many as a tenant may have
@@ -26,7 +26,7 @@ class IbidError(Exception):
     """A problem as RFC 9457 tells it. `detail` is for the reader; it never holds another's data."""
 
     slug: ClassVar[str] = "internal"
-    title: ClassVar[str] = "Something went wrong here"
+    title: ClassVar[str] = "Internal error"
     status: ClassVar[int] = 500
 
     def __init__(self, detail: str = "", *, retry_after: int | None = None) -> None:
@@ -39,13 +39,13 @@ class IbidError(Exception):
 class BadInput(IbidError):
     """The request cannot be taken as it is."""
 
-    slug, title, status = "bad-request", "The request cannot be read", 400
+    slug, title, status = "bad-request", "Malformed request", 400
 
 
 class InvalidField(BadInput):
     """A field of a well-formed body has a value that is not allowed."""
 
-    slug, title, status = "validation", "A field is not as it should be", 422
+    slug, title, status = "validation", "Invalid request field", 422
 
     def __init__(self, detail: str = "", *, field: str = "") -> None:
         super().__init__(detail)
@@ -56,13 +56,13 @@ class InvalidField(BadInput):
 class TooLarge(BadInput):
     """The body has too many bytes, or more than 40,000 JSON values."""
 
-    slug, title, status = "too-large", "More than the service takes", 413
+    slug, title, status = "too-large", "Request body too large", 413
 
 
 class Stalled(BadInput):
     """The client stopped sending in the middle of its request."""
 
-    slug, title, status = "request-timeout", "The request did not arrive in time", 408
+    slug, title, status = "request-timeout", "Request timed out", 408
 
 
 class UriTooLong(BadInput):
@@ -80,19 +80,19 @@ class HeadersTooLarge(BadInput):
 class WrongMethod(BadInput):
     """The path is there, but not for this method."""
 
-    slug, title, status = "method-not-allowed", "This path does not take that method", 405
+    slug, title, status = "method-not-allowed", "Method not allowed", 405
 
 
 class WrongType(BadInput):
     """The body's Content-Type is not the one this path takes."""
 
-    slug, title, status = "wrong-content-type", "The body has the wrong content type", 415
+    slug, title, status = "wrong-content-type", "Unsupported content type", 415
 
 
 class Misdirected(BadInput):
     """The open service was called by a name that is not this machine's (DNS rebinding)."""
 
-    slug, title, status = "misdirected", "The open service answers to local names only", 421
+    slug, title, status = "misdirected", "Host name not allowed without an API key", 421
 
 
 class NotPdf(BadInput):
@@ -134,25 +134,25 @@ class PdfUnreadable(BadInput):
 class PdfTooComplex(BadInput):
     """Reading the PDF took more time or memory than a worker is given (a page bomb)."""
 
-    slug, title, status = "pdf-too-complex", "The PDF takes too much to read", 422
+    slug, title, status = "pdf-too-complex", "The PDF is too complex", 422
 
 
 class Unauthorized(IbidError):
     """No key, or one that is not known."""
 
-    slug, title, status = "unauthorized", "A valid key is needed", 401
+    slug, title, status = "unauthorized", "A valid API key is required", 401
 
 
 class Forbidden(IbidError):
     """The key is known but may not do this."""
 
-    slug, title, status = "forbidden", "This key may not do that", 403
+    slug, title, status = "forbidden", "The API key does not permit this", 403
 
 
 class NotLocal(IbidError):
     """The open service was asked from another machine, through a proxy, or by a page of another site."""
 
-    slug, title, status = "local-only", "Without keys only this machine is served", 403
+    slug, title, status = "local-only", "Only local requests are allowed without an API key", 403
 
 
 class Missing(IbidError):
@@ -170,19 +170,19 @@ class Conflict(IbidError):
 class TooMany(IbidError):
     """A tenant may not have more of this: some must go first."""
 
-    slug, title, status = "too-many", "There are as many as there may be", 409
+    slug, title, status = "too-many", "Limit reached", 409
 
 
 class KeptElsewhere(IbidError):
     """A project keeps conversations or dreams, and this is the other's path; or a row is another tool's."""
 
-    slug, title, status = "kept-elsewhere", "It is kept under another path, or by another tool", 409
+    slug, title, status = "kept-elsewhere", "The row belongs to another path or tool", 409
 
 
 class RemovedMeanwhile(IbidError):
     """What was sent was deleted, replaced or erased by another request while it was taken in."""
 
-    slug, title, status = "removed-meanwhile", "It was removed while it was taken in", 409
+    slug, title, status = "removed-meanwhile", "Deleted while it was being processed", 409
 
 
 class Unavailable(IbidError):
@@ -194,7 +194,7 @@ class Unavailable(IbidError):
 class NoRoom(Unavailable):
     """A disk that should keep what was sent is full. Nothing of it was kept."""
 
-    slug, title, status = "no-room", "There is no room left on the disk", 507
+    slug, title, status = "no-room", "The disk is full", 507
 
 
 class Damaged(Unavailable):
@@ -207,19 +207,19 @@ class Damaged(Unavailable):
 class Rejected(IbidError):
     """A store is there but does not take this: a missing right or column, a value that does not fit."""
 
-    slug, title = "rejected", "A store did not take this"
+    slug, title = "rejected", "A store rejected the operation"
 
 
 class Overloaded(IbidError):
     """More work at once than this process takes."""
 
-    slug, title, status = "overloaded", "Too much at once", 503
+    slug, title, status = "overloaded", "Too many concurrent requests", 503
 
 
 class ModelError(IbidError):
     """The chat model did not do its part."""
 
-    slug, title, status = "model-failed", "The model failed", 502
+    slug, title, status = "model-failed", "The chat model failed", 502
 
     def __init__(self, detail: str = "", *, retry_after: int | None = None, down: bool = False) -> None:
         super().__init__(detail, retry_after=retry_after)

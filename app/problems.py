@@ -161,7 +161,7 @@ async def _ours(request: Request, error: IbidError) -> Response:
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
     found = error.errors()
     faults = [field_error(fault) for fault in found[:ERRORS_SHOWN]]
-    more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return response(tree.InvalidField(faults[0].message + more), request.scope, faults)
 
 
@@ -169,6 +169,8 @@ def field_error(fault: Mapping[str, Any]) -> FieldError:
     """One of pydantic's errors in plain words, without the value that was sent."""
     parts = [printable(str(part), FIELD_SHOWN) for part in fault["loc"]]
     name = printable(".".join(parts[1:]), FIELD_SHOWN) or f"the {parts[0]}"
+    if len(parts) == 2 and parts[1].isdigit():  # a whole entry of a list, counted from 0 as in `field`
+        name = f"entry {name}"
     message = printable(f"{name} {phrase(fault)}", DETAIL_SHOWN)
     return FieldError(field=printable(".".join(parts), FIELD_SHOWN), message=message)
 

@@ -205,7 +205,7 @@ async def test_several_faults_are_counted_in_the_detail(client: httpx.AsyncClien
     async with browsing(app) as two_client:
         problem = told(await two_client.post("/two", json={}), 422, "validation")
 
-    assert problem["detail"] == "a is required (1 more)"
+    assert problem["detail"] == "a is required (and 1 more)"
     assert [fault["field"] for fault in problem["errors"]] == ["body.a", "body.b"]
 
 

@@ -7,6 +7,7 @@ problem).
 """
 
 import asyncio
+import importlib
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
@@ -75,6 +76,9 @@ async def patient(send: "Callable[[], Awaitable[httpx.Response]]") -> dict[str, 
 async def connect(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
     """A client of the service that holds the folder, or of our own for as long as the block lasts."""
     lock = await holder(settings.ibid.data_dir)
+    if lock is None:
+        importlib.import_module("app.wiring")  # takes seconds, in which another command may take the folder
+        lock = await holder(settings.ibid.data_dir)
     if lock is None:
         async with own_service(settings) as opened:
             yield opened

@@ -391,7 +391,7 @@ class Refused:
         """In one sentence, without the position in a request that nobody wrote."""
         return (
             str(self.problem.get("detail") or self.problem.get("title"))
-            .removeprefix("body.")
+            .removeprefix("entry 0 ")
             .removeprefix("0.")
         )
 

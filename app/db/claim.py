@@ -41,7 +41,7 @@ class EngineClaim:
         self._taking = asyncio.Lock()
 
     async def missing(self) -> list[str]:
-        """Engines that another service has claimed; claims them anew after the connection was lost. Raises
+        """Engines that another service has claimed; claims them again after the connection was lost. Raises
         `Unavailable`."""
         async with self._taking:
             if not await self._holds():
@@ -53,7 +53,7 @@ class EngineClaim:
             return list(self._missing)
 
     async def _holds(self) -> bool:
-        """False if the connection is gone, also when only Postgres knows it, as after a cut network."""
+        """False if the connection is gone. A query finds out."""
         connection = self._connection
         if connection is None or not is_open(connection):
             return False

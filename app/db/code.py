@@ -281,7 +281,9 @@ async def places(
     named = [Called(entry.given, entry.id, keeps(scope)) for entry in entries]
     ids = await located(kind, named, find)
     if not filed.isdisjoint({literal(kind, each.given) for each in named if each.given}):
-        raise InvalidField("an id is that of a chunk of a whole file: put the file, or remove it first")
+        raise InvalidField(
+            "an id is that of a chunk of a whole file: put the file, or remove it first", field="body.id"
+        )
     return [(each, each in own) for each in ids]
 
 

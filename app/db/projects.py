@@ -256,11 +256,11 @@ def taking(table: str) -> Iterator[None]:
         try:
             yield
         except asyncpg.StringDataRightTruncationError as error:  # of names: texts are cut to their columns
-            raise InvalidField(f"{table} does not take a row: {error}") from error
+            raise InvalidField(f"{table} refuses the row: {error}", field="body") from error
         except REFUSES as error:
-            raise InvalidField(f"{table} does not take a row: {named(error)}") from error
+            raise InvalidField(f"{table} refuses the row: {named(error)}", field="body") from error
         except asyncpg.DataError as error:
-            raise Rejected(f"{table} does not take a row: {named(error)}") from error
+            raise Rejected(f"{table} refuses the row: {named(error)}") from error
 
 
 def named(error: asyncpg.PostgresError) -> str:

@@ -66,9 +66,16 @@ def parsed(name: str, text: str) -> Mapping[str, tuple[Line, ...]]:
 
 
 def entries(lines: Iterable[str]) -> Entries:
-    """Lines `name: phrase, phrase` by name."""
-    parts = (line.partition(": ") for line in lines)
-    return {name: tuple(phrase.strip() for phrase in row.split(",")) for name, _, row in parts}
+    """Lines `name: phrase, phrase` by name. Raises ValueError for a line of another form, and for a name that
+    is there already."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in lines:
+        name, _, row = line.partition(": ")
+        listed = tuple(phrase.strip() for phrase in row.split(","))
+        if not all(listed) or name in found:
+            raise ValueError(f"not one `name: phrase, phrase`: {line}")
+        found[name] = listed
+    return found
 
 
 def phrases(table: Entries) -> Phrases:

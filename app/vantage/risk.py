@@ -190,7 +190,10 @@ def rules(table: Mapping[str, Iterable[Line]]) -> Iterator[HarmRule]:
         if category not in RISKS:
             raise ValueError(f"risk.txt: no category [{category}]")
         for line in lines:
-            rule = _rule(category, line)
+            try:
+                rule = _rule(category, line)
+            except ValueError as error:
+                raise ValueError(f"risk.txt:{line.number}: {error}") from None
             if rule.id in seen:
                 raise ValueError(f"risk.txt:{line.number}: a second rule {rule.id}")
             seen.add(rule.id)
@@ -198,18 +201,27 @@ def rules(table: Mapping[str, Iterable[Line]]) -> Iterator[HarmRule]:
 
 
 def _rule(category: str, line: Line) -> HarmRule:
+    """Raises ValueError for what is no rule."""
     name, weight, rest = line.split(None, 2)
+    if not 0 < float(weight) <= 1:  # NaN neither
+        raise ValueError(f"{weight} is no weight above 0 and at most 1")
     rest, _, full = rest.partition(" + ")
     rest, _, unless = rest.partition(" ! ")
     acts, objects, groups = _classes(""), _classes(""), list[Classes]()
     for part in rest.split(" & "):
         if ">" in part:
+            if acts:
+                raise ValueError("more than one part with `>`")
             acts, objects = map(_classes, part.split(">"))
+            if not acts:
+                raise ValueError("no act before `>`")
+        elif group := _classes(part):
+            groups.append(group)
         else:
-            groups.append(_classes(part))
+            raise ValueError("a part without a class")
     for one in (acts, objects, _classes(unless), *groups):
         if missing := one - KNOWN_CLASSES | _words(full) - FLAGS:
-            raise ValueError(f"risk.txt:{line.number}: no class or flag {', '.join(sorted(missing))}")
+            raise ValueError(f"no class or flag {', '.join(sorted(missing))}")
     return HarmRule(
         name, category, float(weight), acts, objects, tuple(groups), _classes(unless), _words(full)
     )

@@ -68,7 +68,7 @@ class Descriptors:
     breadth: float = 0.0
     """From the number of distinct asks: 0 for one."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    """Probabilities of the two regressions (`score.py`), `attack` and `risk`, to four digits."""
+    """Probabilities of the two regressions (`score.py`), `attack` and `risk`, to three digits."""
     terms: tuple[str, ...] = ()
     """The message's normalised words in order, for topics of `Limits` and emergencies. Never shown."""
     findings: tuple[Finding, ...] = ()

@@ -216,6 +216,11 @@ async def test_a_lens_that_is_not_there_is_named(client: httpx.AsyncClient, fake
     assert [fault["field"] for fault in problem["errors"]] == ["body.mix.lens_fm"]
 
 
+@pytest.mark.parametrize("loose", [1, 0, 1.0, None])
+async def test_a_lens_is_a_name_or_a_boolean(client: httpx.AsyncClient, loose: float | None) -> None:
+    told(await client.post(PATH, json=ASK | {"mix": {"lens_fm": loose}}), 422, "validation")
+
+
 @pytest.mark.parametrize(("user", "status"), [("ada", 200), ("bob", 403)])
 async def test_a_user_key_asks_for_its_own_user(
     client: httpx.AsyncClient, app: FastAPI, user: str, status: int

@@ -56,7 +56,7 @@ def test_a_problem_of_the_service_is_told_in_words(held: Ibid, service: Running)
     refused = held("ask", "   ")
 
     assert refused.code == 2
-    assert refused.err.startswith("ibid: A field is not as it should be")
+    assert refused.err.startswith("ibid: Invalid request field")
     assert "Traceback" not in refused.err
 
 
@@ -86,7 +86,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         pytest.param(
             Fault(status=401), "ibid: The model's server refused the request", id="before the answer"
         ),
-        pytest.param(Fault(error_after=1), "ibid: The model failed", id="in the middle of it"),
+        pytest.param(Fault(error_after=1), "ibid: The chat model failed", id="in the middle of it"),
     ],
 )
 def test_a_model_that_fails_is_told(begun: Ibid, model: ModelServer, fault: Fault, said: str) -> None:

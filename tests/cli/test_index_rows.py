@@ -243,7 +243,8 @@ def test_sums_are_of_all_batches() -> None:
 
 def test_a_refusal_is_told_in_a_sentence() -> None:
     """The detail, without the place in a request that nobody wrote; else the title."""
-    assert Refused(1, {"title": "T", "detail": "body.0.title: too long"}).why == "title: too long"
+    assert Refused(1, {"title": "T", "detail": "0.title must be text"}).why == "title must be text"
+    assert Refused(1, {"title": "T", "detail": "entry 0 must have a title"}).why == "must have a title"
     assert Refused(1, {"title": "T"}).why == "T"
 
 

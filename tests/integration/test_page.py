@@ -236,7 +236,7 @@ def test_how_an_answer_ended_is_seen(reader: Reader) -> None:
 
     reader.talk.model.fault = Fault(only="chat", close_after=500)
     reader.asked(reply=LONG)
-    assert reader.sees("The model failed")
+    assert reader.sees("The chat model failed")
 
 
 def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:

@@ -723,8 +723,8 @@ async def test_a_refill_goes_on_after_a_restart(
     taken: list[int],
     waiting: bool,
 ) -> None:
-    """From the last cursor that was saved, if the engine still has what was written before it: its position is
-    read before an entry is applied, which saves another."""
+    """From the last cursor that was saved, if the engine still has what was written before it: its position
+    is read before an entry is applied, which saves another."""
     monkeypatch.setattr(outbox_, "SAVE_CURSOR_SECONDS", 0)
     copy = Failing(rows=6, stumbles=3)
     outbox = Outbox(pool, copy, "me")

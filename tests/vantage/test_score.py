@@ -15,7 +15,7 @@ from app.vantage.features import extract_sd_features
 from app.vantage.lexicon import DATA, hits
 from app.vantage.text import read
 
-WEIGHTS = "a01e6ff8f8b7ca1011820fe0ddd464c4b67821f7af6ee59e7b2e5d3c6b09c630"
+WEIGHTS = "ccb1d20fcb3265907734c29b495e0e3b58ef350f45cfb15fd3bdbe57fcc4403e"
 """SHA-256 of score.bin; `python -m training.train` prints it and training/README.md has its figures."""
 
 

@@ -5,7 +5,7 @@ Budgets are tokens, hedges and questions, within the policy's own bounds (`app/v
 
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StringConstraints
 
 from app.answering.mix import Standing
 from app.answering.pipeline import HISTORY_TURNS
@@ -122,7 +122,7 @@ class MixOptions(Body):
     conversation: int = Field(
         0, ge=0, le=HISTORY_TURNS, description="Turns of the thread that the model sees."
     )
-    lens_fm: Annotated[bool | Lens, by_form(_is_text, Lens, bool)] = Field(
+    lens_fm: Annotated[bool | Lens, by_form(_is_text, Lens, StrictBool)] = Field(
         default=False, description=f"`true`: the lens `fm`; or a lens by name: {', '.join(LENSES)}."
     )
 
