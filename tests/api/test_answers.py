@@ -10,9 +10,9 @@ from app.api.schemas.answers import AnswerOut, ReplayReport
 from app.db.keys import Caller
 from app.errors import Missing, Unavailable
 from app.types import Scope
+from tests.db.test_answers import ANSWER, RULED, RULING
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
-from tests.stores.test_answers import ANSWER, RULED, RULING
 
 
 async def test_the_trace_is_shown_whole(client: httpx.AsyncClient, fakes: Fakes) -> None:

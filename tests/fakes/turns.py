@@ -8,7 +8,7 @@ from app.answer import Turn
 from app.db.answers import AnswerStore
 from app.db.pool import Pool
 from app.types import Scope
-from tests.stores.test_answers import ANSWER
+from tests.db.test_answers import ANSWER
 
 
 async def tell(pool: Pool, scope: Scope, turns: Sequence[Turn], *, answer_id: str = "a") -> None:

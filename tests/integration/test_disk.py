@@ -21,7 +21,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("disk")
     mount = ["mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root may mount a disk; each part is tested in tests/api and tests/stores")
+        pytest.skip("only root may mount a disk; each part is tested in tests/api and tests/db")
     try:
         yield folder
     finally:

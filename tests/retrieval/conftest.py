@@ -20,7 +20,15 @@ from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.retrieval.memories import MemorySource
 from app.retrieval.retrievers.qdrant import CollectionCache
 from app.wiring import Rows, open_rows
+from tests.fakes.chromas import ChromaServer, chroma_server
 from tests.fakes.filing import SPACE, documents
+
+
+@pytest.fixture(scope="session")
+def chroma_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    """The vendor's own server. A test that breaks it starts one of its own."""
+    with chroma_server(tmp_path_factory.mktemp("server")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

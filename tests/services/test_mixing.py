@@ -12,8 +12,8 @@ from app.services.answers import AnswerService
 from app.services.mix import MOMENT, MixService
 from app.types import Entry, Reason, Scope, Trace, Verdict
 from app.vantage.terms import Decision, Descriptors, Mix, Params, ResponseClass
+from tests.db.test_answers import ANSWER
 from tests.fakes.services import NOW, FakeAnswers
-from tests.stores.test_answers import ANSWER
 
 ASKER = Scope("acme", user_id="ada")
 ENTRIES = (

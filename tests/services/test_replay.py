@@ -24,7 +24,7 @@ from app.types import Entry, Passage, Scope
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, ResponseClass, Routing
 from app.vantage.weigh import Weighed, weigh
-from tests.domain.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
+from tests.answering.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
 from tests.fakes.answering import FakeLog, Words
 from tests.fakes.noted import FakeCards
 from tests.fakes.projecting import FakeKnowledge

@@ -10,9 +10,9 @@ from app.db.pool import Pool
 from app.db.vectors import SpaceStore
 from app.errors import Missing
 from app.types import Space
+from tests.db import test_corpus
+from tests.db.test_memories import written
 from tests.fakes.uploads import ALICE, SPACE, ready, upload
-from tests.stores import test_corpus
-from tests.stores.test_memories import written
 
 OTHER = Space("other@4", "other", 4, 0.5)
 

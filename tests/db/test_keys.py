@@ -12,7 +12,7 @@ from app.db import keys as keys_
 from app.db.keys import FRESH, OUTAGE, PAUSE, Caller, KeyStore
 from app.db.pool import Pool
 from app.errors import StartError, Unavailable
-from tests.stores.test_timed_cache import Hand
+from tests.db.test_timed_cache import Hand
 
 STRONG = "strong-9f3c71e0b28d46a5"
 

@@ -14,7 +14,7 @@ from app.answering.replay import BROUGHT, turn_blocks
 from app.db.answers import COLUMNS, entry, mended, picked, plain, recipe, restored, traced, written
 from app.db.rows import storable
 from app.types import Scope
-from tests.stores.test_answers import ANSWER, HERE, RULED
+from tests.db.test_answers import ANSWER, HERE, RULED
 
 
 def row(body: str, question: str = "why?") -> Any:

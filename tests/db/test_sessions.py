@@ -16,9 +16,9 @@ from app.db.rows import closed
 from app.db.sessions import AFTER, FIRST, LIST, SessionStore
 from app.errors import InvalidField, Missing, Unavailable
 from app.types import Scope
+from tests.db.test_answers import ANSWER
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, TENANT, parsed, read, ready, upload, vector
-from tests.stores.test_answers import ANSWER
 
 STRANGERS = [
     pytest.param(replace(ALICE, tenant="other"), id="another tenant"),

@@ -19,9 +19,9 @@ from app.clients.qdrant_engine import Engine, answer
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.errors import NoRoom, RetrievalError
 from app.process import Child
-from tests.clients.test_qdrant_engine import DAMAGES, inside, stored
 from tests.fakes.logged import captured
 from tests.fakes.points import DIM, embedding, point
+from tests.retrieval.test_qdrant_engine import DAMAGES, inside, stored
 
 NAME = "memory_raw"
 EVERY = Where()

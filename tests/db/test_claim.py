@@ -8,8 +8,8 @@ from app.db.claim import EngineClaim
 from app.db.outbox import Outbox
 from app.db.pool import Pool
 from app.errors import Unavailable
+from tests.db.test_outbox import Failing
 from tests.fakes.keeping import say
-from tests.stores.test_outbox import Failing
 
 LOSE = """
     SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database AS base ON base.oid = database

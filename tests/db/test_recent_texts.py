@@ -11,9 +11,9 @@ from app.db.answers import AnswerStore
 from app.db.memories import SAYINGS, Draft, RecentTextStore
 from app.db.pool import Pool
 from app.types import Entry, Reason, Scope, Trace, Verdict
+from tests.db.test_answers import ANSWER
+from tests.db.test_memories import written
 from tests.fakes.keeping import ADA, NOON
-from tests.stores.test_answers import ANSWER
-from tests.stores.test_memories import written
 
 LATER = NOON + timedelta(hours=1)
 serial = iter(range(1_000))

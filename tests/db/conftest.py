@@ -1,4 +1,4 @@
-"""Servers: Chroma's own; homes of an embedded Postgres, one made and copied, one that every user reaches."""
+"""Data folders of an embedded Postgres: one made and copied, one that every user reaches."""
 
 import asyncio
 import subprocess
@@ -9,15 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.db.embedded import open_cluster
-from tests.fakes.chromas import ChromaServer, chroma_server
 from tests.fakes.servers import ask
-
-
-@pytest.fixture(scope="session")
-def chroma_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
-    """The vendor's own server. A test that breaks it starts one of its own."""
-    with chroma_server(tmp_path_factory.mktemp("server")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from app.db.jobs import BROKE, Job, JobStore, here
 from app.db.pool import Pool, open_pool
 from app.db.rows import transaction
 from app.errors import Unavailable
-from tests.stores.test_lease import dead_pid
+from tests.db.test_lease import dead_pid
 
 HERE = Part("acme", "alice", "s1")
 LONG = 60.0

@@ -8,10 +8,10 @@ from app.db.memories import Draft, MemoryStore
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore, VectorStore
 from app.types import Space
+from tests.db import test_corpus
+from tests.db.test_memories import written
 from tests.fakes.keeping import ADA
 from tests.fakes.uploads import ALICE, SPACE, TENANT, ready, upload, vector
-from tests.stores import test_corpus
-from tests.stores.test_memories import written
 
 NEXT = Space("next@8", "next", 8, 0.1)
 OLD, WIDE = vector("old"), b"\x00\x00\x80\x3f" * 3

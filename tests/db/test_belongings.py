@@ -16,9 +16,9 @@ from app.db.pool import Pool
 from app.db.users import NAMES_ONLY, TABLES, Belongings, Rows
 from app.retrieval.project_tables import CONVERSATION, Analysed, keep
 from app.types import Scope
+from tests.db.test_answers import ANSWER
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, ready, upload, vector
-from tests.stores.test_answers import ANSWER
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 ADA = Scope(tenant="acme", user_id="ada")

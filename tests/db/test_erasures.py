@@ -18,9 +18,9 @@ from app.db.users import LOCK, Belongings, Due, ErasureStore, evict_erased
 from app.retrieval.index_cache import IndexCache, Key
 from app.services.users import Caching, UserService
 from app.types import Scope
+from tests.db.test_answers import ANSWER
 from tests.fakes.holdings import FakeFiles, FakeHolding
 from tests.fakes.uploads import ALICE, ready, upload
-from tests.stores.test_answers import ANSWER
 
 ADA = Scope(tenant="acme", user_id="ada")
 NAMES = ("memories", "answers")
