@@ -55,8 +55,7 @@ eval: install ## Measure retrieval quality; DATA="folders of questions and texts
 	    elif grep -qs '"spans"' "$$folder/queries_dev.jsonl"; then $(BIN)/python -m bench.spans "$$folder" || exit 1; \
 	    else texts="$$texts $$folder"; fi; \
 	done; \
-	test -z "$$texts" || $(BIN)/ibid eval $$texts --queries bench/out/eval.jsonl \
-	    --times bench/out/eval-times.jsonl $(ARGS)
+	test -z "$$texts" || $(BIN)/ibid eval $$texts --queries bench/out/eval.jsonl $(ARGS)
 
 golden: install ## Compare the service with the golden record; RECORD=1 records it anew, DIFF=1 lists what changed
 	@$(BIN)/python -m tests.golden $(if $(RECORD),record,$(if $(DIFF),differences,compare)) $(ARGS)

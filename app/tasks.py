@@ -1,18 +1,22 @@
-"""The long-lived tasks of a service and their one owner: started together, ended together.
+"""Groups of tasks with one owner: long-lived tasks of a service, and work on many items side by side.
 
 A task that dies of itself is a bug: it is logged, and started again after PAUSE seconds, so that a service
 never goes on silently without its worker.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
+from itertools import islice
+from typing import Any, TypeVar
 
 import structlog
 
 PAUSE = 1.0
 
 Work = Callable[[], Awaitable[None]]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
 
@@ -45,3 +49,23 @@ async def kept_going(name: str, work: Work) -> None:
             "task ended", task=name, error=repr(task.exception()) if not task.cancelled() else "cancelled"
         )
         await asyncio.sleep(PAUSE)
+
+
+async def side_by_side(
+    work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item], at_once: int
+) -> AsyncGenerator[Result, None]:
+    """Results of `work` for each item, as they come, `at_once` under way. The first error cancels the
+    others."""
+    left, running = iter(items), set[asyncio.Task[Result]]()
+    try:
+        while True:
+            running |= {asyncio.create_task(work(item)) for item in islice(left, at_once - len(running))}
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                yield task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

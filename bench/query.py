@@ -17,8 +17,7 @@ from typing import Any
 from app.cli.serve import settle
 from app.db.corpus import Given
 from app.db.memories import Draft
-from app.evaluation.report import stages
-from app.evaluation.run import BATCH, TOTAL
+from app.evaluation.run import BATCH
 from app.models.base import Embedder
 from app.services.services import Services
 from app.settings import Ibid, Rag, Settings
@@ -27,11 +26,12 @@ from app.types import Embedding, Query, Scope
 from app.wiring import open_services
 from bench import server
 from bench.corpus import SESSION, question, text
-from bench.figures import keep, machine
+from bench.figures import keep, machine, spread
 from bench.table import table
 from bench.vectors import Vectors, centres, vectors
 
 ROWS, ASKED, WARM = 10_000, 150, 20
+TOTAL = "total"
 PACE = 0.2
 """Seconds between two questions: the processor's caches cool down meanwhile."""
 LIMIT = 40
@@ -106,6 +106,12 @@ async def one(services: Services, names: Sequence[str], n: int) -> Took:
     if found.degraded or not found.candidates:
         raise SystemExit(f"nothing was found: {found.degraded}")
     return took
+
+
+def stages(took: Sequence[Took]) -> dict[str, dict[str, float]]:
+    """{stage: {p50, p95}}; stages that no question had are left out."""
+    found = {name: [each[name] for each in took if name in each] for name in (*STAGES, TOTAL)}
+    return {name: spread(values, 2) for name, values in found.items() if values}
 
 
 async def asked(services: Services, names: Sequence[str], first: int) -> dict[str, Any]:

@@ -19,11 +19,11 @@ import json as jsonlib
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
 
 import typer
@@ -34,7 +34,6 @@ from app.cli.terminal import (
     STDIN,
     DataDir,
     Json,
-    Progress,
     Unreadable,
     as_json,
     configured,
@@ -47,6 +46,7 @@ from app.cli.terminal import (
     tell,
 )
 from app.settings import Settings
+from app.tasks import side_by_side
 from app.types import CONVERSATIONS, DREAMS
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 SLICE = 50
 """Files read between two updates of the bar."""
 AT_ONCE = 2
-"""Requests with files under way: the service embeds one while it cuts the next."""
+"""Requests with files under way."""
 BATCH_BYTES, BATCH_FILES = 48 << 10, 50
 """Of a request with files: a hundred chunks, a second or two of the bundled embedder."""
 PATIENCE_SECONDS = 600.0
@@ -66,8 +66,6 @@ ROWS, ROW_BYTES = 32, 512 << 10
 """Of a request with rows: some seconds of the service."""
 LONGEST_LINE = 2 << 20
 """Bytes: no request is larger."""
-LINES_AT_ONCE = 1_000
-"""Lines read by a thread in one go."""
 ROW_FAULTS = {400, 413, 422}
 """Statuses that are about the rows, not the request."""
 REJECTED = "urn:ibid:problem:rejected"
@@ -168,6 +166,8 @@ class CodeFiles:
 
     async def put(self, texts: Sequence[Text], report: Report) -> int:
         """Put files; a refused request is sent again file by file. Returns the number of files."""
+        if not texts:
+            return 0
         files = [{"path": self.under + text.path, "text": text.text} for text in texts]
         try:
             report.put((await self._ask("PUT", json={"files": files}))["items"])
@@ -305,37 +305,7 @@ def read_all(root: Root, paths: Sequence[str]) -> list[tuple[Text | Skipped, str
 
 
 async def put_all(files: CodeFiles, root: Root, paths: Sequence[str], report: Report) -> None:
-    """Put files in batches, AT_ONCE under way."""
-    began = time.monotonic()
-    with progress("Indexing", len(paths)) as bar:
-        running: set[asyncio.Task[int]] = set()
-        try:
-            async for texts in text_batches(root, paths):
-                running.add(asyncio.create_task(files.put(texts, report)))
-                if len(running) == AT_ONCE:
-                    running = await first_done(running, bar, report, began)
-            while running:
-                running = await first_done(running, bar, report, began)
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-
-
-async def first_done(
-    running: set[asyncio.Task[int]], bar: Progress, report: Report, began: float
-) -> set[asyncio.Task[int]]:
-    """Wait for one of the tasks; returns those still under way."""
-    done, left = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-    running.difference_update(done)
-    for task in done:
-        rate = report.embedded / max(0.001, time.monotonic() - began)
-        bar.add(task.result(), f"files, {counted(report.chunks, 'chunk')}, {rate:.0f}/s")
-    return left
-
-
-async def text_batches(root: Root, paths: Sequence[str]) -> AsyncIterator[list[Text]]:
-    """Texts, read again: a file may have changed since it was hashed."""
+    """Put files in batches, AT_ONCE under way: the service embeds one while it cuts the next."""
 
     def size(path: str) -> int:
         try:
@@ -343,10 +313,18 @@ async def text_batches(root: Root, paths: Sequence[str]) -> AsyncIterator[list[T
         except OSError:
             return 0
 
-    sizes = [(path, bytes_) for path in paths if (bytes_ := await asyncio.to_thread(size, path))]
-    for some in batched(sizes, lambda each: each[1], BATCH_FILES, BATCH_BYTES):
-        texts = await asyncio.to_thread(read_all, root, [path for path, _ in some])
-        yield [text for text, _ in texts if isinstance(text, Text)]
+    async def put(some: Sequence[str]) -> int:
+        # Read again: a file may have changed since it was hashed.
+        texts = await asyncio.to_thread(read_all, root, some)
+        return await files.put([text for text, _ in texts if isinstance(text, Text)], report)
+
+    began = time.monotonic()
+    batches = batched(paths, size, BATCH_FILES, BATCH_BYTES)
+    with progress("Indexing", len(paths)) as bar:
+        async with aclosing(side_by_side(put, batches, AT_ONCE)) as counts:
+            async for count in counts:
+                rate = report.embedded / max(0.001, time.monotonic() - began)
+                bar.add(count, f"files, {counted(report.chunks, 'chunk')}, {rate:.0f}/s")
 
 
 def missing(known: Iterable[str], seen: Mapping[str, str], unread: Iterable[str]) -> list[str]:
@@ -453,18 +431,28 @@ def keep_rows(config: Settings, file: Path, kind: str, project: str, *, json: bo
 async def rows_kept(config: Settings, file: Path, kind: str, project: str, *, json: bool) -> Rows:
     """Send a file in batches, and report refused lines as they come."""
     total = Rows()
+    path = f"/projects/{quote(project, safe='')}/{kind}"
+    batches = batched(json_lines(file), lambda line: line.size, ROWS, ROW_BYTES)
     with progress(f"Reading {kind}", line_count(file)) as bar:
-        async with connect(config) as client, aclosing(json_lines(file)) as lines:
-            async for batch in sent(client, kind, project, lines):
-                total += batch
-                count = batch.outcomes.total() + len(batch.refused)
-                bar.add(count, f"lines, {len(total.refused):,} refused")
-                for each in batch.refused:
+        async with connect(config) as client:
+            while lines := await asyncio.to_thread(next, batches, None):
+                rows = await kept(client, path, lines)
+                total += rows
+                bar.add(len(lines), f"lines, {len(total.refused):,} refused")
+                for each in rows.refused:
                     if json:
                         as_json({"line": each.line, "problem": each.problem})
                     else:
                         remark(f"line {each.line:,}: {each.why}")
     return total
+
+
+async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[Line]) -> Rows:
+    """Outcomes of a batch, with the lines that were not even sent."""
+    good = [line for line in lines if line.row is not None]
+    rows = await posted(client, path, good) if good else Rows()
+    refused = [Refused(line.number, line_problem(line)) for line in lines if line.row is None]
+    return Rows(rows.outcomes, sorted([*rows.refused, *refused], key=lambda each: each.line))
 
 
 def line_count(file: Path) -> int | None:
@@ -478,32 +466,20 @@ def line_count(file: Path) -> int | None:
         raise Unreadable(f"{file} cannot be read: {error.strerror}") from error
 
 
-async def json_lines(file: Path) -> AsyncGenerator[Line, None]:
-    """Lines that are not blank, in order, read by a thread."""
+def json_lines(file: Path) -> Iterator[Line]:
+    """Lines that are not blank; of one that is too long only the beginning."""
     try:
-        source = nullcontext(sys.stdin.buffer) if file == STDIN else file.open("rb")
-        with source as opened:
+        with nullcontext(sys.stdin.buffer) if file == STDIN else file.open("rb") as opened:
             number = 0
-            while raw := await asyncio.to_thread(some_lines, opened):
-                for each in raw:
-                    number += 1
-                    if each.strip():
-                        yield Line(number, json_object(each), len(each))
+            while line := opened.readline(LONGEST_LINE + 1):
+                number += 1
+                rest = line
+                while len(rest) > LONGEST_LINE and not rest.endswith(b"\n"):
+                    rest = opened.readline(LONGEST_LINE + 1)
+                if line.strip():
+                    yield Line(number, json_object(line), len(line))
     except OSError as error:
         raise Unreadable(f"{file} cannot be read: {error.strerror}") from error
-
-
-def some_lines(opened: IO[bytes]) -> list[bytes]:
-    """The next lines; only the beginning of one that is too long."""
-    found: list[bytes] = []
-    total = 0
-    while len(found) < LINES_AT_ONCE and total < LONGEST_LINE and (line := opened.readline(LONGEST_LINE + 1)):
-        found.append(line)
-        total += len(line)
-        rest = line
-        while len(rest) > LONGEST_LINE and not rest.endswith(b"\n"):
-            rest = opened.readline(LONGEST_LINE + 1)
-    return found
 
 
 def json_object(line: bytes) -> Mapping[str, Any] | None:
@@ -512,30 +488,6 @@ def json_object(line: bytes) -> Mapping[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-async def sent(
-    client: "httpx.AsyncClient", kind: str, project: str, lines: AsyncIterator[Line]
-) -> AsyncGenerator[Rows, None]:
-    """Outcomes, batch by batch."""
-    path = f"/projects/{quote(project, safe='')}/{kind}"
-    async for batch in line_batches(lines):
-        good = [line for line in batch if line.row is not None]
-        rows = await posted(client, path, good) if good else Rows()
-        rows.refused += [Refused(line.number, line_problem(line)) for line in batch if line.row is None]
-        rows.refused.sort(key=lambda each: each.line)
-        yield rows
-
-
-async def line_batches(lines: AsyncIterator[Line]) -> AsyncIterator[list[Line]]:
-    batch: list[Line] = []
-    async for line in lines:
-        if batch and (len(batch) == ROWS or sum(each.size for each in batch) + line.size > ROW_BYTES):
-            yield batch
-            batch = []
-        batch.append(line)
-    if batch:
-        yield batch
 
 
 def line_problem(line: Line) -> Mapping[str, Any]:

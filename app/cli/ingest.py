@@ -9,11 +9,9 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +31,7 @@ from app.cli.terminal import (
     tell,
 )
 from app.settings import Settings
+from app.tasks import side_by_side
 
 if TYPE_CHECKING:
     import httpx
@@ -157,10 +156,12 @@ async def ingested(config: Settings, files: list[Path], form: Form, *, json: boo
     """Upload all files and print each outcome as it comes."""
     outcomes: list[Outcome] = []
     with progress("Opening", len(files)) as bar:
-        async with (
-            connect(config) as client,
-            aclosing(upload_all(client, files, form, bar.now)) as ended,
-        ):
+
+        async def sent(path: Path) -> Outcome:
+            bar.now(legible(path.name))
+            return await upload(client, path, form)
+
+        async with connect(config) as client, aclosing(side_by_side(sent, files, AT_ONCE)) as ended:
             async for outcome in ended:
                 outcomes.append(outcome)
                 pages = sum(outcome.pages for outcome in outcomes)
@@ -179,28 +180,6 @@ def summary(outcomes: list[Outcome]) -> str:
     parts = [f"{counts[status]:,} {status.words}" for status in Status if counts[status]]
     told = ", ".join(parts).replace("taken", f"taken ({counted(pages, 'page')})", 1)
     return f"{counted(len(outcomes), 'file')}: {told}"
-
-
-async def upload_all(
-    client: "httpx.AsyncClient", paths: Iterable[Path], form: Form, begun: Callable[[str], None]
-) -> AsyncGenerator[Outcome, None]:
-    """Outcomes as they come, `AT_ONCE` uploads under way; `begun` gets each file's name."""
-    waiting = iter(paths)
-    running: set[asyncio.Task[Outcome]] = set()
-    try:
-        while True:
-            for path in islice(waiting, AT_ONCE - len(running)):
-                begun(legible(path.name))
-                running.add(asyncio.create_task(upload(client, path, form)))
-            if not running:
-                return
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                yield task.result()
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
 
 
 def legible(path: Path | str) -> str:

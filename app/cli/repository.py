@@ -1,16 +1,13 @@
 """Which files of a repository `ibid index code` takes, and why it leaves out the others.
 
-Git lists the files where it is installed and the folder is a repository; else `.gitignore` files are read
-with pathspec. Links are not followed, folders that tools fill (node_modules, caches, virtual environments)
-and secrets are left out. Paths are relative to the root, joined by `/`. Blocking; raises nothing for what
-cannot be read.
+`.gitignore` files and `.git/info/exclude` are read with pathspec. Links are not followed; folders that tools
+fill (node_modules, caches, virtual environments) and secrets are left out. Paths are relative to the root,
+joined by `/`. Blocking; raises nothing for what cannot be read.
 """
 
 import os
 import re
-import shutil
 import stat
-import subprocess
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,12 +39,6 @@ LOCKS = """
 """
 MADE = frozenset(LOCKS.split())
 MADE_ENDINGS = (".min.js", ".min.mjs", ".min.css", ".bundle.js", ".map", "_pb2.py", ".pb.go")
-
-
-INHERITED = ("-uGIT_DIR", "-uGIT_WORK_TREE", "-uGIT_INDEX_FILE")
-"""What a hook sets, for another repository perhaps."""
-CLOSED = re.compile(rb"could not open directory '(.*)': ")
-"""git's warning about a folder that it cannot read."""
 
 
 class Reason(StrEnum):
@@ -104,126 +95,96 @@ def rooted(path: Path) -> Root:
     top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
     if top == path:
         return Root(top, "")
-    if top is None or is_ignored(top, path.relative_to(top).as_posix(), folder=path.is_dir()):
+    if top is None or is_ignored(top, path):
         return Root(folder, "" if path.is_dir() else path.name, alone=True)
     return Root(top, path.relative_to(top).as_posix())
 
 
-def is_ignored(top: Path, part: str, *, folder: bool) -> bool:
-    done = git(top, "check-ignore", "-q", "--", part)
-    if done and done.returncode in (0, 1):
-        return done.returncode == 0
+def is_ignored(top: Path, path: Path) -> bool:
+    """True if the rules of a repository leave out a path, or a folder above it."""
     rules = Rules(top)
-    parents = [str(each) for each in PurePosixPath(part).parents][-2::-1]
-    for each in parents:
-        if rules.ignore(each, folder=True):
+    for above in reversed(path.parents[: path.parents.index(top)]):
+        if rules.ignore(above, folder=True):
             return True
-        rules.read(each)
-    return rules.ignore(part, folder=folder)
+        rules.read(above)
+    return rules.ignore(path, folder=path.is_dir())
 
 
 def walk(root: Root) -> Iterator[str | Skipped]:
-    """The paths of all files that may be taken, and what is left out; folders that are left out are one
-    entry."""
-    if not (root.folder / root.part).is_dir():
+    """The paths of all files that may be taken, and what is left out; a folder that is left out is one entry.
+    A repository inside this one has rules of its own."""
+    place = root.folder / root.part
+    if not place.is_dir():
         reason = unwanted(root.part)
         yield Skipped(root.part, reason) if reason else root.part
         return
-    listed = None if root.alone else listed_by_git(root.folder, root.part)
-    tools, reported = dict[str, str | None](), set[str]()
-    for each in listed_by_rules(root.folder, root.part) if listed is None else listed:
-        if isinstance(each, Skipped):
-            yield each
-            continue
-        folder = str(PurePosixPath(each).parent)
-        if folder not in tools:
-            tools[folder] = tool_folder(root, folder)
-        if tool := tools[folder]:
-            if tool not in reported:
-                reported.add(tool)
-                yield Skipped(tool, Reason.FOLDER)
-            continue
+    rules = Rules(root.folder)
+    for above in reversed(place.parents[: place.relative_to(root.folder).as_posix().count("/")]):
+        rules.read(above)
+    waiting = [(place, rules)]
+    while waiting:
+        folder, rules = waiting.pop()
+        rules.read(folder)
         try:
-            mode = (root.folder / each).lstat().st_mode
-        except FileNotFoundError:
-            continue  # deleted, and still known to git
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:
-            yield Skipped(each, Reason.UNREADABLE)
+            yield Skipped(folder.relative_to(root.folder).as_posix(), Reason.UNREADABLE)
             continue
-        if stat.S_ISDIR(mode):  # a repository inside this one
-            for inner in walk(Root(root.folder / each, "")):
-                if isinstance(inner, Skipped):
-                    yield Skipped(f"{each}/{inner.path}", inner.reason)
-                else:
-                    yield f"{each}/{inner}"
-            continue
-        reason = unwanted(each) if stat.S_ISREG(mode) else Reason.UNKNOWN
-        reason = Reason.LINK if stat.S_ISLNK(mode) else reason
-        yield Skipped(each, reason) if reason else each
+        for entry in entries:
+            path = Path(entry.path)
+            found = path.relative_to(root.folder).as_posix()
+            if reason := left_out(entry, found, rules):
+                yield Skipped(found, reason)
+            elif not entry.is_dir(follow_symlinks=False):
+                yield found
+            else:
+                waiting.append((path, Rules(path) if (path / ".git").exists() else rules))
 
 
-def git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
-    """Run git on the repository of a folder; None without git, or if the folder is no repository."""
-    program = shutil.which("git")
-    if program is None or not (folder / ".git").exists():
+def left_out(entry: os.DirEntry[str], found: str, rules: "Rules") -> Reason | None:
+    path, is_folder = Path(entry.path), entry.is_dir(follow_symlinks=False)
+    if is_folder and (entry.name in FOLDERS or (path / "pyvenv.cfg").exists()):
+        return Reason.FOLDER
+    if rules.ignore(path, folder=is_folder):
+        return Reason.IGNORED
+    if is_folder:
         return None
-    env = ("/usr/bin/env", *INHERITED, "LC_ALL=C", f"GIT_CEILING_DIRECTORIES={folder.parent}")
-    # A repository's own configuration may name a program as its file watcher.
-    options = ("--literal-pathspecs", "-c", "core.fsmonitor=false", "-C", str(folder))
-    command = (*env, program, *options, *arguments)
-    return subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - fixed arguments
-
-
-def listed_by_git(folder: Path, part: str) -> list[str | Skipped] | None:
-    """Tracked files and those that are not ignored; None if git does not work there."""
-    found: list[str | Skipped] = []
-    for arguments, ignored in ((["--cached"], False), (["--ignored", "--directory"], True)):
-        listing = ("ls-files", "-z", "--others", "--exclude-standard", *arguments)
-        done = git(folder, *listing, *(["--", part] if part else []))
-        if done is None or done.returncode:
-            return None
-        names = sorted({name.rstrip("/") for name in os.fsdecode(done.stdout).split("\0")} - {""})
-        for name in names:
-            tool = ignored and is_tool_folder(folder / name)
-            reason = Reason.FOLDER if tool else Reason.IGNORED
-            found.append(Skipped(name, reason) if ignored else name)
-    unread = CLOSED.findall(done.stderr) if done else []
-    return found + [Skipped(os.fsdecode(name).rstrip("/"), Reason.UNREADABLE) for name in unread]
+    if entry.is_symlink():
+        return Reason.LINK
+    return unwanted(found) if entry.is_file(follow_symlinks=False) else Reason.UNKNOWN
 
 
 class Rules:
-    """The `.gitignore` files of a root and its folders; the nearest that has a rule for a path decides."""
+    """The `.gitignore` files of a repository and its folders; the nearest that has a rule for a path
+    decides."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
-        self._specs: dict[str, GitIgnoreSpec] = {}
+        self._specs: dict[Path, GitIgnoreSpec] = {}
         self._negated = False
-        self.read("")
+        self.read(root, ".git/info/exclude", ".gitignore")
 
-    def read(self, folder: str) -> None:
-        """Add the rules of a folder; "" is the root."""
+    def read(self, folder: Path, *names: str) -> None:
+        """Add the rules of a folder."""
         lines = list[str]()
-        for name in ([".git/info/exclude"] if not folder else []) + [".gitignore"]:
+        for file in (folder / name for name in names or [".gitignore"]):
             try:
-                file = self._root / folder / name
                 data = b"" if file.is_symlink() else file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-                lines += os.fsdecode(data).split("\n")
             except OSError:
                 continue
+            lines += os.fsdecode(data).split("\n")
         rules = [line for line in (each.removesuffix("\r") for each in lines) if compiled([line])]
         self._negated |= any(line.startswith("!") for line in rules)
-        if rules and (spec := compiled(rules)):
+        if rules and folder not in self._specs and (spec := compiled(rules)):
             self._specs[folder] = spec
 
-    def ignore(self, path: str, *, folder: bool) -> bool:
+    def ignore(self, path: Path, *, folder: bool) -> bool:
         """True if a path is ignored, provided that the folders above it are not. If there are `!` rules, only
         files are ignored: such a rule may be about a file in the folder."""
         if folder and self._negated:
             return False
-        for above in map(str, PurePosixPath(path).parents):
-            spec = self._specs.get("" if above == "." else above)
-            if spec:
-                below = path if above == "." else path[len(above) + 1 :]
+        for above in path.parents:
+            if spec := self._specs.get(above):
+                below = path.relative_to(above).as_posix()
                 found = spec.check_file(f"{below}/" if folder else below).include
                 if found is not None:
                     return found
@@ -238,45 +199,6 @@ def compiled(lines: list[str]) -> GitIgnoreSpec | None:
             return GitIgnoreSpec.from_lines(lines)
     except (ValueError, re.error):
         return None
-
-
-def listed_by_rules(folder: Path, part: str) -> Iterator[str | Skipped]:
-    """As `listed_by_git`, without git. Repositories inside are listed as one path, as git does."""
-    rules = Rules(folder)
-    for parent in [str(each) for each in PurePosixPath(part).parents][-2::-1]:
-        rules.read(parent)
-    waiting = [part]
-    while waiting:
-        path = waiting.pop()
-        if path:
-            rules.read(path)
-        try:
-            entries = sorted(os.scandir(folder / path), key=lambda entry: entry.name)
-        except OSError:
-            yield Skipped(path, Reason.UNREADABLE)
-            continue
-        for entry in entries:
-            found = f"{path}/{entry.name}" if path else entry.name
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if is_folder and is_tool_folder(Path(entry.path)):
-                yield Skipped(found, Reason.FOLDER)
-            elif rules.ignore(found, folder=is_folder):
-                yield Skipped(found, Reason.IGNORED)
-            elif is_folder and not Path(entry.path, ".git").exists():
-                waiting.append(found)
-            else:
-                yield found
-
-
-def tool_folder(root: Root, folder: str) -> str | None:
-    """The outermost folder of a tool that a folder is, or is in, below the part."""
-    path = PurePosixPath(folder)
-    above = [str(each) for each in (path, *path.parents) if each.name and len(str(each)) > len(root.part)]
-    return next((each for each in reversed(above) if is_tool_folder(root.folder / each)), None)
-
-
-def is_tool_folder(path: Path) -> bool:
-    return path.name in FOLDERS or (path / "pyvenv.cfg").exists()
 
 
 def unwanted(path: str) -> Reason | None:

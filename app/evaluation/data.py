@@ -131,14 +131,13 @@ class Benchmark:
     def scoped(self) -> bool:
         return any(text.scope is not None for text in self.texts)
 
-    def groups(self, by: str | None = None) -> dict[str, list[str]]:
-        """Ids of the questions by a field of `meta`, or by scope if that makes 2 to MOST_GROUPS groups."""
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Ids of the questions by scope; none unless that makes 2 to MOST_GROUPS groups."""
         found: dict[str, list[str]] = {}
-        field = by or "scope"
         for question in self.questions:
-            value = question.scope if field == "scope" else question.meta.get(field)
-            found.setdefault("-" if value is None else str(value), []).append(question.id)
-        return found if by or 1 < len(found) <= MOST_GROUPS else {}
+            found.setdefault(question.scope or "-", []).append(question.id)
+        return found if 1 < len(found) <= MOST_GROUPS else {}
 
 
 Item = TypeVar("Item", Text, Question)

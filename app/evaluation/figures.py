@@ -5,7 +5,7 @@ Intervals are 95 % percentile bootstrap over questions; p-values come from the p
 without ir-measures (it is in the `dev` extra), `BadInput` for an earlier run's file that cannot be read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -59,7 +59,7 @@ def measured(benchmark: Benchmark, run: Run) -> Figures:
     return {name: {**each, "failure@20": round(1 - each["recall@20"], 6)} for name, each in found.items()}
 
 
-def column(figures: Figures, measure: str, names: Sequence[str] | None = None) -> list[float]:
+def column(figures: Figures, measure: str, names: Iterable[str] | None = None) -> list[float]:
     return [figures[name][measure] for name in (figures if names is None else names)]
 
 
@@ -116,18 +116,6 @@ def difference(measure: str, before: Figures, after: Figures, names: Sequence[st
     }
 
 
-def beside(ways: Ways, names: Sequence[str], measures: Sequence[str]) -> dict[str, Any]:
-    """{way: {measure: {difference, interval, p, verdict}}} of SERVED against each other way."""
-    found: dict[str, dict[str, Any]] = {way: {} for way in ABLATIONS if way != SERVED}
-    for way, told in found.items():
-        for measure in measures:
-            each = difference(measure, ways[way], ways[SERVED], names)
-            kept = {name: each[name] for name in ("difference", "interval", "p")}
-            less = measure.startswith("failure")
-            told[measure] = kept | {"verdict": verdict(each, len(names), less_is_better=less)}
-    return found
-
-
 def verdict(found: Mapping[str, Any], questions: int, *, less_is_better: bool = False) -> str:
     """`better` or `worse` where 0 is outside the interval and chance is unlikely; else `inside`, or `too
     few`."""
@@ -139,27 +127,36 @@ def verdict(found: Mapping[str, Any], questions: int, *, less_is_better: bool = 
     return "worse" if less_is_better == (low > 0) else "better"
 
 
-def result(
-    benchmark: Benchmark, source: str, found: Found, ways: Ways, by: str | None = None
-) -> dict[str, Any]:
-    """A folder's line of `--json`. `beside` compares what the service returns with each other way, `best`
-    names the better single leg of each measure."""
-    told: dict[str, dict[str, Any]] = {}
-    for way, figures in ways.items():
-        columns = {measure: column(figures, measure) for measure in MEASURES}
-        told[way] = {
-            "metrics": {measure: mean(values) for measure, values in columns.items()},
-            "intervals": {
-                measure: [round(end, DIGITS) for end in interval(values)]
-                for measure, values in columns.items()
-            },
-        }
-    best = {
-        measure: (min if measure.startswith("failure") else max)(
-            ("words", "meaning"), key=lambda way: told[way]["metrics"][measure]
-        )
-        for measure in MEASURES
+def beside(ways: Ways) -> dict[str, Any]:
+    """{way: {measure: {difference, interval, p, verdict}}} of SERVED against each other way."""
+    names = list(ways[SERVED])
+    found: dict[str, dict[str, Any]] = {}
+    for way in ABLATIONS:
+        if way == SERVED:
+            continue
+        found[way] = {}
+        for measure in MEASURES:
+            each = difference(measure, ways[way], ways[SERVED], names)
+            less = measure.startswith("failure")
+            kept = {name: each[name] for name in ("difference", "interval", "p")}
+            found[way][measure] = kept | {"verdict": verdict(each, len(names), less_is_better=less)}
+    return found
+
+
+def summary(figures: Figures) -> dict[str, Any]:
+    """{metrics: {measure: mean}, intervals: {measure: [low, high]}}."""
+    columns = {measure: column(figures, measure) for measure in MEASURES}
+    return {
+        "metrics": {measure: mean(values) for measure, values in columns.items()},
+        "intervals": {
+            measure: [round(end, DIGITS) for end in interval(values)] for measure, values in columns.items()
+        },
     }
+
+
+def result(benchmark: Benchmark, source: str, found: Found, ways: Ways) -> dict[str, Any]:
+    """A folder's line of `--json`. `beside` compares what the service returns with each other way."""
+    summaries = {way: summary(figures) for way, figures in ways.items()}
     groups = {
         name: {
             "queries": len(ids),
@@ -167,19 +164,17 @@ def result(
                 way: {measure: mean(column(figures, measure, ids)) for measure in COMPARED}
                 for way, figures in ways.items()
             },
-            "beside": beside(ways, ids, COMPARED),
         }
-        for name, ids in benchmark.groups(by).items()
+        for name, ids in benchmark.groups.items()
     }
     return {
         "set": benchmark.name,
         "split": benchmark.split,
         "source": source,
         "queries": len(benchmark.questions),
-        **told[SERVED],
-        "ablations": told,
-        "best": best,
-        "beside": beside(ways, [question.id for question in benchmark.questions], MEASURES),
+        **summaries[SERVED],
+        "ablations": summaries,
+        "beside": beside(ways),
         "groups": groups,
         "texts": len(benchmark.texts),
         "stored": found.stored,

@@ -1,15 +1,6 @@
-"""What `ibid eval` prints and writes of a folder: tables, speed, and remarks about doubtful figures.
+"""What `ibid eval` prints of a folder: tables, and remarks about doubtful figures."""
 
-Speed never repeats, so it is kept apart from the figures. Processor seconds are this process's and those of
-its children that have ended (Postgres, Chroma). Seconds; for questions, milliseconds.
-"""
-
-import math
-import resource
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import RenderableType
@@ -18,79 +9,20 @@ from rich.table import Table
 
 from app.evaluation.data import MEASURES, SERVED
 from app.evaluation.figures import COMPARED
-from app.evaluation.run import TOTAL
-from app.stopwatch import STAGES, Took
 
 LEGEND = (
     "words: lexical retrieval; meaning: dense retrieval; fused: both by rank; all: as the service answers; "
-    "[95 % of resamples]; better, worse: the difference to the other way (of groups: to the best one) is "
-    "hardly chance, p below .05"
+    "[95 % of resamples]; better, worse: the difference to the other way is hardly chance, p below .05"
 )
-PERCENTILES = {"p50": 0.5, "p95": 0.95}
 
 
-@dataclass(slots=True)
-class Speed:
-    seconds: dict[str, float] = field(default_factory=dict)
-    """By part: texts, questions, whole (with the start and end of the stores)."""
-    processor: dict[str, float] = field(default_factory=dict)
-    embedded: dict[str, int] = field(default_factory=dict)
-    """Texts and questions that the model embedded; other vectors were kept from earlier runs."""
-
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        """Time what runs inside."""
-        wall, processor = time.perf_counter(), used()
-        try:
-            yield
-        finally:
-            self.seconds[name], self.processor[name] = time.perf_counter() - wall, used() - processor
-
-
-def used() -> float:
-    """Processor seconds up to now."""
-    every = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in every)
-
-
-def times(result: Mapping[str, Any], speed: Speed, took: Sequence[Took]) -> dict[str, Any]:
-    """A folder's line of `--times`."""
-    return {
-        **{name: result[name] for name in ("set", "split", "source", "texts", "stored", "queries")},
-        "texts_s": round(result["texts"] / max(speed.seconds["texts"], 1e-9), 1),
-        "embedded": speed.embedded,
-        "timed": len(took),
-        "milliseconds": stages(took),
-        "seconds": {name: round(value, 1) for name, value in speed.seconds.items()},
-        "processor": {name: round(value, 1) for name, value in speed.processor.items()},
-    }
-
-
-def stages(took: Sequence[Took]) -> dict[str, dict[str, float]]:
-    """{stage: {p50, p95}}, in the order of the stages; stages that no question had are left out."""
-    found = {name: [each[name] for each in took if name in each] for name in (*STAGES, TOTAL)}
-    return {
-        name: {told: round(percentile(values, share), 2) for told, share in PERCENTILES.items()}
-        for name, values in found.items()
-        if values
-    }
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    rank = math.ceil(round(share * len(values), 9))  # 0.07 * 100 is a little more than 7
-    return sorted(values)[max(rank, 1) - 1]
-
-
-def report(result: Mapping[str, Any], pace: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """The tables of a folder; `pace` is its line of `--times`."""
+def report(result: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The tables of a folder."""
     yield from (ways(result), "", against(result), "")
     for measure in COMPARED if result["groups"] else ():
         yield from (grouped(result, measure), "")
     if "against" in result:
         yield from (comparison(result), "")
-    yield escape(spent(pace))
-    rows = [[name, *(f"{each[name]:.1f}" for each in pace["milliseconds"].values())] for name in PERCENTILES]
-    yield from (table([f"ms of {counted(pace['timed'], 'question')}", *pace["milliseconds"]], rows), "")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
@@ -119,21 +51,18 @@ def against(result: Mapping[str, Any]) -> Table:
     """What the service returns, against each other way."""
     rows = []
     for way, found in result["beside"].items():
-        best = all(result["best"][name] == way for name in COMPARED)
         cells = [[span(found[name]), found[name]["verdict"]] for name in COMPARED]
-        rows.append([f"{way}{' (best single)' if best else ''}", *cells[0], *cells[1]])
+        rows.append([way, *cells[0], *cells[1]])
     return table([f"{SERVED} against", *(part for name in COMPARED for part in (name, ""))], rows)
 
 
 def grouped(result: Mapping[str, Any], measure: str) -> Table:
-    """A line a group of questions; what the service returns against the best other way."""
-    rows = []
-    for group, found in result["groups"].items():
-        means = {way: each[measure] for way, each in found["ablations"].items()}
-        best = max((way for way in means if way != SERVED), key=means.__getitem__)
-        told = found["beside"][best][measure]["verdict"]
-        rows.append([group, f"{found['queries']:,}", *(short(value, 3) for value in means.values()), told])
-    return table([measure, "questions", *result["ablations"], ""], rows)
+    """A line a group of questions, a column a way."""
+    rows = [
+        [group, f"{found['queries']:,}", *(short(each[measure], 3) for each in found["ablations"].values())]
+        for group, found in result["groups"].items()
+    ]
+    return table([measure, "questions", *result["ablations"]], rows)
 
 
 def comparison(result: Mapping[str, Any]) -> Table:
@@ -153,19 +82,6 @@ def comparison(result: Mapping[str, Any]) -> Table:
     head = ["", "before", "after", "difference", "95 %", "wins", "losses", "ties", "p"]
     questions = counted(found["questions"], "question")
     return table(head, rows, f"{result['set']} ({result['split']}), {questions} of both runs")
-
-
-def spent(pace: Mapping[str, Any]) -> str:
-    """Texts a second, what was embedded, and what each part took."""
-    made = ", ".join(counted(number, what.removesuffix("s")) for what, number in pace["embedded"].items())
-    parts = (
-        f"{name} {seconds:.0f} s ({pace['processor'][name]:.0f} s)"
-        for name, seconds in pace["seconds"].items()
-    )
-    return (
-        f"{pace['set']}: {pace['texts_s']:,.0f} texts a second, embedded {made}\n"
-        f"time (processor): {', '.join(parts)}"
-    )
 
 
 def short(value: float, digits: int) -> str:

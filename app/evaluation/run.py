@@ -1,9 +1,9 @@
 """Benchmark runs: texts go through the service's write side, questions through its search, on temporary
 stores.
 
-Each question is ranked four ways (`data.ABLATIONS`), every candidate down to LIMIT a leg. The first questions
-are asked one after the other, as one client does, and timed. Vectors are kept in one SQLite file between
-runs. Raises what the write side raises, and `StartError` where the file of vectors cannot be used.
+Each question is ranked four ways (`data.ABLATIONS`), every candidate down to LIMIT for each way. Vectors are
+kept in one SQLite file between runs. Raises what the write side raises, and `StartError` where the file of
+vectors cannot be used.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Coroutine,
     Hashable,
     Iterable,
     Iterator,
@@ -30,7 +29,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from app.db.code import CodeRow
 from app.db.conversations import Draft as Conversation
@@ -50,7 +49,7 @@ from app.retrieval.search import Retrieval
 from app.services.memories import BATCH_SECONDS
 from app.services.services import Services
 from app.settings import Cache, Chroma, Postgres, Qdrant, Settings
-from app.stopwatch import Took, stage, watched
+from app.tasks import side_by_side
 from app.types import CONVERSATIONS, Embedding, Hit, Passage, Query, Scope
 from app.wiring import open_services
 
@@ -60,11 +59,8 @@ BATCH = 64
 """Texts written in one request."""
 AT_ONCE, UPLOADS = 2, 4
 """Batches or questions under way at once, and documents of a batch."""
-WARM, TIMED = 20, 200
-"""Questions asked first while lazy parts load (at most a fifth of all), and those timed after them."""
 RANK = 60
 """Reciprocal rank fusion: 1 / (RANK + rank) a leg (Cormack, Clarke, Büttcher 2009)."""
-TOTAL = "total"
 EVERYONE = "everyone"
 """The scope of texts without one, where the source needs one."""
 VECTORS = "eval"
@@ -158,20 +154,18 @@ class Target:
         return len(self._texts) - before
 
     async def _upload_all(self, name: str | None, texts: Sequence[Text]) -> int:
-        session, stored = self.scope(name).session_id, 0
+        session = self.scope(name).session_id
 
-        async def upload(text: Text) -> None:
-            nonlocal stored
+        async def upload(text: Text) -> int:
             data = as_pdf(text.title, text.text)
             path = self._scratch / f"{digest(text.id)}.pdf"
             await asyncio.to_thread(path.write_bytes, data)
             given = Upload(path, path.name, len(data), hashlib.sha256(data).hexdigest(), session)
             document, _ = await self._services.documents.upload(Scope(), given, wait=BATCH_SECONDS)
-            stored += self._note_rows([text], [document.id])
             await asyncio.to_thread(path.unlink)
+            return self._note_rows([text], [document.id])
 
-        await side_by_side(upload, texts, UPLOADS)
-        return stored
+        return sum([stored async for stored in side_by_side(upload, texts, UPLOADS)])
 
 
 def code_row(text: Text) -> CodeRow:
@@ -186,25 +180,6 @@ def digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-async def side_by_side(
-    work: Callable[[Item], Coroutine[Any, Any, None]], items: Iterable[Item], at_once: int
-) -> None:
-    """Do `work` for all items; the first error ends the others and is raised as it is."""
-    left = iter(list(items))
-
-    async def worker() -> None:
-        for item in left:
-            await work(item)
-
-    workers = [asyncio.create_task(worker()) for _ in range(at_once)]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for task in workers:
-            task.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-
-
 @dataclass(slots=True)
 class Found:
     runs: Mapping[str, Run] = field(default_factory=lambda: {name: {} for name in ABLATIONS})
@@ -212,8 +187,6 @@ class Found:
     stored: int = 0
     degraded: Counter[str] = field(default_factory=Counter)
     """Searches that a source failed, by `source: reason`."""
-    took: list[Took] = field(default_factory=list)
-    """Milliseconds of each timed question by stage, and TOTAL."""
 
 
 class Evaluation:
@@ -238,34 +211,28 @@ class Evaluation:
         async def scope(name: str | None) -> None:
             await batch(name, 0)  # alone: it makes the collection that the others are put into
             at_once = 1 if self._target.in_order else AT_ONCE
-            await side_by_side(partial(batch, name), range(BATCH, len(scopes[name]), BATCH), at_once)
+            rest = range(BATCH, len(scopes[name]), BATCH)
+            async for _ in side_by_side(partial(batch, name), rest, at_once):
+                pass
 
-        await side_by_side(scope, scopes, AT_ONCE)
+        async for _ in side_by_side(scope, scopes, AT_ONCE):
+            pass
 
     async def ask(self, step: Step) -> None:
         """Search for all questions; `step` gets 1 after each."""
 
-        async def ask(question: Question, *, timed: bool = False) -> None:
-            with watched() as took:
-                ways = await self._ranked(question)
-            for way, passages in ways.items():
+        async def ask(question: Question) -> None:
+            for way, passages in (await self._ranked(question)).items():
                 found = (name for each in passages for name in self._target.texts_of(question.scope, each))
                 self.found.runs[way][question.id] = ranks(found)
-            if timed:
-                self.found.took.append(took)
-            step(1)
 
-        questions = self._benchmark.questions
-        warm = min(WARM, len(questions) // 5)
-        for place, question in enumerate(questions[: warm + TIMED]):
-            await ask(question, timed=place >= warm)
-        await side_by_side(ask, questions[warm + TIMED :], AT_ONCE)
+        async for _ in side_by_side(ask, self._benchmark.questions, AT_ONCE):
+            step(1)
 
     async def _ranked(self, question: Question) -> Mapping[str, Sequence[Passage]]:
         """Passages by ablation, best first."""
         query = Query(question.text, self._target.scope(question.scope), limit=LIMIT, threshold=-1.0)
-        with stage(TOTAL):
-            found, every = await self._retrieval.apart(query, [self._target.source])
+        found, every = await self._retrieval.apart(query, [self._target.source])
         self.found.degraded.update(f"{lost.source}: {lost.reason}" for lost in found.degraded)
         ways: dict[str, Sequence[Passage]] = dict.fromkeys(ABLATIONS, ())
         ways[SERVED] = [candidate.passage for candidate in found.candidates]

@@ -4,7 +4,6 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -16,14 +15,10 @@ import typer
 from app.cli import index as module
 from app.cli.index import (
     LONGEST_LINE,
-    ROW_BYTES,
-    ROWS,
     Line,
     Refused,
     Rows,
-    index,
     json_lines,
-    line_batches,
     line_count,
     posted,
 )
@@ -181,64 +176,28 @@ def test_an_interrupted_run_goes_on(
     assert listed(held, "Cut") == [f"Row {n:03}" for n in range(9)]
 
 
-async def read(file: Path) -> list[Line]:
-    """All of a file."""
-    return [line async for line in json_lines(file)]
+def read(file: Path) -> list[Line]:
+    return list(json_lines(file))
 
 
-async def of(found: list[Line]) -> AsyncIterator[Line]:
-    for line in found:
-        yield line
-
-
-async def test_lines_keep_their_numbers(tmp_path: Path) -> None:
+def test_lines_keep_their_numbers(tmp_path: Path) -> None:
     """Blank ones count; the last needs no end; what is no object is told apart."""
     (tmp_path / "f").write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\n  \n[1]\n\xff\n{"b": 2}')
 
-    found = await read(tmp_path / "f")
+    found = read(tmp_path / "f")
 
     assert [(line.number, line.row) for line in found] == [(1, {"a": 1}), (4, None), (5, None), (6, {"b": 2})]
     assert line_count(tmp_path / "f") == 5
 
 
-async def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path) -> None:
+def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path) -> None:
     """The next one is the next, wherever reading stops."""
     (tmp_path / "f").write_bytes(b'{"a": "' + b"x" * (3 * LONGEST_LINE) + b'"}\n{"b": 2}\n')
 
-    long, short = await read(tmp_path / "f")
+    long, short = read(tmp_path / "f")
 
     assert (long.number, long.row, long.size) == (1, None, LONGEST_LINE + 1)
     assert (short.number, short.row) == (2, {"b": 2})
-
-
-async def test_a_large_file_is_read_as_it_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some lines at a time, none lost between."""
-    monkeypatch.setattr(module, "LINES_AT_ONCE", 7)
-    (tmp_path / "f").write_bytes(b"".join(b'{"n": %d}\n' % n for n in range(100)))
-
-    assert [line.row for line in await read(tmp_path / "f")] == [{"n": n} for n in range(100)]
-
-
-async def test_batches_are_bounded() -> None:
-    """In rows, and in bytes; a row that is larger goes alone."""
-    small = [Line(n, {}, 10) for n in range(2 * ROWS + 1)]
-    large = [
-        Line(1, {}, ROW_BYTES // 2),
-        Line(2, {}, ROW_BYTES // 2),
-        Line(3, {}, 1),
-        Line(4, {}, 2 * ROW_BYTES),
-    ]
-
-    assert [len(batch) async for batch in line_batches(of(small))] == [ROWS, ROWS, 1]
-    assert [[line.number for line in batch] async for batch in line_batches(of(large))] == [[1, 2], [3], [4]]
-    assert [batch async for batch in line_batches(of([]))] == []
-
-
-def test_sums_are_of_all_batches() -> None:
-    """Each outcome is named, also where there is none."""
-    total = Rows(Counter(created=2)) + Rows(Counter(created=1, unchanged=4), [Refused(9, {})])
-
-    assert total.counts == {"created": 3, "replaced": 0, "unchanged": 4, "refused": 1}
 
 
 def test_a_refusal_is_told_in_a_sentence() -> None:
@@ -258,10 +217,10 @@ def test_a_file_must_be_input_file(tmp_path: Path) -> None:
             input_file(place)
 
 
-async def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     """As what it is."""
     with pytest.raises(Unreadable, match="cannot be read"):
-        await read(tmp_path)
+        read(tmp_path)
 
 
 async def test_rows_wait_for_a_busy_service() -> None:
@@ -273,18 +232,6 @@ async def test_rows_wait_for_a_busy_service() -> None:
         batch = await posted(client, "/projects/p/conversations", [Line(1, {"title": "a"}, 9)])
 
     assert (batch.outcomes, list(batch.refused)) == (Counter(created=1), [])
-
-
-def test_the_group_names_its_commands() -> None:
-    """Each with what it does."""
-    told = {
-        command.callback.__name__: command.callback.__doc__
-        for command in index.registered_commands
-        if command.callback
-    }
-
-    assert sorted(told) == ["code", "conversations", "dreams"]
-    assert all(told.values())
 
 
 def test_a_command_must_be_named(ibid: Ibid) -> None:

@@ -4,7 +4,6 @@ import errno
 import io
 import json
 import os
-from contextlib import aclosing
 from pathlib import Path
 
 import httpx
@@ -12,7 +11,7 @@ import pytest
 
 from app.cli import ingest
 from app.cli.client import Answered
-from app.cli.ingest import Form, Outcome, Status, pdfs, settled, summary, upload_all
+from app.cli.ingest import Form, Outcome, Status, pdfs, settled, summary, upload
 from tests.cli.conftest import Done, Ibid, Running, lines
 from tests.fakes.pdfs import text_pdf
 
@@ -219,14 +218,9 @@ def service(received: list[bytes]) -> httpx.AsyncClient:
 
 async def ends(paths: list[Path], received: list[bytes]) -> list[Outcome]:
     """What became of the files, in the order of the paths."""
-    form, begun = Form("s", replace=False), list[str]()
-    async with (
-        service(received) as client,
-        aclosing(upload_all(client, paths, form, begun.append)) as outcomes,
-    ):
-        found = [outcome async for outcome in outcomes]
-    "".join(begun).encode()  # every name can be shown
-    return sorted(found, key=lambda outcome: paths.index(outcome.path))
+    form = Form("s", replace=False)
+    async with service(received) as client:
+        return [await upload(client, path, form) for path in paths]
 
 
 async def test_a_name_that_is_not_utf8_is_sent_and_shown(tmp_path: Path) -> None:

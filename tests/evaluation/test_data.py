@@ -169,13 +169,6 @@ def test_texts_of_another_scope_are_as_if_not_there(tmp_path: Path) -> None:
     assert found.dangling == 1
 
 
-def test_a_question_keeps_its_facts(tmp_path: Path) -> None:
-    """Groups are told apart by them."""
-    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"meta": {"category": 3}}]), "dev")
-
-    assert found.groups("category") == {"3": ["q"]}
-
-
 @pytest.mark.parametrize(
     ("meta", "thread"),
     [
@@ -222,9 +215,9 @@ def test_one_scope_makes_a_benchmark_scoped() -> None:
 
 
 def asked(*fields: object) -> Benchmark:
-    """A question a value, which is its scope and its `meta.kind`."""
+    """A question a value, which is its scope."""
     questions = [
-        Question(str(n), "?", {"a": 1}, None if value is None else str(value), {"kind": value})
+        Question(str(n), "?", {"a": 1}, None if value is None else str(value))
         for n, value in enumerate(fields)
     ]
     return Benchmark("b", "dev", [], questions)
@@ -232,14 +225,7 @@ def asked(*fields: object) -> Benchmark:
 
 def test_questions_are_told_apart_by_scope_where_that_is_a_few_groups() -> None:
     """In the order in which they come; one group, or more than are read, are none."""
-    assert asked("en", "de", "en", None).groups() == {"en": ["0", "2"], "de": ["1"], "-": ["3"]}
-    assert asked("en", "en").groups() == {}
-    assert len(asked(*range(20)).groups()) == 20
-    assert asked(*range(21)).groups() == {}
-
-
-def test_questions_are_told_apart_by_a_field_that_is_named() -> None:
-    """However many groups it makes; what has no such field is a group too."""
-    assert asked(2, 1, 2).groups("kind") == {"2": ["0", "2"], "1": ["1"]}
-    assert asked(2, 1).groups("nothing") == {"-": ["0", "1"]}
-    assert len(asked(*range(30)).groups("scope")) == 30
+    assert asked("en", "de", "en", None).groups == {"en": ["0", "2"], "de": ["1"], "-": ["3"]}
+    assert asked("en", "en").groups == {}
+    assert len(asked(*range(20)).groups) == 20
+    assert asked(*range(21)).groups == {}

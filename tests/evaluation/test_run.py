@@ -31,7 +31,6 @@ from app.evaluation.run import (
     by_ranks,
     open_vectors,
     ranks,
-    side_by_side,
 )
 from app.retrieval.search import Retrieval
 from app.services.services import Services
@@ -138,10 +137,7 @@ async def test_batches_go_side_by_side_only_where_order_does_not_matter(
     assert most == {True: 1, False: 2}
 
 
-async def test_the_first_questions_are_asked_alone_and_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for some that wait for what is loaded at first use; every question is asked once."""
-    monkeypatch.setattr(run, "WARM", 2)
-    monkeypatch.setattr(run, "TIMED", 3)
+async def test_every_question_is_asked_once() -> None:
     source = found("one")
     questions = [Question(str(n), f"question {n}", {"1": 1}, "ada") for n in range(9)]
     evaluated = subject(source, [Text("1", "one", scope="ada")], questions, Writing())
@@ -149,9 +145,6 @@ async def test_the_first_questions_are_asked_alone_and_timed(monkeypatch: pytest
     await evaluated.ask(lambda _: None)
 
     assert sorted(query.text for query in source.queries) == [question.text for question in questions]
-    assert len(evaluated.found.took) == 3
-    assert all({"reach", "embedding", "fusion", "total"} <= took.keys() for took in evaluated.found.took)
-    assert all(took["total"] >= took["embedding"] for took in evaluated.found.took)
 
 
 async def test_questions_search_the_source_of_their_scope() -> None:
@@ -379,41 +372,6 @@ async def test_a_text_is_a_conversation_s_summary() -> None:
         ("thn", "conversations", Talk("2", summary_detailed="more")),
     ]
     assert (count, target.texts_of("thn", passage(key="row-2"))) == (2, ["2"])
-
-
-async def test_work_is_done_side_by_side() -> None:
-    """As many at once as told, each thing once."""
-    most, now, done = 0, 0, list[int]()
-
-    async def work(item: int) -> None:
-        nonlocal most, now
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0)
-        now -= 1
-        done.append(item)
-
-    await side_by_side(work, range(10), 3)
-
-    assert (most, sorted(done)) == (3, list(range(10)))
-
-
-async def test_the_first_error_ends_the_others() -> None:
-    """And is raised as it is."""
-    ended = asyncio.Event()
-
-    async def work(item: int) -> None:
-        if item:
-            raise ValueError("no")
-        try:
-            await asyncio.sleep(60)
-        finally:
-            ended.set()
-
-    with pytest.raises(ValueError, match="no"):
-        await side_by_side(work, range(2), 2)
-
-    assert ended.is_set()
 
 
 @dataclass

@@ -1,11 +1,11 @@
-"""Long-lived tasks: owned, restarted, ended."""
+"""Long-lived tasks: owned, restarted, ended; and work on many items, side by side."""
 
 import asyncio
 
 import pytest
 
 from app import tasks as crews
-from app.tasks import crew
+from app.tasks import crew, side_by_side
 
 
 async def test_tasks_run_and_end_with_the_block() -> None:
@@ -57,3 +57,37 @@ async def test_a_task_that_will_not_end_is_left_after_the_deadline() -> None:
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
     await asyncio.sleep(0.01)
+
+
+async def test_work_is_done_side_by_side() -> None:
+    """Each item once, with a limit of how many at once."""
+    most = now = 0
+
+    async def work(item: int) -> int:
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0)
+        now -= 1
+        return item
+
+    assert sorted([item async for item in side_by_side(work, range(10), 3)]) == list(range(10))
+    assert most == 3
+
+
+async def test_the_first_error_cancels_the_others() -> None:
+    cancelled = asyncio.Event()
+
+    async def work(item: int) -> None:
+        if item:
+            raise ValueError("no")
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
+    with pytest.raises(ValueError, match="no"):
+        async for _ in side_by_side(work, range(2), 2):
+            pass
+
+    assert cancelled.is_set()
