@@ -36,7 +36,7 @@ serial = itertools.count()
 def pytest_configure() -> None:
     """Before anything is collected: no outside network, no settings of this machine."""
     forbid()
-    # Set in many containers: every run would compile all modules again, which takes twice as long as to collect.
+    # Set in many containers: every run would compile all modules again.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A busy machine is no counterexample; pytest-timeout ends what hangs.
