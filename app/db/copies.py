@@ -5,7 +5,7 @@ then deletes what the record does not have. Rows are read page by page and nothi
 stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
@@ -69,10 +69,13 @@ NEXT_MEMORIES = f"{MEMORIES} id > $2 ORDER BY id LIMIT $3"
 THESE_MEMORIES = f"{MEMORIES} id = ANY($2)"
 NEXT_TEXTS = f"{TEXTS} (tenant, collection, id) > ($2, $3, $4) ORDER BY tenant, collection, id LIMIT $5"
 THESE_TEXTS = f"{TEXTS} collection = $2 AND point = ANY($3)"
-PARTS = (("1 memories", NEXT_MEMORIES, ("id",)), ("2 texts", NEXT_TEXTS, ("tenant", "collection", "id")))
-"""Of a refill, in order: a name, the next page, and the key of its rows."""
 SWEEP = "3 sweep"
-"""The last part: deletes our points that the record does not have."""
+"""The last part of a refill: deletes our points that the record does not have."""
+PARTS = {
+    "1 memories": (NEXT_MEMORIES, ("id",), "2 texts"),
+    "2 texts": (NEXT_TEXTS, ("tenant", "collection", "id"), SWEEP),
+}
+"""Those before it, in order: the next page, the key of its rows, and the part that follows."""
 COUNTS = f"""
     SELECT '{RAW}', count(*) FROM ibid.memory WHERE space = $1 HAVING count(*) > 0
     UNION ALL SELECT collection, count(*) FROM ibid.corpus_text WHERE space = $1 GROUP BY collection
@@ -133,12 +136,9 @@ class Copy(Protocol):
     async def apply(self, collection: str, items: Sequence[str]) -> None:
         """Take these as the record has them now: write them, or delete those that it does not have."""
 
-    def refill(self, cursor: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
-        """Take everything after `cursor`; yields how many rows each step took, and the cursor after it."""
-
-    @property
-    def skipped(self) -> bool:
-        """True if the refill under way left out a collection that failed, which it takes up at its end."""
+    async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
+        """Take the rows that follow `cursor`: how many they are, and the cursor after them; None: that was
+        all. At the end what the record does not have is deleted."""
 
     async def total(self) -> int:
         """Rows of the record that should be there."""
@@ -174,9 +174,8 @@ class QdrantCopy:
         self._points = points
         self._catalogue = catalogue
         self._space = space
-        self._failed_writes: set[str] = set()
+        self._failed: set[str] = set()
         """Collections that took no rows in the refill under way."""
-        self._failed_sweeps: set[str] = set()
 
     async def position(self) -> Position | None:
         """In a point beside the memories."""
@@ -204,42 +203,39 @@ class QdrantCopy:
             await self._points.remove(await self._physical_name(collection), Where(ids=tuple(gone)))
             await self._drop_if_unused(collection)
 
-    async def refill(self, cursor: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
-        """Write all rows, then delete what the record does not have. Collections of another size of vectors,
-        as before `ibid reembed`, are emptied of what is ours first. One that fails while Qdrant answers holds
-        up no others: its rows are entered in the outbox at the end."""
+    async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
+        """Collections that cannot hold our vectors give way, all rows are written, then collection by
+        collection is swept. One that fails while Qdrant answers holds up no others: its rows are entered in
+        the outbox. The memories' must be swept: points of an erased person may be there."""
         if not cursor:
-            self._failed_writes, self._failed_sweeps = set(), set()
+            await self._make_room()
+            return 0, (next(iter(PARTS)),)
+        part, *after = cursor
+        if part in PARTS:
+            statement, key, following = PARTS[part]
+            rows = await self._rows(statement, *(after or ("",) * len(key)))
+            if not rows:
+                return 0, (following,)
+            return await self._write_rows(rows), (part, *(rows[-1][name] for name in key))
+        left = sorted(name for name in await self._catalogue.all() if [name] > after)
+        if not left:
+            return 0, None
+        if left[0] == await self._physical_name(RAW):
+            await self._sweep(left[0])
+        else:
+            await self._try(left[0], partial(self._sweep, left[0]))
+        return 0, (SWEEP, left[0])
+
+    async def _make_room(self) -> None:
+        """Collections of another size of vectors, as before `ibid reembed`, are emptied of what is ours;
+        where another tool's is in the way, ours gets another home."""
+        self._failed = set()
         self._catalogue.forget()
         for name, shape in dict(await self._catalogue.all()).items():
             if not fits(shape, self._space):
-                await self._try_sweep(name, everything=True)
-                yield 0, cursor
+                await self._try(name, partial(self._sweep, name, everything=True))
         for name in {RAW, *await self._counts()}:
-            if not await self._usable(home := await self._physical_name(name)):
-                await self._try(home, partial(self._moved, name, home))
-        for part, statement, key in PARTS:
-            if cursor[:1] > (part,):
-                continue
-            after = cursor[1:] if cursor[:1] == (part,) else ("",) * len(key)
-            while rows := await self._rows(statement, *after):
-                after = tuple(rows[-1][name] for name in key)
-                yield await self._write_rows(rows), (part, *after)
-        for name in sorted(await self._catalogue.all()):
-            if (SWEEP, name) > cursor:
-                await self._try_sweep(name)
-                yield 0, (SWEEP, name)
-        for name in sorted(self._failed_writes):
-            with postgres_faults():
-                await self._pool.execute(ENTER[name == RAW], self._space.name, name)
-            self._failed_writes.discard(name)
-        if (memories := await self._physical_name(RAW)) in self._failed_sweeps:
-            await self._sweep(memories)  # an erased person's may be there: without this nothing is done
-
-    @property
-    def skipped(self) -> bool:
-        """Collections that failed are known to this process alone."""
-        return bool(self._failed_writes or self._failed_sweeps)
+            await self._try(name, partial(self._home, name))
 
     async def total(self) -> int:
         """Memories and texts with vectors of the space."""
@@ -284,20 +280,18 @@ class QdrantCopy:
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
     async def _write_rows(self, rows: Sequence[asyncpg.Record]) -> int:
-        """Rows as points; how many. Those of a collection that fails are left out."""
+        """Rows as points; how many. Those of a collection that fails are left to the outbox."""
         taken = 0
         for name, some in by_collection(rows).items():
-            if name not in self._failed_writes:
-                if await self._try(name, partial(self._put, name, [point(row) for row in some])):
-                    taken += len(some)
-                else:
-                    self._failed_writes.add(name)
+            if name in self._failed:
+                continue
+            if await self._try(name, partial(self._put, name, [point(row) for row in some])):
+                taken += len(some)
+                continue
+            with postgres_faults():
+                await self._pool.execute(ENTER[name == RAW], self._space.name, name)
+            self._failed.add(name)
         return taken
-
-    async def _try_sweep(self, physical: str, *, everything: bool = False) -> None:
-        """Sweep a collection, if it works."""
-        if not await self._try(physical, partial(self._sweep, physical, everything=everything)):
-            self._failed_sweeps.add(physical)
 
     async def _try(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
         """Do it, twice if need be; False: this collection fails, but Qdrant answers. Raises what it raises
@@ -327,35 +321,32 @@ class QdrantCopy:
 
     async def _put(self, name: str, points: Sequence[Point]) -> None:
         """Write points; the collection is made where it is missing."""
-        home = await self._physical_name(name)
-        if not await self._usable(home):
-            home = await self._moved(name, home)
-        await self._catalogue.put(home, self._space, FIELDS, points)
+        await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
+
+    async def _home(self, name: str) -> str:
+        """The collection that holds the copy, or may be made for it. Where the present one cannot hold our
+        vectors and has points of another tool, or is another copy's, the copy moves to a new one."""
+        imports = await self._read_imports()
+        home = imports.copy_of(name)
+        if imports.name_of(home) == name:
+            if await self._usable(home):
+                return home
+            await self._sweep(home, everything=True)
+            if await self._usable(home):
+                return home
+        new = free(name, {*await self._catalogue.all(), *imports.copies.values(), *await self._counts()})
+        log.warning("the collection of this name is another's; ours is kept apart", collection=name, home=new)
+        async with transaction(self._pool) as connection:
+            await connection.execute(MOVE_HOME, name, new, NOT_IMPORTED)
+            await connection.execute(ENTER[name == RAW], self._space.name, name)
+        await self._read_imports()
+        return new
 
     async def _usable(self, physical: str) -> bool:
         """True if a collection can hold our vectors, or is not there."""
         with unavailable():
             shape = await self._catalogue.get(physical)
         return shape is None or fits(shape, self._space)
-
-    async def _moved(self, name: str, home: str) -> str:
-        """The home of a copy whose present one cannot hold our vectors: the same, if it only held ours of an
-        older space; else a new one, and the other tool's stays as it is."""
-        if (now := await self._physical_name(name)) != home:
-            return now  # a try before this one moved it
-        await self._sweep(home, everything=True)
-        if await self._usable(home):
-            return home
-        imports = await self._read_imports()
-        new = free(name, {*await self._catalogue.all(), *imports.copies.values(), *await self._counts()})
-        log.warning(
-            "another tool has a collection of this name; ours is kept apart", collection=name, home=new
-        )
-        async with transaction(self._pool) as connection:
-            await connection.execute(MOVE_HOME, name, new, NOT_IMPORTED)
-            await connection.execute(ENTER[name == RAW], self._space.name, name)
-        await self._read_imports()
-        return new
 
     async def _sweep(self, physical: str, *, everything: bool = False) -> None:
         """Delete our points that the record does not have, or all."""
@@ -446,29 +437,24 @@ class ChromaCopy:
         for item in set(items) - {row["id"] for row in rows}:
             await self._delete(item)
 
-    async def refill(self, cursor: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
+    async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
         """Documents whose vectors are not all there, then those that the record does not have. Collections
         of other spaces go."""
-        after = cursor[0] if cursor else ""
-        while rows := await self._next_documents(after):
-            for row in rows:
-                after = row["id"]
-                if len(await self._vector_ids(row)) != row["vectors"]:
-                    await self._write(row)
-                yield row["vectors"], (after,)
+        with postgres_faults():
+            rows = await self._pool.fetch(NEXT_DOCUMENTS, "".join(cursor), self._space.name)
+        for row in rows:
+            if len(await self._vector_ids(row)) != row["vectors"]:
+                await self._write(row)
+        if rows:
+            return sum(row["vectors"] for row in rows), (rows[-1]["id"],)
         for name in self._names.values():
             for item in await self._unknown(name):
                 await self._delete(item)
-                yield 0, (after,)
         others = {name for name in await self._chroma.names() if OURS.match(name)} - {*self._names.values()}
         for name in sorted(others):
             await self._chroma.forget(name)
         await self._chroma.filled()
-
-    @property
-    def skipped(self) -> bool:
-        """A document that fails ends the refill."""
-        return False
+        return 0, None
 
     async def total(self) -> int:
         """Chunks of ready documents."""
@@ -504,11 +490,6 @@ class ChromaCopy:
         if asked:
             await self._chroma.renew()
         return ()
-
-    async def _next_documents(self, after: str) -> list[asyncpg.Record]:
-        """A page of documents."""
-        with postgres_faults():
-            return list(await self._pool.fetch(NEXT_DOCUMENTS, after, self._space.name))
 
     async def _vector_ids(self, row: asyncpg.Record) -> list[str]:
         """Ids of a document's vectors."""

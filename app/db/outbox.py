@@ -3,8 +3,9 @@
 An entry means "take this item as the record has it now"; one without an item means everything (a refill).
 One process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so
 a process that has lost its connection can delete none. An engine that fails is left alone for some seconds,
-and no writer waits for it; a refill then goes on where it was, after a restart too. An engine that knows
-another record or position, or holds more or fewer rows, is refilled. Seconds.
+and no writer waits for it. A refill is done page by page; its entry holds the cursor, so it goes on after an
+error or a restart. An engine that knows another record or position, or holds more or fewer rows, is refilled.
+Seconds.
 """
 
 import asyncio
@@ -34,8 +35,6 @@ RETRY_ENGINE_SECONDS = 5.0
 """Before an engine that failed is asked again."""
 COMPARE_SECONDS = 300.0
 """Between two comparisons of an engine with the record."""
-SAVE_CURSOR_SECONDS = 1.0
-"""Between two times that the cursor of a refill is saved: what a restart copies again."""
 LOG_SECONDS = 5.0
 """Between two log lines of a refill."""
 UNLOCK_SECONDS = 2.0
@@ -52,7 +51,10 @@ NEXT_ENTRIES = """
     SELECT seq, collection, item FROM ibid.outbox
     WHERE engine = $1 AND item <> '' AND collection <> ALL($3) ORDER BY seq LIMIT $2
 """
-LAST_REFILL = "SELECT seq, cursor FROM ibid.outbox WHERE engine = $1 AND item = '' ORDER BY seq DESC LIMIT 1"
+LAST_REFILL = """
+    SELECT seq, coalesce(cursor, '{}') AS cursor FROM ibid.outbox
+    WHERE engine = $1 AND item = '' ORDER BY seq DESC LIMIT 1
+"""
 SAVE_CURSOR = "UPDATE ibid.outbox SET cursor = $2 WHERE seq = $1"
 DELETE_ENTRIES = "DELETE FROM ibid.outbox WHERE seq = ANY($1)"
 DELETE_REFILLS = "DELETE FROM ibid.outbox WHERE engine = $1 AND item = '' AND seq <= $2"
@@ -66,7 +68,7 @@ STATE = f"""
         (SELECT count(*) FROM (
             SELECT FROM ibid.outbox WHERE engine = $1 AND item <> '' LIMIT {COUNTED_MOST + 1}
         ) AS few) AS waiting,
-        EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '') AS refill
+        (SELECT cursor FROM ({LAST_REFILL}) AS refill) AS cursor
 """  # noqa: S608 - a constant of ours
 REFILL = "INSERT INTO ibid.outbox (engine) VALUES ($1)"
 LAST = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1"
@@ -85,8 +87,12 @@ class State:
     """The last entry that was ever made."""
     waiting: int
     """At most COUNTED_MOST + 1: more are not counted."""
-    refill: bool
-    """Whether a refill was asked for and is not done."""
+    cursor: Sequence[str] | None
+    """How far the pending refill is; None: there is none."""
+
+    @property
+    def refill(self) -> bool:
+        return self.cursor is not None
 
     @property
     def backlog(self) -> str:
@@ -101,21 +107,11 @@ async def state(pool: Pool, engine: str) -> State:
     return State(**row)
 
 
-@dataclass(slots=True)
-class Refill:
-    """A refill under way. What fails is resumed at `cursor`, not at the first row."""
-
-    seq: int
-    """The entry that asked for it."""
-    total: int
-    done: int = 0
-    cursor: RefillCursor = ()
-    """As far as the engine has taken the record; (): the beginning."""
-    steps: AsyncIterator[tuple[int, RefillCursor]] | None = None
-    saved: float = 0.0
-    """When saving the cursor was last tried; 0: never."""
-    positioned: bool = False
-    """True once the engine has the position that belongs to the cursor."""
+def progress(cursor: Sequence[str]) -> tuple[int, RefillCursor]:
+    """(rows done, the copy's cursor) of what a refill's entry holds."""
+    if cursor and cursor[0].isdigit():
+        return int(cursor[0]), tuple(cursor[1:])
+    return 0, tuple(cursor)  # an earlier version counted no rows
 
 
 class Outbox:
@@ -129,9 +125,8 @@ class Outbox:
         self._seq = 0
         self._lost = False
         self._compared = 0.0
-        self._refill: Refill | None = None
-        self._begins_anew = 0
-        """The number of a refill whose saved cursor must not be used."""
+        self._total = 0
+        """Rows of the refill under way."""
         self._logged = 0.0
         self._retry_at: dict[str, float] = {}
         """Until when collections that failed are left aside."""
@@ -196,15 +191,11 @@ class Outbox:
             await self.ask_refill()
 
     async def _check_loss(self) -> None:
-        """Ask for a refill if files were lost; a new folder under an empty record needs none. Under the lock:
-        it sweeps the engine."""
+        """Ask for a refill if files were lost; a new folder under an empty record needs none."""
         if not self._lost:
             return
         if await self._copy.total():
             await self._ask_refill_because("files were lost")
-        else:
-            async for _ in self._copy.refill():
-                pass
         self._lost = False
 
     async def _take_entries(self) -> None:
@@ -219,13 +210,16 @@ class Outbox:
                 pass
 
     async def refill_reason(self) -> str:
-        """Why the engine's position requires a refill; "" if it does not, or if a refill is pending."""
+        """Why the engine's position requires a refill from the first row; "" if it does not, or if that is
+        pending."""
         found, position = await state(self._pool, self._copy.name), await self._copy.position()
         last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts
-        if found.refill:
+        if found.cursor == []:
             return ""
         if position is None:
-            begun = found.taken is not None or (not found.waiting and await self._copy.total())
+            begun = (
+                found.refill or found.taken is not None or (not found.waiting and await self._copy.total())
+            )
             return "it has no position" if begun else ""
         if position.identity != self._identity:
             return "it follows another database"
@@ -269,9 +263,9 @@ class Outbox:
         found: dict[str, str | int | float] = {}
         if now.waiting:
             found["waiting"] = now.backlog if now.waiting > COUNTED_MOST else now.waiting
-        if now.refill:
-            under_way = self._refill
-            found["refill"] = f"{under_way.done:,} of {under_way.total:,} rows" if under_way else "waits"
+        if now.cursor is not None:
+            total = self._total or await self._copy.total()
+            found["refill"] = f"{progress(now.cursor)[0]:,} of {total:,} rows" if now.cursor else "waits"
         return found
 
     async def pending(self) -> str:
@@ -302,15 +296,10 @@ class Outbox:
             if not entries and not self._engine_works:  # not those collections failed, but the engine
                 entries = await holder.fetch(NEXT_ENTRIES, self._copy.name, BATCH, [])
             refill = await holder.fetchrow(LAST_REFILL, self._copy.name)
-        if refill:
-            with suppress(RetrievalError, Unavailable):  # the refill's own step raises it again
-                await self._begin_refill(refill)
         fault = None
         if entries:
             done, fault = await self._apply(entries)
             if done:
-                if refill and not self._has_begun(refill):
-                    self._begins_anew = refill["seq"]
                 await self._delete_entries(holder, entries[-1]["seq"], DELETE_ENTRIES, done)
         if refill:
             await self._refill_page(holder, refill)
@@ -351,63 +340,28 @@ class Outbox:
         self._retry_at = {name: until for name, until in self._retry_at.items() if until > now}
         return list(self._retry_at)
 
-    def _has_begun(self, entry: asyncpg.Record) -> bool:
-        return self._refill is not None and self._refill.seq == entry["seq"]
-
-    async def _begin_refill(self, entry: asyncpg.Record) -> Refill:
-        """The refill asked for last. Its cursor is read before entries are applied: these save a position in
-        the engine, which then no longer tells whose rows it holds."""
-        if self._refill is None or not self._has_begun(entry):
-            cursor = await self._saved_cursor(entry)
-            self._refill = Refill(entry["seq"], await self._copy.total(), cursor=cursor)
-        return self._refill
-
     async def _refill_page(self, holder: Connection, entry: asyncpg.Record) -> None:
-        """One step of a refill: on from where it was, unless a newer one was asked for."""
-        seq = entry["seq"]
-        refill = await self._begin_refill(entry)
-        refill.steps = refill.steps or self._copy.refill(refill.cursor)
+        """One step of the refill that was asked for last."""
+        seq, (done, cursor) = entry["seq"], progress(entry["cursor"])
         try:
-            rows, refill.cursor = await anext(refill.steps)
-        except StopAsyncIteration:
-            if self._lost:
-                return  # the next step begins at the first row
-            await self._delete_entries(holder, seq, DELETE_REFILLS, self._copy.name, seq)
-            self._refill = None
-            log.info("engine refilled", engine=self._copy.name, rows=refill.done)
-            return
+            if not cursor:  # from now on the engine is known to hold what the cursor says
+                self._total = await self._copy.total()
+                await self._copy.save_position(Position(self._identity, self._seq))
+            rows, after = await self._copy.refill_page(cursor)
         except BaseException:
-            refill.steps = None
             self._compared = 0.0  # a server may have lost what it had taken, without telling
             raise
-        refill.done += rows
-        due = time.monotonic() - refill.saved > SAVE_CURSOR_SECONDS
-        if refill.cursor and due and not self._copy.skipped and not self._lost:
-            await self._save_cursor(holder, refill)
+        done += rows
+        if after is None:
+            await self._delete_entries(holder, seq, DELETE_REFILLS, self._copy.name, seq)
+            self._total = 0
+            log.info("engine refilled", engine=self._copy.name, rows=done)
+            return
+        with postgres_faults():
+            await holder.execute(SAVE_CURSOR, seq, [str(done), *after])
         if time.monotonic() - self._logged > LOG_SECONDS:
             self._logged = time.monotonic()
-            log.info("engine is being refilled", engine=self._copy.name, rows=refill.done, of=refill.total)
-
-    async def _save_cursor(self, holder: Connection, refill: Refill) -> None:
-        """For a restart. The engine keeps its position beside it: a folder that is older, or another, has not
-        the rows before the cursor. Where the position cannot be saved, neither is the cursor."""
-        refill.saved = time.monotonic()
-        if not refill.positioned:
-            try:
-                await self._copy.save_position(Position(self._identity, self._seq))
-            except (RetrievalError, Unavailable):
-                return
-            refill.positioned = True
-        with postgres_faults():
-            await holder.execute(SAVE_CURSOR, refill.seq, list(refill.cursor))
-
-    async def _saved_cursor(self, entry: asyncpg.Record) -> RefillCursor:
-        """Where an earlier process left this refill; (): it begins at the first row."""
-        if not entry["cursor"] or self._begins_anew == entry["seq"]:
-            return ()
-        position = await self._copy.position()
-        follows = position is not None and position.identity == self._identity and position.seq >= self._seq
-        return tuple(entry["cursor"]) if follows else ()
+            log.info("engine is being refilled", engine=self._copy.name, rows=done, of=self._total)
 
     async def _delete_entries(self, holder: Connection, seq: int, statement: str, *values: object) -> None:
         """Delete entries and save the position in both stores; in the engine first, since it must never seem

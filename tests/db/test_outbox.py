@@ -185,7 +185,6 @@ class Failing:
     stumbles: int | None = None
     """The row at which a refill fails, once."""
     noted: Position | None = None
-    refills: int = 0
 
     async def position(self) -> Position | None:
         """The last one."""
@@ -202,18 +201,17 @@ class Failing:
             raise self.error
         self.applied += items
 
-    async def refill(self, place: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
+    async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
         """Row by row."""
-        self.refills += 1
-        for row in range(int(place[0]) + 1 if place else 0, self.rows):
-            await asyncio.sleep(self.delay)
-            if row == self.stumbles:
-                self.stumbles = None
-                raise RetrievalError("timeout")
-            self.taken.append(row)
-            yield 1, (str(row),)
-
-    skipped = False
+        row = int(cursor[0]) + 1 if cursor else 0
+        await asyncio.sleep(self.delay)
+        if row == self.stumbles:
+            self.stumbles = None
+            raise RetrievalError("timeout")
+        if row >= self.rows:
+            return 0, None
+        self.taken.append(row)
+        return 1, (str(row),)
 
     async def total(self) -> int:
         """As told."""
@@ -353,7 +351,7 @@ async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
         assert await house.texts("sleep") == ["tides"]
 
 
-FOREIGN = {
+FOREIGN: dict[str, Any] = {
     "another size": models.VectorParams(size=4, distance=models.Distance.COSINE),
     "another distance": models.VectorParams(size=SPACE.dim, distance=models.Distance.DOT),
     "our name, another size": {DENSE: models.VectorParams(size=4, distance=models.Distance.COSINE)},
@@ -526,23 +524,6 @@ async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) 
     assert (await outbox.facts(), logged.of("engine is refilled from the record")) == ({}, [])
 
 
-async def test_a_loss_is_mended_under_the_lock(pool: Pool) -> None:
-    """Another process drains, and may be writing what a sweep would not find in the record."""
-    copy, slow = Failing(), Failing(delay=2)
-    await say(pool, "I moved.")
-    first = asyncio.create_task(Outbox(pool, slow, "me").drain())
-    locked = "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database AS base ON base.oid = database"
-    while not await pool.fetchval(f"{locked} WHERE locktype = 'advisory' AND datname = current_database())"):  # noqa: ASYNC110 - another session's lock
-        await asyncio.sleep(0.01)
-    outbox = Outbox(pool, copy, "me")
-    outbox.report_loss()
-    await outbox.drain()
-    assert (copy.refills, outbox._lost) == (0, True)
-    await first
-    await outbox.drain()
-    assert (copy.refills, outbox._lost) == (1, False)
-
-
 async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None:
     """Not known is not the same; what the other engine is told changes nothing."""
     copy = Failing(whole=False)
@@ -559,20 +540,48 @@ async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None
     assert await outbox.count_differs() is True
 
 
-async def test_each_part_of_a_refill_goes_on_after_a_place(
+async def test_each_part_of_a_refill_goes_on_after_a_cursor(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From any place to the end the same steps follow as in a whole refill."""
+    """Another process continues from any cursor with the same steps."""
     monkeypatch.setattr(copies, "PAGE", 2)
     async with house.running():
         await say(house.pool, *(f"note {n}" for n in range(5)))
         await shelve(house.pool, *(Given(f"text {n}", f"a{n}") for n in range(3)))
         await shelve(house.pool, Given("tides", "a1"), collection="waves")
-        copy = QdrantCopy(house.pool, house.edge, CollectionCache(house.edge), SPACE)
-        steps = [step async for step in copy.refill()]
-        assert sum(rows for rows, _ in steps) == 9
-        for n, (_, place) in enumerate(steps):
-            assert [step async for step in copy.refill(place)] == steps[n + 1 :]
+
+        async def steps(cursor: RefillCursor | None) -> list[tuple[int, RefillCursor | None]]:
+            copy = QdrantCopy(house.pool, house.edge, CollectionCache(house.edge), SPACE)
+            found = []
+            while cursor is not None:
+                rows, cursor = await copy.refill_page(cursor)
+                found.append((rows, cursor))
+            return found
+
+        whole = await steps(())
+        assert sum(rows for rows, _ in whole) == 9
+        for n, (_, cursor) in enumerate(whole):
+            assert await steps(cursor) == whole[n + 1 :]
+
+
+async def test_a_collection_named_as_the_home_of_another_gets_a_home_of_its_own(pool: Pool) -> None:
+    """A tenant may write to `sleep_ibid` after another tool's `sleep` made us keep ours there."""
+    client = AsyncQdrantClient(":memory:")
+    server, imports = QdrantRemote(client, SPACE.dim), ImportedCollections()
+    await client.create_collection("sleep", vectors_config=FOREIGN["another size"])
+    copy = QdrantCopy(pool, server, CollectionCache(server), SPACE, external=True, imports=imports)
+    outbox = Outbox(pool, copy, await identity(pool))
+    await shelve(pool, Given("tides", "a1"))
+    await outbox.drain()
+    await shelve(pool, Given("surf", "a1"), collection="sleep_ibid")
+    await outbox.drain()
+    await outbox.compare()
+
+    assert imports.copies == {"sleep": "sleep_ibid", "sleep_ibid": "sleep_ibid_ibid"}
+    for name, text in (("sleep_ibid", "tides"), ("sleep_ibid_ibid", "surf")):
+        assert [each.payload["text"] for each in await server.scroll(name, Where(), limit=9)] == [text]
+    assert (await outbox.pending(), await outbox.count_differs()) == ("", False)
+    await server.close()
 
 
 async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
@@ -695,37 +704,20 @@ async def test_a_refill_tells_how_far_it_is(pool: Pool, monkeypatch: pytest.Monk
     assert (await probe.check(), await entered(pool)) == ({"version": "1"}, [])
 
 
-async def test_a_refill_that_broke_off_is_begun_anew(pool: Pool) -> None:
-    """The entry stays until it is done."""
-    copy = Failing(rows=3, delay=0.01)
-    await Outbox(pool, copy, "me").ask_refill()
-    first = asyncio.create_task(Outbox(pool, copy, "me").drain())
-    await asyncio.sleep(0.015)
-    first.cancel()
-    await asyncio.gather(first, return_exceptions=True)
-    assert len(await entered(pool)) == 1
-
-    await Outbox(pool, copy, "me").drain()
-
-    assert await entered(pool) == []
-
-
 @pytest.mark.parametrize("waiting", [False, True], ids=["nothing waits", "an entry waits"])
 @pytest.mark.parametrize(
     ("position", "taken"),
-    [(Position("me", 9), [3, 4, 5]), (None, [*range(6)]), (Position("another", 9), [*range(6)])],
+    [(Position("me", 0), [3, 4, 5]), (None, [*range(6)]), (Position("another", 0), [*range(6)])],
     ids=["the same folder", "a new folder", "another database's folder"],
 )
 async def test_a_refill_goes_on_after_a_restart(
     pool: Pool,
-    monkeypatch: pytest.MonkeyPatch,
     position: Position | None,
     taken: list[int],
     waiting: bool,
 ) -> None:
-    """From the last cursor that was saved, if the engine still has what was written before it: its position
-    is read before an entry is applied, which saves another."""
-    monkeypatch.setattr(outbox_, "SAVE_CURSOR_SECONDS", 0)
+    """From its cursor, if the engine still has what was written before it: its position tells, and is
+    compared before an entry is applied, which saves another."""
     copy = Failing(rows=6, stumbles=3)
     outbox = Outbox(pool, copy, "me")
     await outbox.ask_refill()
