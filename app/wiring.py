@@ -45,7 +45,7 @@ from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore, ProjectSource
 from app.db.sessions import ChatLogStore, SessionStore
-from app.db.users import ErasureStore, Memories, RecordFiles, belongings, evict_erased
+from app.db.users import ErasureStore, Memories, RecordFiles, evict_erased, record_holdings
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.ingest.cutter import CodeCutter
@@ -433,7 +433,7 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
     """The service of `/users`."""
     pool, kept = parts.pool, parts.kept
     return UserService(
-        holdings=(MirroredHolding(Memories(pool), kept.memories), *belongings(pool)),
+        holdings=(MirroredHolding(Memories(pool), kept.memories), *record_holdings(pool)),
         files=(RecordFiles(pool), kept.copy, parts.vectors),
         erasures=ErasureStore(pool),
         recorder=recorder,

@@ -14,22 +14,23 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import asyncpg
 import orjson
 import structlog
+from pydantic import TypeAdapter
 
-from app.answer import CHAT_LOG_REF, Answer, Block, Citation, Finish, Kind, Recipe, Ref, Turn, Usage
+from app.answer import CHAT_LOG_REF, Answer, Block, Kind, Ref, Turn
 from app.clients.points import Point, Where
 from app.clients.qdrant import Qdrant
 from app.db.corpus import COLUMNS as TEXTS
 from app.db.corpus import reference
-from app.db.documents import IN_REACH, is_id
+from app.db.documents import IN_REACH
 from app.db.memories import COLUMNS as MEMORY_COLUMNS
 from app.db.memories import NOTE, RAW, Memory, memory
 from app.db.pool import Pool, postgres_faults
-from app.db.rows import storable
+from app.db.rows import is_id, storable
 from app.db.sessions import THREAD, ChatLogStore, thread
 from app.errors import Rejected, RetrievalError, Unavailable
 from app.retrieval import payload
@@ -44,7 +45,7 @@ from app.retrieval.points import (
     text_point_passage,
 )
 from app.retrieval.retrievers.qdrant import NOT_OURS, RETRY_SECONDS, imported
-from app.types import SAID_ON, Degraded, Entry, Passage, Pending, Reason, Scope, Trace, Verdict, moment
+from app.types import SAID_ON, Entry, Passage, Scope, moment
 
 BODY = (
     "citations",
@@ -147,76 +148,21 @@ def traced(scope: Scope, answer: Answer) -> str | None:
     return json.dumps(plain(row), ensure_ascii=False)
 
 
-def picked(kind: type[T], data: Mapping[str, Any], /, **read: object) -> T:
-    """A dataclass from what was kept: what a newer version added is passed over."""
-    names = [item.name for item in fields(kind)]  # type: ignore[arg-type] # a dataclass, as all callers give
-    return kind(**{name: data[name] for name in names if name in data} | read)
+STORED = TypeAdapter(Answer)
 
 
 def restored(row: asyncpg.Record) -> Answer:
-    """A row as the answer it is."""
-    body: dict[str, Any] = json.loads(row["body"])
-    return Answer(
-        id=row["id"],
-        endpoint=row["endpoint"],
-        question=row["question"],
-        text=row["text"],
-        model=row["model"],
-        finish=Finish(row["finish"]) if row["finish"] else None,
-        citations=tuple(picked(Citation, item) for item in body["citations"]),
-        cited=tuple(body["cited"]),
-        unknown=tuple(body["unknown"]),
-        prompt_sha256=body["prompt_sha256"],
-        trace=trace(body["trace"]),
-        usage=picked(Usage, body["usage"]),
-        created_at=row["created_at"],
-        timings=body["timings"],
-        recipe=recipe(body.get("recipe")),
-        ruling=body.get("ruling"),
-        appended=body.get("appended", False),
-    )
+    """A row as the answer it is. Fields that a newer version added are ignored."""
+    stored = {**row, **json.loads(row["body"])}
+    if recipe := stored.get("recipe"):
+        recipe["turns"] = [turn(*each) for each in recipe.get("turns", ())]
+    return STORED.validate_python(stored)
 
 
-def trace(data: Mapping[str, Any]) -> Trace:
-    """The ledger as it was."""
-    degraded = tuple(picked(Degraded, item) for item in data["degraded"])
-    known = {
-        "entries": tuple(map(entry, data["entries"])),
-        "degraded": degraded,
-        "told": tuple(data.get("told", ())),
-        "pending": tuple(picked(Pending, item) for item in data.get("pending", ())),
-    }
-    return picked(Trace, data, reason=Reason(data["reason"]), **known)
-
-
-def entry(data: Mapping[str, Any]) -> Entry:
-    at = data.get("created_at")
-    return picked(
-        Entry, data, verdict=Verdict(data["verdict"]), created_at=datetime.fromisoformat(at) if at else None
-    )
-
-
-def recipe(data: Mapping[str, Any] | None) -> Recipe | None:
-    """The recipe as it was; None: there was none."""
-    if data is None:
-        return None
-    lists = {name: tuple(map(block, data.get(name, ()))) for name in ("before", "notes")}
-    return picked(
-        Recipe, data, system=block(data["system"]), turns=tuple(map(turn, data.get("turns", ()))), **lists
-    )
-
-
-def turn(row: Sequence[Any]) -> Block:
-    """A turn from its row."""
-    name, found, key, text, *_ = row
-    refs = (Ref(CHAT_LOG_REF, key, found),) if key is not None else ()
-    return Block(Kind.TURN, found, text, name, refs)
-
-
-def block(data: Mapping[str, Any]) -> Block:
-    """A block of it."""
-    refs = tuple(picked(Ref, item) for item in data.get("refs", ()))
-    return picked(Block, data, kind=Kind(data["kind"]), refs=refs)
+def turn(name: str, sha256: str, key: str | None, text: str, *_: object) -> Block:
+    """The inverse of `short`."""
+    refs = (Ref(CHAT_LOG_REF, key, sha256),) if key is not None else ()
+    return Block(Kind.TURN, sha256, text, name, refs)
 
 
 # The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's;

@@ -13,10 +13,8 @@ from enum import StrEnum
 
 import asyncpg
 
-from app.db.documents import is_id
 from app.db.pool import Pool
-from app.db.rows import closed, opened, storable, transaction
-from app.errors import RemovedMeanwhile
+from app.db.rows import check_not_erased, closed, is_id, opened, storable, transaction
 from app.text.labels import key as look
 from app.types import Scope
 
@@ -75,8 +73,6 @@ def same(key: str) -> str:
 
 TABLES = {Shape.CARD: "ibid.vantage_card", Shape.FACT: "ibid.vantage_fact"}
 COLUMNS = "id, vantage_id, user_id, text, key, weight, created_at, updated_at"
-# First, as every writer for a user: an erasure under way is waited for (docs/adr/0017).
-STANDS = "SELECT ibid.user_stands($1, $2, now())"
 # Two at once: the second waits for the first, and replaces it.
 PUT = f"""
     INSERT INTO {{table}} AS kept (id, tenant, vantage_id, user_id, text, key, weight, created_at, updated_at)
@@ -128,8 +124,8 @@ class CardStore:
         name = card_id(scope.tenant, draft)
         row = (draft.vantage_id, draft.user_id, draft.text, draft.key, draft.weight)
         async with transaction(self._pool) as connection:
-            if not await connection.fetchval(STANDS, scope.tenant, draft.user_id or ""):
-                raise RemovedMeanwhile("its user was erased while it was written")
+            # First, as every writer for a user: an erasure under way is waited for (docs/adr/0017).
+            await check_not_erased(connection, scope.tenant, draft.user_id or "")
             kept = await connection.fetchrow(told(PUT, draft.shape), name, scope.tenant, *row)
         assert kept is not None  # noqa: S101 - an upsert without a condition returns its row
         return card(kept, draft.shape), kept["fresh"]

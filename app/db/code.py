@@ -20,11 +20,10 @@ from typing import Protocol, TypeAlias
 
 import asyncpg
 
-from app.db.memories import LOCK
 from app.db.pool import Pool
 from app.db.projects import UUID, Called, Found, Shape, filling, literal, located, shape, taking, vectors
-from app.db.rows import Connection, storable, transaction
-from app.errors import InvalidField, KeptElsewhere, RemovedMeanwhile
+from app.db.rows import CLOCK, Connection, check_not_erased, storable, take_turns, transaction
+from app.errors import InvalidField, KeptElsewhere
 from app.retrieval.project_tables import (
     CHUNK,
     IN_PROJECT,
@@ -383,8 +382,6 @@ async def drop(connection: Connection, which: str, *values: object) -> tuple[int
     return row["rows"], set(row["paths"] or ())
 
 
-CLOCK = "SELECT clock_timestamp()"
-STANDS = "SELECT ibid.user_stands($1, $2, $3)"
 OURS = f"tenant = $1 AND owner = $2 AND {IN_PROJECT.format('$3')}"
 WRITTEN = f"{OURS} AND sha256 IS NOT NULL"
 WHOLE = f"{WRITTEN} AND {OF_A_FILE}"
@@ -518,9 +515,9 @@ class CodeStore:
         was erased since nothing is written."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
-                if since and not await connection.fetchval(STANDS, scope.tenant, scope.owner, since):
-                    raise RemovedMeanwhile("its user was erased while it was written")
-                await connection.execute(LOCK, "\x1f".join(("ibid.code", scope.tenant, scope.owner)))
+                if since:
+                    await check_not_erased(connection, scope.tenant, scope.owner, since)
+                await take_turns(connection, "ibid.code", scope.tenant, scope.owner)
                 yield connection, await shape(connection, TABLE)
 
 

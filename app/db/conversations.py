@@ -35,8 +35,17 @@ from app.db.projects import (
     taking,
     vectors,
 )
-from app.db.rows import Connection, closed, opened, storable, transaction
-from app.errors import KeptElsewhere, RemovedMeanwhile
+from app.db.rows import (
+    CLOCK,
+    Connection,
+    check_not_erased,
+    closed,
+    opened,
+    storable,
+    take_turns,
+    transaction,
+)
+from app.errors import KeptElsewhere
 from app.retrieval.project_tables import (
     CONVERSATION,
     IN_PROJECT,
@@ -364,9 +373,6 @@ def words(told: str | None) -> tuple[str, ...]:
 
 
 BRIEF = 10_000
-CLOCK = "SELECT clock_timestamp()"
-STANDS = "SELECT ibid.user_stands($1, $2, $3)"
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 # A row without a time is the oldest; both infinities are times that a cursor can name.
 AT = "least(greatest(coalesce(kept.indexed_at::timestamptz, '0001-01-02'), '0001-01-02'), '9999-12-30')"
 LIST = f"""
@@ -429,9 +435,8 @@ class ConversationStore:
         nothing is written."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
-                if not await connection.fetchval(STANDS, scope.tenant, scope.owner, since):
-                    raise RemovedMeanwhile("its user was erased while it was written")
-                await connection.execute(LOCK, "\x1f".join(("ibid.conversations", scope.tenant)))
+                await check_not_erased(connection, scope.tenant, scope.owner, since)
+                await take_turns(connection, "ibid.conversations", scope.tenant)
                 yield connection, await shape(connection, TABLE)
 
     async def list(

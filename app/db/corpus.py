@@ -14,9 +14,8 @@ from datetime import datetime
 
 import asyncpg
 
-from app.db.memories import LOCK
 from app.db.pool import Pool
-from app.db.rows import Connection, closed, opened, storable, transaction
+from app.db.rows import Connection, closed, opened, storable, take_turns, transaction
 from app.errors import TooMany
 from app.retrieval.terms import pack
 from app.types import Embedding, Scope
@@ -142,7 +141,7 @@ class CorpusStore:
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(given.text for given in texts)))))
         async with transaction(self._pool) as connection:
             await self._permit(connection, scope.tenant, collection)
-            await turn(connection, scope, collection)
+            await take_turns(connection, "ibid.corpus", scope.tenant, collection)
             revision = await connection.fetchval(REVISION)
             for given, vector, count, found in zip(texts, embeddings, tokens, terms, strict=True):
                 row = await connection.fetchrow(
@@ -169,7 +168,7 @@ class CorpusStore:
         """Not one collection more than there may be; whoever begins one waits for the tenant's others."""
         if await connection.fetchval(HAD, tenant, collection):
             return
-        await connection.execute(LOCK, "\x1f".join(("ibid.corpora", tenant)))
+        await take_turns(connection, "ibid.corpora", tenant)
         if await connection.fetchval(ONE_MORE, tenant, collection, MOST):
             raise TooMany(f"there are {MOST} collections; remove one, or write to one of them")
 
@@ -208,11 +207,6 @@ class CorpusStore:
 def packed(texts: Sequence[Given]) -> list[bytes]:
     """The terms of each; a text is found by its title's words, too."""
     return [pack(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text)) for given in texts]
-
-
-async def turn(connection: Connection, scope: Scope, collection: str) -> None:
-    """Writers of one collection follow one another until the transaction ends."""
-    await connection.execute(LOCK, "\x1f".join(("ibid.corpus", scope.tenant, collection)))
 
 
 async def bump(connection: Connection, tenant: str, collection: str) -> None:

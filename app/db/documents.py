@@ -8,14 +8,9 @@ repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`, `Unava
 """
 
 import asyncio
-import base64
-import binascii
-import re
 import time
-import uuid
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -25,9 +20,9 @@ from typing import Protocol
 import asyncpg
 
 from app.answer import new_id
-from app.db.pool import RETRY_SECONDS, Pool, postgres_faults
-from app.db.rows import Connection, storable, transaction
-from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
+from app.db.pool import Pool, postgres_faults
+from app.db.rows import Connection, check_not_erased, closed, is_id, opened, storable, take_turns, transaction
+from app.errors import Conflict, Missing, Overloaded, Unavailable
 from app.retrieval.terms import pack
 from app.text.labels import clean, distinct, key, label_name, unique
 from app.types import Embedding, Pending, Scope
@@ -163,7 +158,6 @@ class Parser(Protocol):
         """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
 
 
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 TENANT = "INSERT INTO ibid.tenant (id) VALUES ($1) ON CONFLICT DO NOTHING"
 PART = "INSERT INTO ibid.part (tenant, owner, session_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
 BUMP = """
@@ -216,11 +210,8 @@ def place(part: Part) -> tuple[str, str, str]:
 
 
 async def hold(connection: Connection, part: Part) -> None:
-    """Take the part's lock until the transaction ends: writers of one part take turns.
-
-    An advisory lock, because there may be no row to lock yet, and readers never wait for it.
-    """
-    await connection.execute(LOCK, "\x1f".join(("ibid.part", *place(part))))
+    """Take the part's lock until the transaction ends: writers of one part take turns."""
+    await take_turns(connection, "ibid.part", *place(part))
 
 
 async def found(connection: Connection, part: Part) -> None:
@@ -274,13 +265,6 @@ SHARED = """
     WHERE tenant = $1 AND session_id = '' AND removed_at IS NULL AND (state = 'ready' OR id = ANY($2))
     ORDER BY id
 """
-
-ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def is_id(text: str) -> bool:
-    """True if a text can be an id at all: what else comes in a path (NUL, surrogates) stays out of SQL."""
-    return ID.fullmatch(text) is not None
 
 
 def asker(scope: Scope) -> tuple[str, str, str | None]:
@@ -373,84 +357,97 @@ WITHDRAW = """
     RETURNING id
 """
 # Before the part's lock, as an erasure takes them: first the user's mark, then the documents.
-STANDS = "SELECT ibid.user_stands($1, $2, now())"
 JOIN = f"""
     UPDATE ibid.document SET users = users || $2::text WHERE id = $1 AND NOT users @> ARRAY[$2::text]
     RETURNING {COLUMNS}
 """  # noqa: S608 - a constant of ours
 
 
+CHUNKS_COPY_SECONDS = 300.0
+DELETE_SECONDS = 300.0
+"""A file of 4 GiB is two million TOAST rows."""
+
+PLACED = f"SELECT {COLUMNS}, tenant, owner FROM ibid.document WHERE id = $1 AND removed_at IS NULL"  # noqa: S608
+NAMED = "SELECT filename FROM ibid.document WHERE id = $1 AND removed_at IS NULL"
+FACTS = """
+    UPDATE ibid.document SET pages = $2, chunks = $3, tokens = $4, title = $5
+    WHERE id = $1 AND removed_at IS NULL AND state <> 'failed' RETURNING id
+"""
+KEPT = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
+# Only one that is being read: ready twice is ready once.
+READ = """
+    SELECT filename, created_at FROM ibid.document
+    WHERE id = $1 AND removed_at IS NULL AND state = 'processing' FOR UPDATE
+"""
+NAMESAKES = """
+    SELECT id, created_at FROM ibid.document
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND filename = $4
+    AND state = 'ready' AND removed_at IS NULL
+"""
+READY = "UPDATE ibid.document SET state = 'ready', ready_at = now() WHERE id = $1"
+GONE = "UPDATE ibid.document SET removed_at = now() WHERE id = $1"
+FAILED = """
+    UPDATE ibid.document SET state = 'failed', fault_slug = $2, fault_detail = $3, chunks = 0, tokens = 0
+    WHERE id = $1 AND removed_at IS NULL AND state = 'processing' RETURNING id
+"""
+SIZE = "SELECT size FROM ibid.document WHERE id = $1 AND removed_at IS NULL AND state <> 'failed'"
+CONTENT_PIECE = "SELECT bytes FROM ibid.document_piece WHERE document_id = $1 AND n = $2"
+SWEEP = """
+    WITH gone AS (
+        UPDATE ibid.document SET removed_at = now()
+        WHERE state = 'failed' AND removed_at IS NULL AND created_at < now() - interval '24 hours'
+        RETURNING id, tenant, owner, session_id)
+    INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
+    SELECT 'purge', id, tenant, owner, session_id FROM gone
+"""
+INSERT_CHUNK = (
+    *("document_id", "ordinal", "text", "page", "page_end", "heading", "tokens"),
+    *("space", "embedding", "terms"),
+)
+"""Columns, in the order of `chunk_rows`."""
+FIRST_LOOK, LAST_LOOK = 0.02, 0.5
+"""Pauses between a waiter's looks: small files are ready soon, large ones are not in a hurry."""
+LOOK_SECONDS = 5.0
+# A failed one is told to all who wait for it, also when the first of them has had it dropped.
+LOOK = f"SELECT {COLUMNS} FROM ibid.document WHERE id = $1 AND (removed_at IS NULL OR state = 'failed')"  # noqa: S608
+
+# By its id, a user key also finds what the tenant uploaded for its user.
+ONE = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE id = $4
+    AND ({IN_REACH} OR tenant = $1 AND removed_at IS NULL AND $2 <> '' AND owner <> $2 AND users @> ARRAY[$2])
+"""  # noqa: S608 - constants of ours
+PAGE = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE {IN_REACH} AND ($4::text IS NULL OR id < $4)
+    ORDER BY id DESC LIMIT $5
+"""  # noqa: S608 - constants of ours
+SELECT_CHUNK = f"""
+    SELECT ordinal, text, page, page_end, heading, chunk.tokens FROM ibid.chunk AS chunk
+    JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND id = $4 AND state = 'ready') AS document
+        ON document.id = chunk.document_id
+    WHERE ordinal = $5
+"""  # noqa: S608 - constants of ours
+# By way of the jobs, of which there are few: a tenant may have any number of documents.
+READING = f"""
+    SELECT id, filename FROM ibid.document WHERE {IN_REACH} AND state = 'processing'
+    AND id IN (SELECT document_id FROM ibid.job WHERE kind = 'ingest' AND tenant = $1)
+    ORDER BY id DESC LIMIT $4
+"""  # noqa: S608 - constants of ours
+WHERE_IT_LIVES = f"SELECT owner, session_id FROM ibid.document WHERE {IN_REACH} AND id = $4"  # noqa: S608
+STILL_THERE = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NULL FOR UPDATE"
+FORGET = """
+    UPDATE ibid.document SET removed_at = now()
+    WHERE id = $1 AND state = 'failed' AND removed_at IS NULL RETURNING tenant, owner, session_id
+"""
+
+FORGET_SECONDS = 60.0
+"""A dropped failure's row outlives it this long, unseen, for others who wait for the same bytes."""
+INTEGER_MAX = 2**31 - 1
+PENDING_MOST = 10
+"""Documents under way that an answer names at most."""
+
+
 class _Raced(Exception):
     """The same bytes were admitted while ours arrived."""
-
-
-class Admission:
-    """Lets uploads in, a few at a time."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._turns = asyncio.Semaphore(max(1, min(AT_ONCE, pool.get_max_size() // 4)))
-
-    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """(document, True if it is new); the same bytes again in the same part: (the one there, False)."""
-        part, filename = home(scope, upload.session_id), clean(upload.filename)
-        user = scope.user_id or ""
-        self._pool.check_room(2 * upload.size)  # in the table and in the log
-        async with self._turn():
-            for _ in range(ROUNDS):
-                if known := await self._known(part, filename, upload, user):
-                    return known, False
-                try:
-                    return await self._receive(part, filename, upload, user), True
-                except _Raced:
-                    continue
-        raise Unavailable("other uploads of this file come and go; try again", retry_after=1)
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """One of AT_ONCE places. The deadline ends before the body starts: none is held across it."""
-        try:
-            async with asyncio.timeout(TURN_SECONDS):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise Overloaded("too many uploads at once", retry_after=5) from None
-        try:
-            yield
-        finally:
-            self._turns.release()
-
-    async def _known(self, part: Part, filename: str, upload: Upload, user: str) -> Document | None:
-        """The same bytes, already there: from now on the user's too. `Conflict` before a byte is written."""
-        async with transaction(self._pool) as connection:
-            await stand(connection, part, user)
-            await hold(connection, part)
-            known = decide(await standing(connection, part, filename, upload), filename, upload)
-            if known is None:
-                return None
-            if upload.replace:
-                await withdraw(connection, part, known)
-            joined = await connection.fetchrow(JOIN, known.id, user)
-            return document(joined) if joined else known
-
-    async def _receive(self, part: Part, filename: str, upload: Upload, user: str) -> Document:
-        """Everything in one transaction, the bytes first. Raises `_Raced`."""
-        new = new_id()
-        async with transaction(self._pool) as connection:
-            arrival = (new, *place(part), filename, upload.sha256, upload.size, user)
-            await connection.execute(ARRIVE, *arrival)
-            await connection.copy_records_to_table(
-                "document_piece",
-                schema_name="ibid",
-                columns=("document_id", "n", "bytes"),
-                records=pieces(new, upload.path),
-                timeout=COPY_SECONDS,
-            )
-            await stand(connection, part, user)
-            await hold(connection, part)
-            stands = await standing(connection, part, filename, upload)
-            if decide(stands, filename, upload):
-                raise _Raced
-            return await enter(connection, part, new, filename, stands)
 
 
 async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, bytes]]:
@@ -463,12 +460,6 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
             n += 1
     finally:
         file.close()
-
-
-async def stand(connection: Connection, part: Part, user: str) -> None:
-    """`RemovedMeanwhile` if the user was erased since the transaction began; an erasure waits for its end."""
-    if not await connection.fetchval(STANDS, part.tenant, user):
-        raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
 
 
 async def standing(
@@ -513,50 +504,187 @@ async def withdraw(connection: Connection, part: Part, known: Document) -> None:
         await enqueue(connection, "purge", row["id"], part)
 
 
-CHUNKS_COPY_SECONDS = 300.0
-DELETE_SECONDS = 300.0
-"""A file of 4 GiB is two million TOAST rows."""
-
-PLACED = f"SELECT {COLUMNS}, tenant, owner FROM ibid.document WHERE id = $1 AND removed_at IS NULL"  # noqa: S608
-NAMED = "SELECT filename FROM ibid.document WHERE id = $1 AND removed_at IS NULL"
-FACTS = """
-    UPDATE ibid.document SET pages = $2, chunks = $3, tokens = $4, title = $5
-    WHERE id = $1 AND removed_at IS NULL AND state <> 'failed' RETURNING id
-"""
-KEPT = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
-# Only one that is being read: ready twice is ready once.
-READ = """
-    SELECT filename, created_at FROM ibid.document
-    WHERE id = $1 AND removed_at IS NULL AND state = 'processing' FOR UPDATE
-"""
-NAMESAKES = """
-    SELECT id, created_at FROM ibid.document
-    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND filename = $4
-    AND state = 'ready' AND removed_at IS NULL
-"""
-READY = "UPDATE ibid.document SET state = 'ready', ready_at = now() WHERE id = $1"
-GONE = "UPDATE ibid.document SET removed_at = now() WHERE id = $1"
-FAILED = """
-    UPDATE ibid.document SET state = 'failed', fault_slug = $2, fault_detail = $3, chunks = 0, tokens = 0
-    WHERE id = $1 AND removed_at IS NULL AND state = 'processing' RETURNING id
-"""
-SIZE = "SELECT size FROM ibid.document WHERE id = $1 AND removed_at IS NULL AND state <> 'failed'"
-CONTENT_PIECE = "SELECT bytes FROM ibid.document_piece WHERE document_id = $1 AND n = $2"
-SWEEP = """
-    WITH gone AS (
-        UPDATE ibid.document SET removed_at = now()
-        WHERE state = 'failed' AND removed_at IS NULL AND created_at < now() - interval '24 hours'
-        RETURNING id, tenant, owner, session_id)
-    INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
-    SELECT 'purge', id, tenant, owner, session_id FROM gone
-"""
+def chunk_rows(
+    document_id: str, filename: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+) -> list[tuple[object, ...]]:
+    """Rows of `ibid.chunk`. CPU: about 0.5 ms each, for the terms."""
+    rows: list[tuple[object, ...]] = []
+    title = storable(parsed.title)
+    for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
+        text, heading = storable(chunk.text), storable(chunk.heading)
+        place = (chunk.page, chunk.page_end, heading, chunk.tokens)
+        terms = pack(indexed_text(filename, title, heading, text), text)
+        rows.append((document_id, chunk.ordinal, text, *place, space, vector, terms))
+    return rows
 
 
-class RecordStore:
-    """The record as the background work sees it `RecordStore`."""
+async def discard(connection: Connection, part: Part, document_id: str) -> None:
+    """Gone from the next answer on; what it left follows by a job."""
+    await connection.execute(GONE, document_id)
+    await enqueue(connection, "purge", document_id, part)
+
+
+async def empty(connection: Connection, document_id: str) -> None:
+    """Delete all that hangs on a document's row."""
+    for table in ("document_piece", "chunk"):
+        statement = f"DELETE FROM ibid.{table} WHERE document_id = $1"  # noqa: S608 - constants above
+        await connection.execute(statement, document_id, timeout=DELETE_SECONDS)
+
+
+class DocumentStore:
+    """The record of documents: for the API (by scope), and for the jobs that read and purge them (by id)."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._uploads = asyncio.Semaphore(max(1, min(AT_ONCE, pool.get_max_size() // 4)))
+        self._hurried = asyncio.Event()
+
+    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
+        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
+        part: (the one there, False), also when two race. `Conflict`: the name is taken."""
+        part, filename = home(scope, upload.session_id), clean(upload.filename)
+        user = scope.user_id or ""
+        self._pool.check_room(2 * upload.size)  # in the table and in the log
+        async with self._upload_turn():
+            for _ in range(ROUNDS):
+                if known := await self._same_bytes(part, filename, upload, user):
+                    return known, False
+                try:
+                    return await self._receive(part, filename, upload, user), True
+                except _Raced:
+                    continue
+        raise Unavailable("other uploads of this file come and go; try again", retry_after=1)
+
+    @asynccontextmanager
+    async def _upload_turn(self) -> AsyncIterator[None]:
+        """One of AT_ONCE places. The deadline ends before the body starts: none is held across it."""
+        try:
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._uploads.acquire()
+        except TimeoutError:
+            raise Overloaded("too many uploads at once", retry_after=5) from None
+        try:
+            yield
+        finally:
+            self._uploads.release()
+
+    async def _same_bytes(self, part: Part, filename: str, upload: Upload, user: str) -> Document | None:
+        """The same bytes, already there: from now on the user's too. `Conflict` before a byte is written."""
+        async with transaction(self._pool) as connection:
+            await check_not_erased(connection, part.tenant, user)
+            await hold(connection, part)
+            known = decide(await standing(connection, part, filename, upload), filename, upload)
+            if known is None:
+                return None
+            if upload.replace:
+                await withdraw(connection, part, known)
+            joined = await connection.fetchrow(JOIN, known.id, user)
+            return document(joined) if joined else known
+
+    async def _receive(self, part: Part, filename: str, upload: Upload, user: str) -> Document:
+        """Everything in one transaction, the bytes first. Raises `_Raced`."""
+        new = new_id()
+        async with transaction(self._pool) as connection:
+            arrival = (new, *place(part), filename, upload.sha256, upload.size, user)
+            await connection.execute(ARRIVE, *arrival)
+            await connection.copy_records_to_table(
+                "document_piece",
+                schema_name="ibid",
+                columns=("document_id", "n", "bytes"),
+                records=pieces(new, upload.path),
+                timeout=COPY_SECONDS,
+            )
+            await check_not_erased(connection, part.tenant, user)
+            await hold(connection, part)
+            stands = await standing(connection, part, filename, upload)
+            if decide(stands, filename, upload):
+                raise _Raced
+            return await enter(connection, part, new, filename, stands)
+
+    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
+        """The document once it is ready or failed, or as it is when the time is up; None: it is gone.
+
+        Postgres may go away and come back meanwhile; `Unavailable` only if it is away at the end.
+        """
+        until, pause = time.monotonic() + seconds, FIRST_LOOK
+        while True:
+            left = 0.0 if self._hurried.is_set() else until - time.monotonic()
+            try:
+                with postgres_faults():
+                    row = await self._pool.fetchrow(LOOK, document_id, timeout=LOOK_SECONDS)
+                if row is None or row["state"] != State.PROCESSING or left <= 0:
+                    return document(row) if row else None
+            except Unavailable:
+                if left <= 0:
+                    raise
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(pause, left)):
+                    await self._hurried.wait()
+            pause = min(pause * 1.5, LAST_LOOK)
+
+    def hurry(self) -> None:
+        """End all waits now, those to come too: the service is about to stop, and the rest is durable."""
+        self._hurried.set()
+
+    async def get(self, scope: Scope, document_id: str) -> Document | None:
+        """A document in the scope's reach, under the label that the scope sees."""
+        if not is_id(document_id):
+            return None
+        with self._pool.asking():
+            async with self._pool.acquire() as connection:
+                row = await connection.fetchrow(ONE, *asker(scope), document_id)
+                seen = await labelled(connection, scope, [document(row)] if row else [])
+        return seen[0] if seen else None
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Document], str | None]:
+        """Documents in reach, newest first, and the cursor of the next page. `InvalidField`: the cursor."""
+        before = opened(cursor)[1] if cursor else None
+        with self._pool.asking():
+            async with self._pool.acquire() as connection:
+                rows = await connection.fetch(PAGE, *asker(scope), before, limit + 1)
+                seen = await labelled(connection, scope, [document(row) for row in rows[:limit]])
+        return seen, closed(seen[-1].created_at, seen[-1].id) if len(rows) > limit else None
+
+    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
+        """Documents in reach that are still being read, newest first."""
+        with self._pool.asking():
+            rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
+        return tuple(Pending(**row) for row in rows)
+
+    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
+        """One chunk of a ready document; ordinals count from 1."""
+        if not is_id(document_id) or not 1 <= ordinal <= INTEGER_MAX:
+            return None
+        with self._pool.asking():
+            row = await self._pool.fetchrow(SELECT_CHUNK, *asker(scope), document_id, ordinal)
+        return Chunk(**row) if row else None
+
+    async def remove(self, scope: Scope, document_id: str) -> bool:
+        """Gone from the next answer on; its vectors follow by a job. False: not there."""
+        if not is_id(document_id):
+            return False
+        async with transaction(self._pool) as connection:
+            row = await connection.fetchrow(WHERE_IT_LIVES, *asker(scope), document_id)
+            if row is None:
+                return False
+            part = Part(scope.tenant, row["owner"], row["session_id"])
+            await hold(connection, part)
+            if not await connection.fetchval(STILL_THERE, document_id):
+                return False  # another request was faster
+            await connection.execute(GONE, document_id)
+            await bump(connection, part)
+            await enqueue(connection, "purge", document_id, part)
+            return True
+
+    async def forget_failed(self, document_id: str) -> None:
+        """Drop a failed upload whose uploader was told at once."""
+        async with transaction(self._pool) as connection:
+            row = await connection.fetchrow(FORGET, document_id)
+            if row is not None:
+                part = Part(row["tenant"], row["owner"], row["session_id"])
+                await enqueue(connection, "purge", document_id, part, delay_seconds=FORGET_SECONDS)
 
     async def placed(self, document_id: str) -> tuple[Document, Part] | None:
         """A document that is not removed, and where it lives; for jobs, whoever asks."""
@@ -648,254 +776,3 @@ class RecordStore:
         """Remove what failed more than 24 h ago; the rest follows by jobs."""
         async with transaction(self._pool) as connection:
             await connection.execute(SWEEP)
-
-
-INSERT_CHUNK = (
-    *("document_id", "ordinal", "text", "page", "page_end", "heading", "tokens"),
-    *("space", "embedding", "terms"),
-)
-"""Columns, in the order of `chunk_rows`."""
-
-
-def chunk_rows(
-    document_id: str, filename: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
-) -> list[tuple[object, ...]]:
-    """Rows of `ibid.chunk`. CPU: about 0.5 ms each, for the terms."""
-    rows: list[tuple[object, ...]] = []
-    title = storable(parsed.title)
-    for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
-        text, heading = storable(chunk.text), storable(chunk.heading)
-        place = (chunk.page, chunk.page_end, heading, chunk.tokens)
-        terms = pack(indexed_text(filename, title, heading, text), text)
-        rows.append((document_id, chunk.ordinal, text, *place, space, vector, terms))
-    return rows
-
-
-async def discard(connection: Connection, part: Part, document_id: str) -> None:
-    """Gone from the next answer on; what it left follows by a job."""
-    await connection.execute(GONE, document_id)
-    await enqueue(connection, "purge", document_id, part)
-
-
-async def empty(connection: Connection, document_id: str) -> None:
-    """Delete all that hangs on a document's row."""
-    for table in ("document_piece", "chunk"):
-        statement = f"DELETE FROM ibid.{table} WHERE document_id = $1"  # noqa: S608 - constants above
-        await connection.execute(statement, document_id, timeout=DELETE_SECONDS)
-
-
-TICK = 0.05
-"""A look this fresh is shared."""
-FIRST, LAST = 0.02, 0.25
-"""Pauses between a waiter's looks: small files are ready soon, large ones are not in a hurry."""
-
-LOOK_SECONDS = 5.0
-
-# A failed one is told to all who wait for it, also when the first of them has had it dropped.
-LOOK = f"""
-    SELECT {COLUMNS} FROM ibid.document WHERE id = ANY($1) AND (removed_at IS NULL OR state = 'failed')
-"""  # noqa: S608 - a constant of ours
-
-
-class Watch:
-    """One for a process."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._waiting: Counter[str] = Counter()
-        self._lock = asyncio.Lock()
-        self._looked_at = 0.0
-        self._asked: frozenset[str] = frozenset()
-        self._seen: dict[str, Document] = {}
-        self._down = False
-        self._hurried = asyncio.Event()
-
-    def hurry(self) -> None:
-        """End all waits now, those to come too: the service is about to stop, and the rest is durable."""
-        self._hurried.set()
-
-    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
-        """The document once it is ready or failed, or as it is when the time is up; None: it is gone.
-
-        Postgres may go away and come back meanwhile; `Unavailable` only if it is away at the end.
-        """
-        until, pause = time.monotonic() + seconds, FIRST
-        with self._awaited(document_id):
-            while True:
-                left = 0.0 if self._hurried.is_set() else until - time.monotonic()
-                try:
-                    seen = await self._look(document_id)
-                    if seen is None or seen.state is not State.PROCESSING or left <= 0:
-                        return seen
-                except Unavailable:
-                    if left <= 0:
-                        raise
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(min(pause, left)):
-                        await self._hurried.wait()
-                pause = min(pause * 1.5, LAST)
-
-    @contextmanager
-    def _awaited(self, document_id: str) -> Iterator[None]:
-        """Around a wait: it is looked for as long as anybody waits for it."""
-        self._waiting[document_id] += 1
-        try:
-            yield
-        finally:
-            self._waiting[document_id] -= 1
-            if not self._waiting[document_id]:
-                del self._waiting[document_id]
-
-    async def _look(self, document_id: str) -> Document | None:
-        """Its state, not older than a tick."""
-        asked_at = time.monotonic()
-        async with self._lock:
-            if document_id not in self._asked or self._looked_at < asked_at - TICK:
-                await self._look_for_all()
-            if self._down:
-                raise Unavailable("Postgres does not answer", retry_after=RETRY_SECONDS)
-            return self._seen.get(document_id)
-
-    async def _look_for_all(self) -> None:
-        """One query for everybody who waits; a failed one is shared too, or each would wait for its own."""
-        asked, self._down = frozenset(self._waiting), True
-        try:
-            with postgres_faults():
-                rows = await self._pool.fetch(LOOK, list(asked), timeout=LOOK_SECONDS)
-        except Unavailable:
-            rows = []
-        else:
-            self._down = False
-        self._seen = {row["id"]: document(row) for row in rows}
-        self._asked, self._looked_at = asked, time.monotonic()
-
-
-# By its id, a user key also finds what the tenant uploaded for its user.
-ONE = f"""
-    SELECT {COLUMNS} FROM ibid.document WHERE id = $4
-    AND ({IN_REACH} OR tenant = $1 AND removed_at IS NULL AND $2 <> '' AND owner <> $2 AND users @> ARRAY[$2])
-"""  # noqa: S608 - constants of ours
-PAGE = f"""
-    SELECT {COLUMNS} FROM ibid.document WHERE {IN_REACH} AND ($4::text IS NULL OR id < $4)
-    ORDER BY id DESC LIMIT $5
-"""  # noqa: S608 - constants of ours
-SELECT_CHUNK = f"""
-    SELECT ordinal, text, page, page_end, heading, chunk.tokens FROM ibid.chunk AS chunk
-    JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND id = $4 AND state = 'ready') AS document
-        ON document.id = chunk.document_id
-    WHERE ordinal = $5
-"""  # noqa: S608 - constants of ours
-# By way of the jobs, of which there are few: a tenant may have any number of documents.
-READING = f"""
-    SELECT id, filename FROM ibid.document WHERE {IN_REACH} AND state = 'processing'
-    AND id IN (SELECT document_id FROM ibid.job WHERE kind = 'ingest' AND tenant = $1)
-    ORDER BY id DESC LIMIT $4
-"""  # noqa: S608 - constants of ours
-WHERE_IT_LIVES = f"SELECT owner, session_id FROM ibid.document WHERE {IN_REACH} AND id = $4"  # noqa: S608
-STILL_THERE = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NULL FOR UPDATE"
-FORGET = """
-    UPDATE ibid.document SET removed_at = now()
-    WHERE id = $1 AND state = 'failed' AND removed_at IS NULL RETURNING tenant, owner, session_id
-"""
-
-FORGET_SECONDS = 60.0
-"""A dropped failure's row outlives it this long, unseen, for others who wait for the same bytes."""
-INTEGER_MAX = 2**31 - 1
-PENDING_MOST = 10
-"""Documents under way that an answer names at most."""
-
-
-class DocumentStore(RecordStore):
-    """The record of documents."""
-
-    def __init__(self, pool: Pool) -> None:
-        super().__init__(pool)
-        self._admission = Admission(pool)
-        self._watch = Watch(pool)
-
-    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
-        part: (the one there, False), also when two race. `Conflict`: the name is taken."""
-        return await self._admission.admit(scope, upload)
-
-    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
-        """Wait until it is ready or failed, or the time is up; None: it is gone."""
-        return await self._watch.finished(document_id, seconds=seconds)
-
-    def hurry(self) -> None:
-        """Let nobody wait any longer: the service is about to stop."""
-        self._watch.hurry()
-
-    async def get(self, scope: Scope, document_id: str) -> Document | None:
-        """A document in the scope's reach, under the label that the scope sees."""
-        if not is_id(document_id):
-            return None
-        with self._pool.asking():
-            async with self._pool.acquire() as connection:
-                row = await connection.fetchrow(ONE, *asker(scope), document_id)
-                seen = await labelled(connection, scope, [document(row)] if row else [])
-        return seen[0] if seen else None
-
-    async def list(
-        self, scope: Scope, *, cursor: str | None, limit: int
-    ) -> tuple[list[Document], str | None]:
-        """Documents in reach, newest first, and the cursor of the next page. `InvalidField`: the cursor."""
-        before = opened(cursor) if cursor else None
-        with self._pool.asking():
-            async with self._pool.acquire() as connection:
-                rows = await connection.fetch(PAGE, *asker(scope), before, limit + 1)
-                seen = await labelled(connection, scope, [document(row) for row in rows[:limit]])
-        return seen, closed(seen[-1].id) if len(rows) > limit else None
-
-    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
-        """Documents in reach that are still being read, newest first."""
-        with self._pool.asking():
-            rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
-        return tuple(Pending(**row) for row in rows)
-
-    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
-        """One chunk of a ready document; ordinals count from 1."""
-        if not is_id(document_id) or not 1 <= ordinal <= INTEGER_MAX:
-            return None
-        with self._pool.asking():
-            row = await self._pool.fetchrow(SELECT_CHUNK, *asker(scope), document_id, ordinal)
-        return Chunk(**row) if row else None
-
-    async def remove(self, scope: Scope, document_id: str) -> bool:
-        """Gone from the next answer on; its vectors follow by a job. False: not there."""
-        if not is_id(document_id):
-            return False
-        async with transaction(self._pool) as connection:
-            row = await connection.fetchrow(WHERE_IT_LIVES, *asker(scope), document_id)
-            if row is None:
-                return False
-            part = Part(scope.tenant, row["owner"], row["session_id"])
-            await hold(connection, part)
-            if not await connection.fetchval(STILL_THERE, document_id):
-                return False  # another request was faster
-            await connection.execute(GONE, document_id)
-            await bump(connection, part)
-            await enqueue(connection, "purge", document_id, part)
-            return True
-
-    async def forget_failed(self, document_id: str) -> None:
-        """Drop a failed upload whose uploader was told at once."""
-        async with transaction(self._pool) as connection:
-            row = await connection.fetchrow(FORGET, document_id)
-            if row is not None:
-                part = Part(row["tenant"], row["owner"], row["session_id"])
-                await enqueue(connection, "purge", document_id, part, delay_seconds=FORGET_SECONDS)
-
-
-def closed(document_id: str) -> str:
-    """A cursor: where the next page begins, in a form that promises nothing."""
-    return base64.urlsafe_b64encode(uuid.UUID(document_id).bytes).decode().rstrip("=")
-
-
-def opened(cursor: str) -> str:
-    """The id in a cursor. Raises `InvalidField` for one that we did not make."""
-    try:
-        value = uuid.UUID(bytes=base64.b64decode(f"{cursor}==".encode(), altchars=b"-_", validate=True))
-    except (ValueError, binascii.Error):
-        raise InvalidField("this cursor is not one of ours", field="query.cursor") from None
-    return str(value)

@@ -21,9 +21,9 @@ import asyncpg
 
 from app.answer import new_id
 from app.breaker import Breaker
-from app.db.documents import TENANT, is_id
+from app.db.documents import TENANT
 from app.db.pool import RETRY_SECONDS, Pool, postgres_faults
-from app.db.rows import transaction
+from app.db.rows import is_id, transaction
 from app.errors import StartError, Unavailable
 from app.types import DEFAULT_TENANT
 

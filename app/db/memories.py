@@ -18,9 +18,8 @@ from typing import Protocol
 import asyncpg
 
 from app.clients.points import DIGITS
-from app.db.documents import is_id
 from app.db.pool import Pool
-from app.db.rows import Connection, closed, opened, storable, transaction
+from app.db.rows import CLOCK, Connection, closed, is_id, opened, storable, take_turns, transaction
 from app.errors import RemovedMeanwhile
 from app.retrieval.terms import pack
 from app.text.dates import noted
@@ -209,7 +208,6 @@ PLACES = """
     SELECT thread_id, max(place) FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2 AND thread_id = ANY($3) GROUP BY thread_id
 """
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 BUMP = """
     INSERT INTO ibid.memory_user AS known (tenant, user_id, version) VALUES ($1, $2, 1)
     ON CONFLICT (tenant, user_id) DO UPDATE SET version = known.version + 1
@@ -218,7 +216,7 @@ BUMP = """
 
 async def lock_user(connection: Connection, tenant: str, user: str) -> None:
     """The user's writers take turns until the transaction ends."""
-    await connection.execute(LOCK, "\x1f".join(("ibid.memory", tenant, user)))
+    await take_turns(connection, "ibid.memory", tenant, user)
 
 
 async def bump_version(connection: Connection, tenant: str, user: str) -> None:
@@ -395,7 +393,7 @@ class MemoryStore:
     async def clock(self) -> datetime:
         """Now, as the record counts time: replicas' clocks differ."""
         with self._pool.asking():
-            now: datetime = await self._pool.fetchval("SELECT clock_timestamp()")
+            now: datetime = await self._pool.fetchval(CLOCK)
         return now
 
     async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:

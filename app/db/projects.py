@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 import asyncpg
 
 from app.db.pool import Pool, record_faults
-from app.db.rows import Connection, storable, transaction
+from app.db.rows import Connection, storable, take_turns, transaction
 from app.errors import InvalidField, Rejected, TooMany
 from app.retrieval.project_tables import CHUNK, CONVERSATION
 from app.types import Embedding, Passage, Scope, Source
@@ -90,8 +90,6 @@ PUT = """
 """
 PROJECTS = 'SELECT project FROM ibid.project_knowledge WHERE tenant = $1 ORDER BY project COLLATE "C"'
 REMOVE = "DELETE FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2 RETURNING 1"
-# An advisory lock, because there may be no row to lock yet; readers never wait for it.
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
 
 class KnowledgeStore:
@@ -108,13 +106,13 @@ class KnowledgeStore:
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> None:
         async with transaction(self._pool) as connection:
-            await hold(connection, scope)
+            await take_turns(connection, "ibid.knowledge", *place(scope))
             await write(connection, scope, knowledge)
 
     async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
         """What is given replaces what was there, note by note; what it is now."""
         async with transaction(self._pool) as connection:
-            await hold(connection, scope)
+            await take_turns(connection, "ibid.knowledge", *place(scope))
             row = await connection.fetchrow(GET, *place(scope))
             changed = merged(knowledge(row) if row else Knowledge(), change)
             await write(connection, scope, changed)
@@ -123,7 +121,7 @@ class KnowledgeStore:
     async def remove(self, scope: Scope) -> bool:
         """Gone from the next answer on; False: there was none."""
         async with transaction(self._pool) as connection:
-            await hold(connection, scope)
+            await take_turns(connection, "ibid.knowledge", *place(scope))
             return bool(await connection.fetchval(REMOVE, *place(scope)))
 
     async def projects(self, scope: Scope) -> Sequence[str]:
@@ -135,11 +133,6 @@ class KnowledgeStore:
 def place(scope: Scope) -> tuple[str, str]:
     """The key of a row."""
     return scope.tenant, scope.project or ""
-
-
-async def hold(connection: Connection, scope: Scope) -> None:
-    """Writers of one project's take turns until the transaction ends."""
-    await connection.execute(LOCK, "\x1f".join(("ibid.knowledge", *place(scope))))
 
 
 async def write(connection: Connection, scope: Scope, told: Knowledge) -> None:

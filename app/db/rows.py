@@ -7,6 +7,7 @@ not one). A transaction raises `Unavailable` when Postgres is down or slow and `
 import base64
 import binascii
 import math
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from app.db.pool import Pool
-from app.errors import InvalidField
+from app.errors import InvalidField, RemovedMeanwhile
 
 if TYPE_CHECKING:
     Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
@@ -25,6 +26,15 @@ else:
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+CLOCK = "SELECT clock_timestamp()"
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+USER_STANDS = "SELECT ibid.user_stands($1, $2, coalesce($3, now()))"
+
+
+def is_id(text: str) -> bool:
+    """True if a text can be an id at all: what else comes in a path (NUL, surrogates) stays out of SQL."""
+    return ID.fullmatch(text) is not None
 
 
 def closed(at: datetime, key: str) -> str:
@@ -73,3 +83,17 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
     with pool.asking():
         async with pool.acquire() as connection, connection.transaction():
             yield connection
+
+
+async def take_turns(connection: Connection, *name: str) -> None:
+    """Take the advisory lock of this name until the transaction ends. Readers never wait for it."""
+    await connection.execute(LOCK, "\x1f".join(name))
+
+
+async def check_not_erased(
+    connection: Connection, tenant: str, user: str, since: datetime | None = None
+) -> None:
+    """`RemovedMeanwhile` if the user was erased after `since` (the beginning of the transaction). An erasure
+    that begins now waits for the transaction's end."""
+    if not await connection.fetchval(USER_STANDS, tenant, user, since):
+        raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")

@@ -16,7 +16,7 @@ import asyncpg
 from app.answer import Role, Turn
 from app.db.documents import Part, cleared, hold, place
 from app.db.pool import Pool, postgres_faults
-from app.db.rows import Connection, closed, opened, transaction
+from app.db.rows import Connection, closed, opened, take_turns, transaction
 from app.errors import InvalidField
 from app.types import Scope
 
@@ -97,8 +97,6 @@ FORGOTTEN = """
     WITH gone AS (DELETE FROM {table} WHERE tenant = $1 AND owner = $2 AND session_id = $3 RETURNING 1)
     SELECT count(*) FROM gone
 """
-# What is being written of it ends before, what is written later finds the mark (`ibid.session_stands`).
-SILENCE = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 MARK = """
     INSERT INTO ibid.part (tenant, owner, session_id, removed_at) VALUES ($1, $2, $3, clock_timestamp())
     ON CONFLICT (tenant, owner, session_id) DO UPDATE SET removed_at = excluded.removed_at
@@ -162,7 +160,8 @@ def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
 async def emptied(connection: Connection, part: Part) -> bool:
     """True if anything was there."""
     await hold(connection, part)
-    await connection.execute(SILENCE, "\x1f".join(("ibid.said", *place(part))))
+    # What is being written of it ends before, what is written later finds the mark (`ibid.session_stands`).
+    await take_turns(connection, "ibid.said", *place(part))
     documents = await cleared(connection, part)
     await connection.execute(MARK, *place(part))
     said = [await forgotten(connection, table, part) for table in ("public.chat_log", "ibid.answer")]

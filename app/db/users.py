@@ -16,14 +16,14 @@ import orjson
 
 from app.db.documents import Part, cleared, hold
 from app.db.jobs import Listener
-from app.db.memories import lock_user as take
+from app.db.memories import lock_user
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import compact
 from app.db.projects import OWN, unfolded
-from app.db.rows import transaction
+from app.db.rows import take_turns, transaction
 from app.errors import Unavailable
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.project_tables import WHOSE
+from app.retrieval.project_tables import CHUNK, CONVERSATION, WHOSE
 from app.types import Scope, moment
 
 
@@ -56,17 +56,6 @@ class Files(Protocol):
         """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long,
         nothing waits for it. Those of them that cannot be rewritten for now: they are asked for again under
         these files' name. Raises `Unavailable`, `RetrievalError`."""
-
-
-class Engine(Protocol):
-    """A search engine that follows the record (`db/outbox.py`)."""
-
-    @property
-    def name(self) -> str:
-        """qdrant, chroma."""
-
-    async def wait_drained(self, seconds: float) -> bool:
-        """Wait until it has taken what the record has now; False: not in time. Raises `Unavailable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +108,6 @@ class Receipt:
 CHANNEL = "ibid_erased"
 """Notified with tenant and user when somebody is erased, so that no replica keeps an index of theirs."""
 ERASED = "SELECT pg_notify($1, $2)"
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 READ = "SELECT dirty, dirty_at, compacted_at FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
 BROKEN_OFF = "interval '10 minutes'"
 """After its beginning an erasure that has not ended is taken for one that never will."""
@@ -209,7 +197,7 @@ class ErasureStore:
         who = whose(scope)
         async with transaction(self._pool) as connection:
             for name in ("ibid.memory", "ibid.user"):
-                await connection.execute(LOCK, "\x1f".join((name, *who)))
+                await take_turns(connection, name, *who)
             before = await connection.fetchrow(READ, *who)
             row = await connection.fetchrow(BEGIN, *who, list(holdings))
         assert row is not None  # noqa: S101 - it was written in this very transaction
@@ -331,8 +319,8 @@ AGAIN = """
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Where a holding's rows are."""
+class HoldingTable:
+    """A holding's rows: how a person's are found, exported and erased, and which files held them."""
 
     name: str
     """The holding's."""
@@ -341,46 +329,51 @@ class Table:
     """Of the scope's tenant ($1) and user ($2)."""
     key: str = f"{TIMED} || ' ' || id"
     """What a row is known and ordered by: text."""
+    beside: tuple[str, ...] = ()
+    """Tables with what is derived of the rows: `erase` deletes that too."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Tables to rewrite after an erasure, the largest last."""
+        return (*self.beside, self.table)
 
 
-VOTES = Table("votes", "ibid.memory_vote", key=f"{TIMED} || ' ' || memory_id || ' ' || answer_id")
-CHAT_LOG = Table(
+MEMORIES = HoldingTable("memories", "ibid.memory", beside=("ibid.text_next", "ibid.imported"))
+CHAT_LOG = HoldingTable(
     "chat_log", "public.chat_log", SELF_OR_OWNER, f"coalesce({TIMED}, '') || ' ' || lpad(id::text, 40, '0')"
 )
-ANSWERS = Table("answers", "ibid.answer", SELF_OR_OWNER)
-ACTIVITY = Table("activity", "ibid.activity", key="user_id")
-MEMORIES = Table("memories", "ibid.memory")
-DOCUMENTS = Table("documents", "ibid.document", DOCUMENT_USER)
-# The trace table may be an older tool's: its ids of another type, its times left out.
-TRACES = Table(
-    "vantage_traces",
-    "public.vantage_answer_trace",
-    SELF_OR_OWNER,
-    f"coalesce({TIMED}, '') || ' ' || answer_id::text",
+SINGLE = (
+    HoldingTable("votes", "ibid.memory_vote", key=f"{TIMED} || ' ' || memory_id || ' ' || answer_id"),
+    CHAT_LOG,
+    HoldingTable("answers", "ibid.answer", SELF_OR_OWNER),
+    HoldingTable("activity", "ibid.activity", key="user_id"),
+    # The trace table may be an older tool's: its ids of another type, its times left out.
+    HoldingTable(
+        "vantage_traces",
+        "public.vantage_answer_trace",
+        SELF_OR_OWNER,
+        f"coalesce({TIMED}, '') || ' ' || answer_id::text",
+    ),
+    HoldingTable("vantage_cards", "ibid.vantage_card"),
+    HoldingTable("vantage_facts", "ibid.vantage_fact"),
 )
-CARDS = Table("vantage_cards", "ibid.vantage_card")
-FACTS = Table("vantage_facts", "ibid.vantage_fact")
+"""Holdings that are a table each, and nothing beside it."""
 # Older tools' tables too: without a key, a row's place tells rows of one id apart.
 INDEXED = "coalesce(to_char(indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '')"
 KEYED = f"{INDEXED} || ' ' || {{}}::text || ' ' || ctid::text"
-CONVERSATIONS = Table("conversations", "public.conversation_index", WHOSE, KEYED.format("session_id"))
-CODE = Table("code", "public.code_index", WHOSE, KEYED.format("id"))
-SINGLE = (VOTES, CHAT_LOG, ANSWERS, ACTIVITY, TRACES, CARDS, FACTS)
-"""Holdings that are a table each, and nothing beside it."""
-
-DERIVATIVES = ("ibid.text_next", "ibid.project_words", "ibid.project_event")
+DERIVED_TABLES = ("ibid.text_next", "ibid.project_words", "ibid.project_event")
+CONVERSATIONS, CODE = (
+    HoldingTable(name, table.name, WHOSE, KEYED.format(table.id), DERIVED_TABLES)
+    for name, table in (("conversations", CONVERSATION), ("code", CHUNK))
+)
+DOCUMENTS = HoldingTable(
+    "documents",
+    "ibid.document",
+    DOCUMENT_USER,
+    beside=("ibid.chunk_next", "ibid.chunk", "ibid.document_piece", "ibid.job"),
+)
 TABLES: Mapping[str, tuple[str, ...]] = {
-    "memories": ("ibid.text_next", "ibid.imported", "ibid.memory"),
-    "votes": ("ibid.memory_vote",),
-    "chat_log": ("public.chat_log",),
-    "answers": ("ibid.answer",),
-    "activity": ("ibid.activity",),
-    "vantage_traces": ("public.vantage_answer_trace",),
-    "vantage_cards": ("ibid.vantage_card",),
-    "vantage_facts": ("ibid.vantage_fact",),
-    "conversations": (*DERIVATIVES, "public.conversation_index"),
-    "code": (*DERIVATIVES, "public.code_index"),
-    "documents": (*("ibid.chunk_next", "ibid.chunk", "ibid.document_piece", "ibid.document", "ibid.job"),),
+    each.name: each.files for each in (MEMORIES, *SINGLE, CONVERSATIONS, CODE, DOCUMENTS)
 }
 """Whose files hold a holding's rows: those that are compacted after an erasure."""
 NAMES_ONLY = {
@@ -406,15 +399,15 @@ def in_utc(name: str, value: object) -> object:
 class Rows:
     """One table. A `Holding`."""
 
-    def __init__(self, pool: Pool, table: Table) -> None:
+    def __init__(self, pool: Pool, table: HoldingTable) -> None:
         self._pool = pool
         self._table = table
+        self._sql = {"table": table.table, "where": table.where, "key": table.key}
         self.name = table.name
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
         """Row by row, oldest first, as the columns are named; vectors are left out."""
-        where = {"table": self._table.table, "where": self._table.where, "key": self._table.key}
-        read, after = READ_PAGE.format(**where), None
+        read, after = READ_PAGE.format(**self._sql), None
         while True:
             with postgres_faults():
                 rows = await self._pool.fetch(read, scope.tenant, scope.user_id, after, PAGE)
@@ -425,7 +418,7 @@ class Rows:
             after = rows[-1]["key"]
 
     async def erase(self, scope: Scope) -> int:
-        statement = ERASE.format(table=self._table.table, where=self._table.where)
+        statement = ERASE.format(**self._sql)
         with postgres_faults():
             count: int = await self._pool.fetchval(
                 statement, scope.tenant, scope.user_id, timeout=ERASE_SECONDS
@@ -436,15 +429,14 @@ class Rows:
 class Indexed(Rows):
     """Rows of a project, in whichever: with them goes what was derived of them, their words."""
 
-    def __init__(self, pool: Pool, table: Table, row: str, *, next_kind: str) -> None:
+    def __init__(self, pool: Pool, table: HoldingTable, row: str, *, next_kind: str) -> None:
         super().__init__(pool, table)
         self._row = row
         self._next = next_kind
 
     async def erase(self, scope: Scope) -> int:
         """Delete them. Their words after them: whoever has just kept some has made the deletion wait."""
-        where = {"table": self._table.table, "where": self._table.where}
-        statement, own = GONE.format(**where, row=self._row), OWN.format(**where)
+        statement, own = GONE.format(**self._sql, row=self._row), OWN.format(**self._sql)
         whose = (scope.tenant, scope.user_id, self.name)
         async with transaction(self._pool) as connection:
             await unfolded(connection)
@@ -456,7 +448,7 @@ class Indexed(Rows):
         return len(ids)
 
 
-class Belongings(Rows):
+class Documents(Rows):
     """The documents uploaded by or for a user, told without their files, which have an address each."""
 
     def __init__(self, pool: Pool) -> None:
@@ -494,9 +486,8 @@ class Memories(Rows):
         entries of those that were imported."""
         who = (scope.tenant, scope.user_id or "")
         async with transaction(self._pool) as connection:
-            await take(connection, *who)
-            statement = ERASE.format(table=MEMORIES.table, where=MEMORIES.where)
-            count: int = await connection.fetchval(statement, *who, timeout=ERASE_SECONDS)
+            await lock_user(connection, *who)
+            count: int = await connection.fetchval(ERASE.format(**self._sql), *who, timeout=ERASE_SECONDS)
             await connection.execute(IMPORTED, *who, timeout=ERASE_SECONDS)
         return count
 
@@ -506,11 +497,11 @@ class Memories(Rows):
             await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
 
 
-def belongings(pool: Pool) -> tuple[Rows, ...]:
-    """All holdings of the record that are tables alone."""
-    conversations = Indexed(pool, CONVERSATIONS, "session_id", next_kind="conversation")
-    code = Indexed(pool, CODE, "id", next_kind="code")
-    return (*(Rows(pool, table) for table in SINGLE), conversations, code, Belongings(pool))
+def record_holdings(pool: Pool) -> tuple[Rows, ...]:
+    """All holdings of the record but the memories, which the index holds too."""
+    conversations = Indexed(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
+    code = Indexed(pool, CODE, CHUNK.id, next_kind="code")
+    return (*(Rows(pool, table) for table in SINGLE), conversations, code, Documents(pool))
 
 
 MARKS = "ibid.memory_user"

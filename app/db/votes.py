@@ -12,8 +12,8 @@ from datetime import datetime
 
 from app.db.memories import DESIRE, GRAVITY, UNTOLD, Moment, Tallies, Tally, Told
 from app.db.pool import Pool
-from app.db.rows import transaction
-from app.errors import Missing, RetrievalError, Unavailable
+from app.db.rows import check_not_erased, take_turns, transaction
+from app.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
 from app.types import Scope
 
 Foreign = Callable[[Scope, str], Awaitable[bool]]
@@ -51,13 +51,6 @@ CAST = """
     SELECT id, ($6 - coalesce(sum(before.signal), 0))::int AS change
     FROM voted LEFT JOIN before ON before.memory_id = voted.id
     GROUP BY id HAVING count(before.signal) <> abs($6) OR $6 <> coalesce(sum(before.signal), 0) ORDER BY id
-"""
-# First, so that everybody takes this lock before those of rows: an erasure under way is waited for.
-STANDS = "SELECT ibid.user_stands($1, $2, now())"
-# One user's votes take turns: each sees what the one before it left.
-TURN = """
-    SELECT pg_advisory_xact_lock(
-        hashtextextended(concat_ws(chr(31), 'ibid.memory_vote', $1::text, $2::text), 0))
 """
 COUNT = """
     SELECT memory_id, count(*) FILTER (WHERE signal > 0) AS positive,
@@ -121,17 +114,20 @@ class VoteStore:
         self, scope: Scope, mine: Mine, vote: tuple[str | None, int], told: Told | None
     ) -> set[str]:
         """Write a vote (its answer, its signal); the memories whose vote is another now."""
+        owner = (scope.tenant, scope.user_id or "")
         try:
             async with transaction(self._pool) as connection:
-                if not await connection.fetchval(STANDS, scope.tenant, scope.user_id):
-                    raise Missing("its owner was erased")
-                await connection.execute(TURN, scope.tenant, scope.user_id)
-                rows = await connection.fetch(CAST, scope.tenant, scope.user_id, *mine, *vote)
+                # First, so that everybody takes this lock before those of rows.
+                await check_not_erased(connection, *owner)
+                await take_turns(connection, "ibid.memory_vote", *owner)
+                rows = await connection.fetch(CAST, *owner, *mine, *vote)
                 changed = {row["id"]: row["change"] for row in rows}
                 if told and changed:
                     await telling(told, changed)
         except NotTold as error:
             raise error.fault from error
+        except RemovedMeanwhile as error:
+            raise Missing("its owner was erased") from error
         return set(changed)
 
 

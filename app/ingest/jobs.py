@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.db.documents import Document, Fault, Parsed, Parser, State, embedded_text
-from app.db.documents import RecordStore as DocumentRecord
+from app.db.documents import Document, DocumentStore, Fault, Parsed, Parser, State, embedded_text
 from app.db.jobs import Job
 from app.db.jobs import JobStore as Jobs
 from app.errors import BadInput, Damaged, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
@@ -184,7 +183,7 @@ class Ingest:
     and `RetrievalError` (a store or a model is unavailable) are raised, and the worker tries again.
     """
 
-    def __init__(self, record: DocumentRecord, parser: Parser, embedder: Embedder, folder: Path) -> None:
+    def __init__(self, record: DocumentStore, parser: Parser, embedder: Embedder, folder: Path) -> None:
         """`folder`: for temporary files; the next start deletes those that a kill left."""
         self._record = record
         self._parser = parser

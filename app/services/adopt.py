@@ -29,7 +29,7 @@ from app.db.documents import embedded_text
 from app.db.memories import RAW, WRITE, Analysed, Memory
 from app.db.pool import Pool, postgres_faults
 from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, Kept
-from app.db.rows import Connection, storable, storable_json, transaction
+from app.db.rows import CLOCK, Connection, storable, storable_json, take_turns, transaction
 from app.db.vectors import read_spaces
 from app.models.base import Embedder
 from app.models.tokens import O200k
@@ -37,7 +37,7 @@ from app.retrieval import payload
 from app.retrieval.points import memory_from_point, text_from_point
 from app.retrieval.retrievers.qdrant import NOT_OURS, CollectionCache, fits, free, is_ours
 from app.services.memories import counted
-from app.types import DEFAULT_TENANT, Embedding, Scope, Space, similarity
+from app.types import DEFAULT_TENANT, Embedding, Space, similarity
 
 SAMPLE = 32
 """Vectors that are compared."""
@@ -160,8 +160,6 @@ CHANGED = """
     WHERE known.digest IS DISTINCT FROM given.digest
 """
 
-CLOCK = "SELECT clock_timestamp()"
-
 BEFORE = "SELECT DISTINCT tenant, user_id FROM ibid.imported WHERE collection = $1 AND point = ANY($2)"
 
 ERASED = """
@@ -282,7 +280,7 @@ class ImportStore:
         before = await connection.fetch(BEFORE, collection, points)
         tenants = sorted({each.tenant for each in imports} | {row["tenant"] for row in before})
         for tenant in tenants:
-            await corpus.turn(connection, Scope(tenant), collection)
+            await take_turns(connection, "ibid.corpus", tenant, collection)
         await connection.execute(REPLACED_TEXTS, collection, points)
         revision = await connection.fetchval(corpus.REVISION)
         taken = []

@@ -16,7 +16,8 @@ from typing import Protocol
 import structlog
 
 from app.answering.recorder import Recorder
-from app.db.users import Due, Engine, ErasureStore, Files, Holding, Mark, Receipt
+from app.db.outbox import Outbox
+from app.db.users import Due, ErasureStore, Files, Holding, Mark, Receipt
 from app.errors import IbidError, Unavailable
 from app.retrieval.cache import Cache
 from app.types import DEFAULT_TENANT, Scope
@@ -87,7 +88,7 @@ class UserService:
         recorder: Recorder,
         caching: Caching,
         *,
-        engines: Sequence[Engine] = (),
+        engines: Sequence[Outbox] = (),
         outside: bool = False,
     ) -> None:
         """`outside`: there is an outside memory service."""
@@ -134,7 +135,7 @@ class UserService:
     async def _lagging(self) -> tuple[str, ...]:
         """Engines that have not deleted theirs in time."""
 
-        async def lags(engine: Engine) -> bool:
+        async def lags(engine: Outbox) -> bool:
             try:
                 return not await engine.wait_drained(FOLLOW_SECONDS)
             except IbidError as error:  # the record has gone meanwhile: what it is about is erased

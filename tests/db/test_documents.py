@@ -1,17 +1,509 @@
-"""What an asker may do with documents, and to whose."""
+"""The door of the record: who comes first, and what is kept of whom."""
 
+import asyncio
+import hashlib
 import itertools
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+import os
+import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import asyncpg
 import pytest
 
-from app.db.documents import Document, DocumentStore, Fault, opened
-from app.db.pool import Pool
-from app.errors import InvalidField, Unavailable
+from app.db import documents
+from app.db.documents import PIECE, Document, DocumentStore, Fault, Part, State, bump, enqueue, hold, home
+from app.db.pool import Pool, open_pool
+from app.db.rows import is_id, transaction
+from app.db.users import Documents, ErasureStore
+from app.db.vectors import SpaceStore
+from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
+from app.retrieval.terms import pack
+from app.text.labels import distinct
 from app.types import Pending, Scope
-from tests.fakes.uploads import ALICE, TENANT, ready, upload
+from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
+
+
+@pytest.fixture
+async def wide(dsn: str) -> AsyncIterator[Pool]:
+    """A pool of ten, as a small service has."""
+    async with open_pool(dsn, max_size=10) as opened:
+        yield opened
+
+
+async def count(pool: Pool, table: str) -> int:
+    """Rows of a table of ours."""
+    return int(await pool.fetchval(f"SELECT count(*) FROM ibid.{table}"))  # noqa: S608 - tests' own names
+
+
+async def test_keeps_row_bytes_and_job(pool: Pool, tmp_path: Path) -> None:
+    """An admitted upload is durable: a row that is being read, its bytes, its job."""
+    document, created = await DocumentStore(pool).admit(ALICE, upload(tmp_path))
+    assert created
+    assert (document.state, document.label, document.session_id) == (State.PROCESSING, "report.pdf", "s1")
+    job = await pool.fetchrow("SELECT * FROM ibid.job")
+    assert job is not None
+    assert (job["kind"], job["document_id"], job["owner"]) == ("ingest", document.id, "alice")
+    assert b"".join([piece async for piece in DocumentStore(pool).content(document.id)]).endswith(b"one\ntwo")
+
+
+async def test_a_global_document_has_no_owner(pool: Pool, tmp_path: Path) -> None:
+    """What all share belongs to the tenant, whoever sent it."""
+    document, _ = await DocumentStore(pool).admit(ALICE, upload(tmp_path, session_id=None))
+    row = await pool.fetchrow("SELECT owner, session_id FROM ibid.document WHERE id = $1", document.id)
+    assert tuple(row or ()) == ("", "")
+    assert document.scope == "global"
+
+
+async def test_the_same_bytes_again_are_the_same_document(pool: Pool, tmp_path: Path) -> None:
+    """Under whatever name; nothing is written twice."""
+    store = DocumentStore(pool)
+    first, _ = await store.admit(ALICE, upload(tmp_path))
+    again, created = await store.admit(ALICE, upload(tmp_path, filename="other.pdf"))
+    assert (again.id, created) == (first.id, False)
+    assert await count(pool, "job") == 1
+
+
+async def test_the_same_bytes_elsewhere_are_another_document(pool: Pool, tmp_path: Path) -> None:
+    """Parts know nothing of each other: not sessions, owners, tenants, nor what is shared."""
+    store = DocumentStore(pool)
+    scopes = [ALICE, replace(ALICE, owner="bob"), replace(ALICE, tenant="other")]
+    made = [await store.admit(scope, upload(tmp_path)) for scope in scopes]
+    made.append(await store.admit(ALICE, upload(tmp_path, session_id="s2")))
+    made.append(await store.admit(ALICE, upload(tmp_path, session_id=None)))
+    assert all(created for _, created in made)
+    assert len({document.id for document, _ in made}) == 5
+
+
+async def test_twenty_racing_uploads_of_the_same_bytes_make_one_document(wide: Pool, tmp_path: Path) -> None:
+    """One is created, nineteen are told of it, and the losers' bytes are gone."""
+    store = DocumentStore(wide)
+    uploads = [upload(tmp_path, filename=f"{n}.pdf") for n in range(20)]
+    made = await asyncio.gather(*(store.admit(ALICE, given) for given in uploads))
+    assert len({document.id for document, _ in made}) == 1
+    assert sum(created for _, created in made) == 1
+    assert [await count(wide, table) for table in ("document", "document_piece", "job")] == [1, 1, 1]
+
+
+async def test_replicas_race_too(dsn: str, tmp_path: Path) -> None:
+    """Two services, each with its pool, at the same moment: still one document."""
+    async with open_pool(dsn, max_size=4) as one, open_pool(dsn, max_size=4) as two:
+        stores = [DocumentStore(one), DocumentStore(two)] * 4
+        made = await asyncio.gather(*(store.admit(ALICE, upload(tmp_path)) for store in stores))
+        assert sum(created for _, created in made) == 1
+
+
+async def test_a_taken_name_is_a_conflict(pool: Pool, tmp_path: Path) -> None:
+    """Other bytes under the name of one that is being read or is ready."""
+    store = DocumentStore(pool)
+    await store.admit(ALICE, upload(tmp_path))
+    with pytest.raises(Conflict, match=r"report\.pdf"):
+        await store.admit(ALICE, upload(tmp_path, "other"))
+    assert await count(pool, "document") == 1
+
+
+async def test_of_racing_uploads_of_one_name_one_wins(wide: Pool, tmp_path: Path) -> None:
+    """Other bytes under one name at the same moment: the others get a conflict, and leave nothing."""
+    store = DocumentStore(wide)
+    uploads = [upload(tmp_path, f"text {n}") for n in range(12)]
+    made = await asyncio.gather(*(store.admit(ALICE, given) for given in uploads), return_exceptions=True)
+    assert sum(isinstance(result, tuple) for result in made) == 1
+    assert sum(isinstance(result, Conflict) for result in made) == 11
+    assert [await count(wide, table) for table in ("document", "document_piece")] == [1, 1]
+
+
+async def test_replace_leaves_the_old_one_serving(pool: Pool, tmp_path: Path) -> None:
+    """Until the new one is ready the old one is, and the new one has its label."""
+    old = await ready(pool, ALICE, upload(tmp_path))
+    new, created = await DocumentStore(pool).admit(ALICE, upload(tmp_path, "new", replace=True))
+    assert created
+    assert new.label == old.label
+    served = await DocumentStore(pool).get(ALICE, old.id)
+    assert served is not None
+    assert served.state is State.READY
+
+
+async def test_the_old_bytes_again_withdraw_their_replacement(pool: Pool, tmp_path: Path) -> None:
+    """Whoever sends the old file again with replace wants it back: the one in work does not push it out."""
+    old = await ready(pool, ALICE, upload(tmp_path, "old"))
+    store = DocumentStore(pool)
+    new, _ = await store.admit(ALICE, upload(tmp_path, "new", replace=True))
+    again, created = await store.admit(ALICE, upload(tmp_path, "old", replace=True))
+    assert (again.id, created) == (old.id, False)
+    await store.make_ready(new.id)
+    assert await store.get(ALICE, new.id) is None
+    assert await store.get(ALICE, old.id) is not None
+
+
+async def test_a_failed_upload_frees_bytes_and_name(pool: Pool, tmp_path: Path) -> None:
+    """Neither its bytes nor its name stand in anybody's way."""
+    store = DocumentStore(pool)
+    first, _ = await store.admit(ALICE, upload(tmp_path))
+    await pool.execute("UPDATE ibid.document SET state = 'failed', fault_slug = 'pdf-damaged'")
+    again, created = await store.admit(ALICE, upload(tmp_path))
+    assert created
+    assert again.id != first.id
+
+
+NAMES = {
+    "../../x.pdf": "x.pdf",
+    "a\0b.pdf": "ab.pdf",
+    "a\udcff.pdf": "a_.pdf",
+    "'; drop table ibid.document; --.pdf": "'; drop table ibid.document; --.pdf",
+    "x" * 500 + ".pdf": "x" * 500 + ".pdf",
+    "📈" * 400 + ".pdf": "📈" * 249 + ".pdf",
+}
+
+
+async def test_hostile_names(pool: Pool, tmp_path: Path) -> None:
+    """Every name is taken, cleaned, fits its index, and never meets the file system."""
+    for n, name in enumerate(NAMES):
+        document, _ = await DocumentStore(pool).admit(ALICE, upload(tmp_path, f"{n}", filename=name))
+        await read(pool, document.id)
+    found, _ = await DocumentStore(pool).list(ALICE, cursor=None, limit=9)
+    assert [document.filename for document in reversed(found)] == list(NAMES.values())
+    assert all(len(document.label) <= 140 for document in found)
+
+
+async def test_labels_are_unique_in_a_part(pool: Pool, tmp_path: Path) -> None:
+    """Two names that look alike in a citation get two labels."""
+    store = DocumentStore(pool)
+    one, _ = await store.admit(ALICE, upload(tmp_path, "1", filename="a(1).pdf"))
+    two, _ = await store.admit(ALICE, upload(tmp_path, "2", filename="a[1].pdf"))
+    assert (one.label, two.label) == ("a(1).pdf", "a(1)-2.pdf")
+
+
+async def test_tenants_and_parts_are_made_on_the_way(pool: Pool, tmp_path: Path) -> None:
+    """A first upload needs no set-up; its part starts at version 0."""
+    await DocumentStore(pool).admit(TENANT, upload(tmp_path))
+    assert await pool.fetchval("SELECT count(*) FROM ibid.tenant WHERE id = 'acme'") == 1
+    assert await pool.fetchval("SELECT version FROM ibid.part WHERE session_id = 's1'") == 0
+
+
+@dataclass(frozen=True)
+class Halfway:
+    """An upload that stops after its first piece."""
+
+    reached: asyncio.Event
+    go: asyncio.Event
+
+
+@pytest.fixture
+def halfway(monkeypatch: pytest.MonkeyPatch) -> Halfway:
+    """The next uploads stop there until they may go on."""
+    stop, pieces = Halfway(asyncio.Event(), asyncio.Event()), documents.pieces
+
+    async def slow(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, bytes]]:
+        async for piece in pieces(document_id, path):
+            yield piece
+            stop.reached.set()
+            await stop.go.wait()
+
+    monkeypatch.setattr(documents, "pieces", slow)
+    return stop
+
+
+async def test_cancelled_in_the_middle_nothing_is_kept(pool: Pool, tmp_path: Path, halfway: Halfway) -> None:
+    """A client that leaves while its bytes are written leaves no row, no piece, no job."""
+    task = asyncio.create_task(DocumentStore(pool).admit(ALICE, upload(tmp_path, "x" * (4 * PIECE))))
+    await halfway.reached.wait()
+    task.cancel()
+    await asyncio.wait({task})
+    assert task.cancelled()
+    assert [await count(pool, table) for table in ("document", "document_piece", "job")] == [0, 0, 0]
+
+
+async def test_a_broken_connection_keeps_nothing(pool: Pool, tmp_path: Path, halfway: Halfway) -> None:
+    """Postgres restarting under an upload: `Unavailable`, and the next try is whole."""
+    store, given = DocumentStore(pool), upload(tmp_path, "y" * (2 * PIECE))
+    task = asyncio.create_task(store.admit(ALICE, given))
+    await halfway.reached.wait()
+    kill = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'COPY%'"
+    assert await pool.fetchval(kill)
+    halfway.go.set()
+    await asyncio.wait({task})
+    assert isinstance(task.exception(), Unavailable)
+    assert await count(pool, "document_piece") == 0
+    _, created = await store.admit(ALICE, given)
+    assert created
+
+
+async def test_fifty_megabytes_need_little_memory(pool: Pool, tmp_path: Path) -> None:
+    """A file goes in and out piece by piece."""
+    path = tmp_path / "big.pdf"
+    block = bytes(range(256)) * 4096
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        for _ in range(50):
+            file.write(block)
+            digest.update(block)
+    given = replace(upload(tmp_path), path=path, size=50 * PIECE, sha256=digest.hexdigest())
+    store = DocumentStore(pool)
+    tracemalloc.start()
+    try:
+        document, _ = await store.admit(ALICE, given)
+        back = hashlib.sha256()
+        async for piece in store.content(document.id):
+            back.update(piece)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert back.hexdigest() == given.sha256
+    assert peak < 12 * PIECE
+
+
+async def test_two_hundred_at_once_on_a_pool_of_ten(wide: Pool, tmp_path: Path) -> None:
+    """All get in, and meanwhile the pool still serves others at once."""
+    store = DocumentStore(wide)
+    uploads = [upload(tmp_path, f"text {n}", filename=f"{n}.pdf", session_id=f"s{n % 7}") for n in range(200)]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(store.admit(ALICE, given)) for given in uploads]
+        waits = [group.create_task(store.finished("none", seconds=0)) for _ in range(50)]
+    assert all(task.result()[1] for task in tasks)
+    assert all(wait.result() is None for wait in waits)
+    assert await count(wide, "job") == 200
+
+
+async def test_too_many_at_once_are_told(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a turn for ever."""
+    monkeypatch.setattr(documents, "TURN_SECONDS", 0.05)
+    door = DocumentStore(pool)
+    async with door._upload_turn():
+        with pytest.raises(Overloaded):
+            await door.admit(ALICE, upload(tmp_path))
+
+
+async def test_users_who_send_the_same_at_once_all_have_it(pool: Pool, tmp_path: Path) -> None:
+    """One document, and none of them is forgotten."""
+    names = [f"user{n}" for n in range(6)]
+    store = DocumentStore(pool)
+
+    admitted = await asyncio.gather(
+        *(store.admit(replace(TENANT, user_id=name), upload(tmp_path)) for name in names)
+    )
+
+    found = await store.get(replace(TENANT, session_id="s1"), admitted[0][0].id)
+    assert found is not None
+    assert [created for _, created in admitted].count(True) == 1
+    assert sorted(found.users) == names
+
+
+async def test_an_upload_that_arrives_while_its_user_is_erased_is_refused(pool: Pool, tmp_path: Path) -> None:
+    """Nothing of it stays."""
+    eve = replace(TENANT, user_id="eve")
+    given = replace(upload(tmp_path), path=tmp_path / "pipe")
+    os.mkfifo(given.path)
+    sending = asyncio.create_task(DocumentStore(pool).admit(eve, given))
+    pipe = await asyncio.to_thread(given.path.open, "wb")  # once the store reads
+    try:
+        await ErasureStore(pool).begin(eve, ["documents"])
+        assert await Documents(pool).erase(eve) == 0
+    finally:
+        pipe.close()
+
+    with pytest.raises(RemovedMeanwhile):
+        await sending
+    assert await count(pool, "document") == 0
+
+
+DAMAGED = Fault("pdf-damaged", "no page can be read")
+
+
+async def version(pool: Pool, session_id: str = "s1") -> int:
+    """Of Alice's part."""
+    found = await pool.fetchval("SELECT version FROM ibid.part WHERE session_id = $1", session_id)
+    return int(found)
+
+
+async def left(pool: Pool, document_id: str) -> dict[str, int]:
+    """Rows that hang on a document, and its own."""
+    tables = {"document": "id", "document_piece": "document_id", "chunk": "document_id"}
+    return {
+        table: await pool.fetchval(f"SELECT count(*) FROM ibid.{table} WHERE {name} = $1", document_id)  # noqa: S608
+        for table, name in tables.items()
+    }
+
+
+async def admitted(pool: Pool, folder: Path, text: str = "one\ntwo", *, again: bool = False) -> Document:
+    """A document that is being read."""
+    return (await DocumentStore(pool).admit(ALICE, upload(folder, text, replace=again)))[0]
+
+
+async def test_placed_tells_where_it_lives(pool: Pool, tmp_path: Path) -> None:
+    """Jobs find the document and its part whoever asked; a removed one is not there."""
+    document = await admitted(pool, tmp_path)
+    store = DocumentStore(pool)
+    placed = await store.placed(document.id)
+    assert placed is not None
+    assert placed[1] == Part("acme", "alice", "s1")
+    await store.remove(ALICE, document.id)
+    assert await store.placed(document.id) is None
+
+
+async def test_ready_shows_the_facts_and_bumps_the_version(pool: Pool, tmp_path: Path) -> None:
+    """From one moment to the next: counts, chunks, and a version that search compares."""
+    document = await admitted(pool, tmp_path, "one\ntwo\nthree")
+    before = await version(pool)
+    await read(pool, document.id, "one\ntwo\nthree")
+    found = await DocumentStore(pool).get(ALICE, document.id)
+    assert found is not None
+    assert (found.state, found.pages, found.chunks, found.tokens) == (State.READY, 3, 3, 11)
+    assert await version(pool) == before + 1
+
+
+async def test_ready_twice_is_ready_once(pool: Pool, tmp_path: Path) -> None:
+    """A repeated step changes nothing."""
+    document = await admitted(pool, tmp_path)
+    await read(pool, document.id)
+    before = await version(pool)
+    await DocumentStore(pool).make_ready(document.id)
+    assert await version(pool) == before
+
+
+async def test_chunks_again_replace(pool: Pool, tmp_path: Path) -> None:
+    """A repeated reading leaves the chunks of the last one, in its space, vectors unchanged."""
+    document = await admitted(pool, tmp_path)
+    await read(pool, document.id, "one\ntwo\nthree")
+    await read(pool, document.id, "one")
+    rows = await pool.fetch("SELECT ordinal, space, embedding FROM ibid.chunk")
+    assert [tuple(row) for row in rows] == [(1, SPACE.name, vector("one"))]
+
+
+async def test_chunks_are_written_with_their_terms(pool: Pool, tmp_path: Path) -> None:
+    """Those of file name, title, heading and text as stored, so that loading an index analyses nothing."""
+    document = await admitted(pool, tmp_path)
+    await SpaceStore(pool).keep(SPACE)
+    odd = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], text="sea\0side"),))
+    await DocumentStore(pool).keep_chunks(document.id, odd, [vector("x")], SPACE.name)
+    [row] = await pool.fetch("SELECT terms, text FROM ibid.chunk")
+    assert row["terms"] == pack(f"report.pdf\nTitle\nHeading\n{row['text']}", row["text"])
+
+
+async def test_ordinals_that_do_not_count_from_one_are_refused(pool: Pool, tmp_path: Path) -> None:
+    """A row's place in the index is its ordinal: a gap would cite the wrong passage."""
+    document = await admitted(pool, tmp_path)
+    gap = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], ordinal=2),))
+    with pytest.raises(ValueError, match="count from 1"):
+        await DocumentStore(pool).keep_chunks(document.id, gap, [vector("x")], SPACE.name)
+
+
+async def test_chunks_that_no_text_column_holds_are_mended(pool: Pool, tmp_path: Path) -> None:
+    """NUL and lone surrogates come out of PDFs; they must not fail a document."""
+    document = await admitted(pool, tmp_path)
+    await read(pool, document.id)
+    hostile = replace(parsed("x"), title="t\0", chunks=(replace(parsed("x").chunks[0], text="a\0\ud800b"),))
+    await DocumentStore(pool).keep_chunks(document.id, hostile, [vector("x")], SPACE.name)
+    chunk = await DocumentStore(pool).chunk(ALICE, document.id, 1)
+    assert chunk is not None
+    assert chunk.text == "a\ufffd\ufffdb"
+
+
+async def test_a_document_removed_under_the_work_is_missing(pool: Pool, tmp_path: Path) -> None:
+    """Neither chunks nor readiness bring it back; its bytes say so too."""
+    document = await admitted(pool, tmp_path)
+    store = DocumentStore(pool)
+    await store.remove(ALICE, document.id)
+    with pytest.raises(Missing):
+        await store.keep_chunks(document.id, parsed("x"), [vector("x")], SPACE.name)
+    await store.make_ready(document.id)
+    assert await store.get(ALICE, document.id) is None
+    with pytest.raises(Missing):
+        _ = [piece async for piece in store.content(document.id)]
+
+
+async def test_a_replacement_swaps_in_one_step(pool: Pool, tmp_path: Path) -> None:
+    """The new one is ready, the old one gone, its purge queued: seen together or not at all."""
+    old = await ready(pool, ALICE, upload(tmp_path, "old"))
+    new = await admitted(pool, tmp_path, "new", again=True)
+    await read(pool, new.id, "new")
+    found, _ = await DocumentStore(pool).list(ALICE, cursor=None, limit=9)
+    assert [document.id for document in found] == [new.id]
+    purges = await pool.fetch("SELECT document_id FROM ibid.job WHERE kind = 'purge'")
+    assert [row["document_id"] for row in purges] == [old.id]
+
+
+async def test_of_two_replacements_the_later_upload_wins(pool: Pool, tmp_path: Path) -> None:
+    """Whichever is read first: the one read last does not push out what was sent after it."""
+    await ready(pool, ALICE, upload(tmp_path, "v1"))
+    second = await admitted(pool, tmp_path, "v2", again=True)
+    third = await admitted(pool, tmp_path, "v3", again=True)
+    await read(pool, third.id, "v3")
+    await read(pool, second.id, "v2")
+    found, _ = await DocumentStore(pool).list(ALICE, cursor=None, limit=9)
+    assert [document.id for document in found] == [third.id]
+
+
+async def test_a_replacement_that_fails_leaves_the_old_one(pool: Pool, tmp_path: Path) -> None:
+    """A damaged new version costs nothing."""
+    old = await ready(pool, ALICE, upload(tmp_path, "old"))
+    new = await admitted(pool, tmp_path, "new", again=True)
+    await DocumentStore(pool).fail(new.id, DAMAGED)
+    served = await DocumentStore(pool).get(ALICE, old.id)
+    assert served is not None
+    assert served.state is State.READY
+
+
+async def test_racing_replacements_leave_one(pool: Pool, tmp_path: Path) -> None:
+    """Made ready at the same moment by several workers, the newest stays alone."""
+    made = [await admitted(pool, tmp_path, f"v{n}", again=True) for n in range(5)]
+    await read(pool, made[0].id)
+    store = DocumentStore(pool)
+    await asyncio.gather(*(store.make_ready(document.id) for document in made))
+    found, _ = await store.list(ALICE, cursor=None, limit=9)
+    assert [document.id for document in found] == [made[-1].id]
+
+
+async def test_failed_keeps_the_row_alone(pool: Pool, tmp_path: Path) -> None:
+    """Its problem is told for a day; bytes and chunks are gone at once."""
+    document = await admitted(pool, tmp_path)
+    store = DocumentStore(pool)
+    await store.fail(document.id, DAMAGED)
+    found = await store.get(ALICE, document.id)
+    assert found is not None
+    assert (found.state, found.fault) == (State.FAILED, DAMAGED)
+    assert await left(pool, document.id) == {"document": 1, "document_piece": 0, "chunk": 0}
+
+
+async def test_a_ready_document_cannot_fail(pool: Pool, tmp_path: Path) -> None:
+    """A late worker whose lease was lost does no harm."""
+    document = await ready(pool, ALICE, upload(tmp_path))
+    await DocumentStore(pool).fail(document.id, DAMAGED)
+    assert (await left(pool, document.id))["chunk"] == 2
+
+
+async def test_purge_deletes_what_was_removed(pool: Pool, tmp_path: Path) -> None:
+    """Row, bytes and chunks; again is no error."""
+    document = await ready(pool, ALICE, upload(tmp_path))
+    store = DocumentStore(pool)
+    await store.remove(ALICE, document.id)
+    await store.purge(document.id)
+    await store.purge(document.id)
+    assert await left(pool, document.id) == {"document": 0, "document_piece": 0, "chunk": 0}
+
+
+async def test_purge_spares_what_is_there(pool: Pool, tmp_path: Path) -> None:
+    """A purge that should not be does nothing."""
+    document = await ready(pool, ALICE, upload(tmp_path))
+    await DocumentStore(pool).purge(document.id)
+    assert await left(pool, document.id) == {"document": 1, "document_piece": 1, "chunk": 2}
+
+
+async def test_sweep_removes_failures_of_yesterday(pool: Pool, tmp_path: Path) -> None:
+    """After 24 hours, not before; and ready documents stay however old."""
+    store = DocumentStore(pool)
+    old = (await store.admit(TENANT, upload(tmp_path, "1", filename="1.pdf")))[0]
+    new = (await store.admit(TENANT, upload(tmp_path, "2", filename="2.pdf")))[0]
+    kept = await ready(pool, TENANT, upload(tmp_path, "3", filename="3.pdf"))
+    for document in (old, new):
+        await store.fail(document.id, DAMAGED)
+    age = "UPDATE ibid.document SET created_at = now() - interval '25 hours' WHERE id = ANY($1)"
+    await pool.execute(age, [old.id, kept.id])
+    await store.sweep()
+    found, _ = await store.list(TENANT, cursor=None, limit=9)
+    assert [document.id for document in found] == [kept.id, new.id]
+    assert await pool.fetchval("SELECT document_id FROM ibid.job WHERE kind = 'purge'") == old.id
+
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 STRANGERS = [
@@ -110,10 +602,10 @@ async def test_a_last_full_page_has_no_next(pool: Pool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "\ud800", "AAAA", "=" * 99, "a\0"])
-def test_a_foreign_cursor_is_refused(cursor: str) -> None:
+async def test_a_foreign_cursor_is_refused(pool: Pool, cursor: str) -> None:
     """As a field that is not as it should be, not as a fault of ours."""
     with pytest.raises(InvalidField):
-        opened(cursor)
+        await DocumentStore(pool).list(ALICE, cursor=cursor, limit=1)
 
 
 async def test_a_chunk_that_is_none_is_not_there(pool: Pool, tmp_path: Path) -> None:
@@ -206,3 +698,208 @@ async def test_what_is_being_read_is_known_to_who_will_reach_it(pool: Pool, tmp_
     assert await store.pending(ALICE) == (Pending(own.id, "own.pdf"), Pending(shared.id, "all.pdf"))
     assert await store.pending(replace(ALICE, session_id="s2")) == (Pending(shared.id, "all.pdf"),)
     assert await store.pending(replace(ALICE, tenant="other")) == ()
+
+
+PAGE = 99
+
+
+@pytest.mark.parametrize(
+    ("text", "could"),
+    [
+        pytest.param("01890a5d-ac96-774b-bcce-b302099a8057", True, id="uuid"),
+        pytest.param("01890A5D-AC96-774B-BCCE-B302099A8057", False, id="not as we write it"),
+        pytest.param("01890a5d-ac96-774b-bcce-b302099a8057\n", False, id="line break"),
+        pytest.param("1", False, id="short"),
+        pytest.param("", False, id="empty"),
+    ],
+)
+def test_is_id(text: str, could: bool) -> None:
+    """Only what `new_id` can have made."""
+    assert is_id(text) is could
+
+
+async def test_labels_are_those_of_search(pool: Pool, tmp_path: Path) -> None:
+    """The record and `label.distinct` agree on every document in reach, also where names collide twice."""
+    for n, name in enumerate(("a.pdf", "a-2.pdf", "b.pdf", "A.PDF")):
+        await ready(pool, TENANT, upload(tmp_path, f"g{n}", filename=name, session_id=None))
+    for n, name in enumerate(("a.pdf", "a-3.pdf", "c.pdf")):
+        await ready(pool, ALICE, upload(tmp_path, f"s{n}", filename=name))
+    found, _ = await DocumentStore(pool).list(ALICE, cursor=None, limit=PAGE)
+    plain, _ = await DocumentStore(pool).list(replace(ALICE, session_id=None), cursor=None, limit=PAGE)
+    names = {document.id: document.label for document in plain}
+    oldest_first = sorted(found, key=lambda document: document.id)
+    own = [document for document in oldest_first if document.session_id]
+    shared = [document for document in oldest_first if not document.session_id]
+    expected = distinct([names[one.id] for one in own], [names[one.id] for one in shared])
+    assert ([one.label for one in own], [one.label for one in shared]) == expected
+    assert len({one.label for one in found}) == len(found)
+
+
+async def test_a_page_shows_the_same_labels_as_the_whole(pool: Pool, tmp_path: Path) -> None:
+    """A label does not depend on what else the page shows."""
+    for n in range(3):
+        await ready(pool, TENANT, upload(tmp_path, f"g{n}", filename=f"{n}.pdf", session_id=None))
+        await ready(pool, ALICE, upload(tmp_path, f"s{n}", filename=f"{n}.pdf"))
+    store = DocumentStore(pool)
+    whole, _ = await store.list(ALICE, cursor=None, limit=PAGE)
+    single = [await store.get(ALICE, document.id) for document in whole]
+    assert single == whole
+
+
+async def test_ready_ends_the_wait(pool: Pool, tmp_path: Path) -> None:
+    """Within the longest pause of its being ready."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    wait = asyncio.create_task(store.finished(document.id, seconds=30))
+    await asyncio.sleep(0.1)
+    await read(pool, document.id)
+    async with asyncio.timeout(10):
+        found = await wait
+    assert found is not None
+    assert found.state is State.READY
+
+
+async def test_time_up_tells_how_it_stands(pool: Pool, tmp_path: Path) -> None:
+    """Still being read; no longer than was asked for."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    found = await store.finished(document.id, seconds=0.2)
+    assert found is not None
+    assert found.state is State.PROCESSING
+
+
+async def test_a_stop_ends_all_waits(pool: Pool, tmp_path: Path) -> None:
+    """The one under way and those that begin later tell how it stands, at once."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    wait = asyncio.create_task(store.finished(document.id, seconds=30))
+    await asyncio.sleep(0.1)
+    store.hurry()
+    async with asyncio.timeout(5):
+        found = [await wait, await store.finished(document.id, seconds=30)]
+    assert [each.state for each in found if each] == [State.PROCESSING, State.PROCESSING]
+
+
+async def test_a_removed_one_is_gone(pool: Pool, tmp_path: Path) -> None:
+    """Who waits for it hears so at once."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    await store.remove(ALICE, document.id)
+    assert await store.finished(document.id, seconds=30) is None
+
+
+async def test_hundreds_wait_on_a_small_pool(dsn: str, tmp_path: Path) -> None:
+    """Two connections are enough for three hundred."""
+    async with open_pool(dsn, max_size=2) as small:
+        store = DocumentStore(small)
+        document, _ = await store.admit(ALICE, upload(tmp_path))
+        waits = [asyncio.create_task(store.finished(document.id, seconds=30)) for _ in range(300)]
+        await asyncio.sleep(0.2)
+        await read(small, document.id)
+        found = await asyncio.gather(*waits)
+    assert {document.state for document in found if document} == {State.READY}
+
+
+async def written(pool: Pool, document_id: str) -> bool:
+    """The document read in, as a worker does it: tried again while connections are still dying."""
+    try:
+        await read(pool, document_id)
+    except Unavailable:
+        return False
+    return True
+
+
+async def test_an_outage_in_the_middle_is_bridged(pool: Pool, tmp_path: Path) -> None:
+    """Postgres may restart while somebody waits."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    wait = asyncio.create_task(store.finished(document.id, seconds=30))
+    await asyncio.sleep(0.05)
+    await pool.expire_connections()
+    kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
+        await pool.execute(kill)
+    async with asyncio.timeout(10):
+        while not await written(pool, document.id):  # noqa: ASYNC110 - nobody tells when the last one has died
+            await asyncio.sleep(0.05)
+    found = await wait
+    assert found is not None
+    assert found.state is State.READY
+
+
+async def test_an_outage_to_the_end_is_told(pool: Pool) -> None:
+    """`Unavailable` for everybody who waits, none of them long after the time was up."""
+    store = DocumentStore(pool)
+    await pool.close()
+    ends = await asyncio.gather(
+        *(store.finished("a", seconds=0.1) for _ in range(50)), return_exceptions=True
+    )
+    assert all(isinstance(end, Unavailable) for end in ends)
+
+
+HERE = Part("acme", "alice", "s1")
+
+
+@pytest.mark.parametrize(
+    ("session_id", "part"),
+    [
+        pytest.param("s1", Part("acme", "alice", "s1"), id="session"),
+        pytest.param(None, Part("acme", "", ""), id="global"),
+    ],
+)
+def test_home(session_id: str | None, part: Part) -> None:
+    """A session is its owner's; what is shared has no owner."""
+    assert home(Scope(tenant="acme", owner="alice"), session_id) == part
+
+
+async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
+    """The second waits until the first has committed; another part's writer does not."""
+    holding, release, order = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def first() -> None:
+        async with transaction(pool) as connection:
+            await hold(connection, HERE)
+            holding.set()
+            await release.wait()
+            order.append("first")
+
+    async def write(name: str, part: Part) -> None:
+        async with transaction(pool) as connection:
+            await hold(connection, part)
+            order.append(name)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(first())
+        await holding.wait()
+        group.create_task(write("second", HERE))
+        await write("elsewhere", Part("acme", "alice", "s2"))
+        await asyncio.sleep(0.05)
+        release.set()
+    assert order == ["elsewhere", "first", "second"]
+
+
+async def test_versions_grow_by_one(pool: Pool) -> None:
+    """From nothing, and under writers at the same moment."""
+
+    async def change() -> None:
+        async with transaction(pool) as connection:
+            await bump(connection, HERE)
+
+    await asyncio.gather(*(change() for _ in range(5)))
+    assert await pool.fetchval("SELECT version FROM ibid.part") == 5
+
+
+async def test_a_job_exists_if_its_transaction_commits(pool: Pool) -> None:
+    """What is rolled back leaves no work."""
+
+    async def write(*, fails: bool) -> None:
+        async with transaction(pool) as connection:
+            await enqueue(connection, "ingest", "d", HERE)
+            if fails:
+                raise LookupError
+
+    with pytest.raises(LookupError):
+        await write(fails=True)
+    assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 0
+    await write(fails=False)
+    assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 1

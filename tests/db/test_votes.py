@@ -1,18 +1,23 @@
 """Votes on memories."""
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.answer import new_id
-from app.db.memories import Tallies, Tally
+from app.answer import Role, Turn, new_id
+from app.db.answers import AnswerStore
+from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, Moment, Tallies, Tally
 from app.db.pool import Pool
-from app.db.votes import VoteStore
+from app.db.votes import TOLD_CHARS, TemporalStore, UtteranceStore, VoteStore, bucket
 from app.errors import Missing, RetrievalError, Unavailable
 from app.types import Scope
-from tests.fakes.kept import remembered
+from tests.fakes.kept import answered, remembered
 
 ADA = Scope("acme", user_id="ada")
 ANSWER, OTHER = new_id(), new_id()
@@ -212,3 +217,191 @@ async def test_postgres_away_is_told(pool: Pool) -> None:
         await store.tallies(ADA, ["m1"])
     with pytest.raises(Unavailable):
         await store.judge(ADA, ["m1"], 1, answer_id=ANSWER)
+
+
+HOUR, DAY = 3_600.0, 86_400.0
+ORDER = ("minutes", "hours", "days", "weeks", "months")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "name"),
+    [
+        (None, "new"),
+        (0.0, "minutes"),
+        (HOUR - 0.001, "minutes"),
+        (HOUR, "hours"),
+        (24 * HOUR - 0.001, "hours"),
+        (24 * HOUR, "days"),
+        (7 * DAY - 0.001, "days"),
+        (7 * DAY, "weeks"),
+        (31 * DAY - 0.001, "weeks"),
+        (31 * DAY, "months"),
+        (math.inf, "months"),
+    ],
+)
+def test_buckets_end_where_the_contract_says(seconds: float | None, name: str) -> None:
+    """Each just before its hour or day."""
+    assert bucket(seconds) == name
+
+
+@given(st.floats(0, 1e10), st.floats(0, 1e10))
+def test_law_longer_ago_is_no_nearer_bucket(one: float, other: float) -> None:
+    """In their order."""
+    nearer, farther = sorted((one, other))
+    assert ORDER.index(bucket(nearer)) <= ORDER.index(bucket(farther))
+
+
+async def test_a_new_user_is_new(pool: Pool) -> None:
+    """As is a scope without one."""
+    store = TemporalStore(pool)
+    assert await store.last(ADA) == await store.last(replace(ADA, user_id=None)) == Moment("new")
+
+
+async def test_an_answer_marks_its_user(pool: Pool) -> None:
+    """From its record on, for that user of that tenant alone."""
+    await AnswerStore(pool).keep(ADA, answered(), [Turn(Role.USER, "hello")])
+    found = await TemporalStore(pool).last(ADA)
+    assert found.bucket == "minutes"
+    assert found.last_message_at is not None
+    assert (datetime.now(UTC) - found.last_message_at).total_seconds() < 60
+    assert 0 <= (found.seconds_since or 0) < 60
+    for other in (replace(ADA, user_id="bob"), replace(ADA, tenant="other")):
+        assert await TemporalStore(pool).last(other) == Moment("new")
+
+
+async def test_the_time_is_the_database_s(pool: Pool) -> None:
+    """Two days and a bit ago; a clock that was ahead is not in the future."""
+    await pool.execute("INSERT INTO ibid.activity VALUES ('acme', 'ada', now() - interval '49 hours')")
+    found = await TemporalStore(pool).last(ADA)
+    assert found.bucket == "days"
+    assert found.seconds_since == pytest.approx(49 * HOUR, abs=60)
+    await pool.execute("UPDATE ibid.activity SET last_message_at = now() + interval '1 hour'")
+    assert (await TemporalStore(pool).last(ADA)).seconds_since == 0
+
+
+async def test_postgres_away_costs_no_answer(pool: Pool) -> None:
+    """It is a fault of reading."""
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await TemporalStore(pool).last(ADA)
+
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TURN = """
+    INSERT INTO public.chat_log (tenant, user_id, thread_id, role, content, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)
+"""
+MEMORY = """
+    INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding,
+        created_at)
+    VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, 1, 1, 'fake@2', '[1,0]', $6)
+"""
+
+
+async def says(pool: Pool, text: str | None, *, hours: int = 0, role: str = "user", **who: str) -> None:
+    """A turn, so many hours before noon."""
+    place = (who.get("tenant", "acme"), who.get("user", "ada"), who.get("thread", "t"))
+    await pool.execute(TURN, *place, role, text, NOON - timedelta(hours=hours))
+
+
+async def keeps(
+    pool: Pool,
+    text: str,
+    *,
+    hours: int = 0,
+    kind: str = "note",
+    origin: str = "api",
+    **who: str,
+) -> None:
+    """A memory, so many hours before noon."""
+    place = (who.get("tenant", "acme"), who.get("user", "ada"))
+    await pool.execute(MEMORY, *place, text, kind, origin, NOON - timedelta(hours=hours))
+
+
+async def own(pool: Pool, limit: int = 10) -> list[str]:
+    """Ada's words."""
+    return [said.text for said in await UtteranceStore(pool).own(ADA, limit)]
+
+
+async def test_own_words_of_all_threads_and_memories(pool: Pool) -> None:
+    """The newest first."""
+    await says(pool, "third", hours=3)
+    await says(pool, "first", hours=1, thread="other")
+    await keeps(pool, "second", hours=2)
+    assert await own(pool) == ["first", "second", "third"]
+    assert await own(pool, 2) == ["first", "second"]
+
+
+async def test_of_a_long_message_the_beginning_is_read(pool: Pool) -> None:
+    """Rules look at each word of hundreds of messages. Said and kept, it still counts once."""
+    long = "word " * 6_000
+    await says(pool, long)
+    await keeps(pool, long)
+    assert await own(pool) == [long[:TOLD_CHARS]]
+
+
+async def test_times_are_told(pool: Pool) -> None:
+    """UTC, as they were written."""
+    await says(pool, "an hour ago", hours=1)
+    [said] = await UtteranceStore(pool).own(ADA, 1)
+    assert said.at == NOON - timedelta(hours=1)
+
+
+async def test_what_others_said_is_not_there(pool: Pool) -> None:
+    """The assistant, other users, other tenants, rows without words."""
+    await says(pool, "answer", role="assistant")
+    await says(pool, "bob's", user="bob")
+    await says(pool, "elsewhere", tenant="other")
+    await says(pool, None)
+    await keeps(pool, "bob's", user="bob")
+    await keeps(pool, "elsewhere", tenant="other")
+    assert await own(pool) == []
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        pytest.param({"origin": ASSISTANT}, id="the assistant's"),
+        pytest.param({"origin": DAEMONS[2], "kind": "style"}, id="a card of a daemon"),
+        pytest.param({"kind": GRAVITY}, id="a profile that an older tool wrote"),
+    ],
+)
+async def test_memories_that_are_not_own_words(pool: Pool, memory: dict[str, object]) -> None:
+    """A card computed from cards would feed on itself."""
+    await keeps(pool, "not mine", **memory)  # type: ignore[arg-type] # its own arguments
+    assert await own(pool) == []
+
+
+async def test_what_was_said_and_remembered_counts_once(pool: Pool) -> None:
+    """What was said twice counts twice."""
+    for hours in (1, 2):
+        await says(pool, "I need rest", hours=hours)
+    await keeps(pool, "I need rest")
+    assert await own(pool) == ["I need rest", "I need rest"]
+
+
+async def test_the_users_of_a_tenant(pool: Pool) -> None:
+    """Each once, in the order of their names' bytes, after whoever was the last."""
+    await says(pool, "a", user="ada")
+    await says(pool, "b", user="Zoë")
+    await keeps(pool, "c", user="ada")
+    await keeps(pool, "d", user="bob")
+    await says(pool, "e", user="eve", tenant="other")
+    await says(pool, "f", user="bot", role="assistant")
+    store = UtteranceStore(pool)
+    assert await store.speakers(ADA, "", 9) == ["Zoë", "ada", "bob"]
+    assert await store.speakers(ADA, "ada", 9) == ["bob"]
+    assert await store.speakers(ADA, "", 1) == ["Zoë"]
+    assert await store.count(ADA) == 3
+
+
+async def test_a_record_that_is_away(pool: Pool) -> None:
+    """Is told as such."""
+    await pool.close()
+    store = UtteranceStore(pool)
+    with pytest.raises(Unavailable):
+        await store.own(ADA, 1)
+    with pytest.raises(Unavailable):
+        await store.speakers(ADA, "", 1)
+    with pytest.raises(Unavailable):
+        await store.count(ADA)

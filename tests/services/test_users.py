@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
 from app.answering.recorder import Recorder
-from app.db.users import Engine
+from app.db.outbox import Outbox
 from app.errors import IbidError, Unavailable
 from app.retrieval.cache import Cache
 from app.services import users
@@ -38,12 +39,17 @@ def service(
     erasures: FakeErasures | None = None,
     recorder: Recorder | None = None,
     caching: Caching | None = None,
-    engines: Sequence[Engine] = (),
+    engines: Sequence["Slow"] = (),
 ) -> UserService:
     """On these."""
     backlog = recorder or Recorder(FakeLog())
     return UserService(
-        holdings, files, erasures or FakeErasures(), backlog, caching or Caching(), engines=engines
+        holdings,
+        files,
+        erasures or FakeErasures(),
+        backlog,
+        caching or Caching(),
+        engines=cast(Sequence[Outbox], engines),
     )
 
 

@@ -1,6 +1,7 @@
-"""The marks of erasures: what was asked for before leaves nothing, and what is still to be rewritten."""
+"""What the record keeps of a person, told and dropped."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,21 +11,307 @@ import pytest
 
 from app.answer import Answer, Role, Turn, new_id
 from app.answering.recorder import Recorder
+from app.db import users
 from app.db.answers import AnswerStore
+from app.db.cards import CardDraft, CardStore, Shape
 from app.db.documents import Part
+from app.db.memories import lock_user
 from app.db.pool import Pool
 from app.db.rows import transaction
-from app.db.users import LOCK, Belongings, Due, ErasureStore, evict_erased
+from app.db.users import (
+    MARKS,
+    NAMES_ONLY,
+    TABLES,
+    Documents,
+    Due,
+    ErasureStore,
+    RecordFiles,
+    Rows,
+    evict_erased,
+)
 from app.retrieval.index_cache import IndexCache, Key
+from app.retrieval.project_tables import CONVERSATION, Analysed, keep
 from app.services.users import Caching, UserService
 from app.types import Scope
 from tests.db.test_answers import ANSWER
 from tests.fakes.holdings import FakeFiles, FakeHolding
+<<<<<<<< HEAD:tests/db/test_erasures.py
 from tests.fakes.uploads import ALICE, ready, upload
+========
+from tests.fakes.turns import tell
+from tests.fakes.uploads import ALICE, ready, upload, vector
+>>>>>>>> 7c8d1775 (db: one documents store, one holding list, pages of a refill; tests/db):tests/db/test_users.py
 
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 ADA = Scope(tenant="acme", user_id="ada")
-NAMES = ("memories", "answers")
+OTHERS = [
+    pytest.param(replace(ADA, tenant="other"), id="another tenant's of the name"),
+    pytest.param(replace(ADA, user_id="bob"), id="another user"),
+]
+PERSONAL = """
+    SELECT DISTINCT table_schema || '.' || table_name FROM information_schema.columns
+    WHERE column_name IN ('user_id', 'owner') AND table_schema IN ('ibid', 'public')
+"""
+REFERS = """
+    SELECT DISTINCT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'
+"""
+OLDER = """
+    INSERT INTO public.vantage_answer_trace (answer_id, tenant, user_id, created_at) VALUES ($1, $2, $3, $4)
+"""
 MEMORY = """
+    INSERT INTO ibid.memory
+        (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
+    VALUES ($1, $2, $3, $4, 'note', 'api', 1, 3, 'fake@8', $5)
+"""
+TRACE = """
+    INSERT INTO public.vantage_answer_trace (answer_id, tenant, owner, user_id) VALUES ($1, $2, $3, $4)
+"""
+NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2, $1)"
+
+
+def holding_of(pool: Pool, name: str) -> Rows:
+    """By its name."""
+    return next(each for each in users.record_holdings(pool) if each.name == name)
+
+
+async def kept(pool: Pool, name: str, scope: Scope) -> list[str]:
+    """Everything a holding tells of a user, as text."""
+    holding = holding_of(pool, name)
+    return [str(row) async for row in holding.export(scope)]
+
+
+async def some(pool: Pool, scope: Scope, words: str = "why") -> None:
+    """A question with its answer, and a vote."""
+    turns = [Turn(Role.USER, words, NOON), Turn(Role.ASSISTANT, "so", NOON + timedelta(seconds=1))]
+    await AnswerStore(pool).keep(scope, replace(ANSWER, id=new_id(), question=words), turns)
+    who = (scope.tenant, scope.user_id or scope.owner)
+    await pool.execute("INSERT INTO ibid.memory_vote VALUES ($1, $2, $3, $4, 1)", *who, new_id(), new_id())
+    await pool.execute(TRACE, new_id(), scope.tenant, scope.owner, scope.user_id)
+    for shape in Shape:
+        await CardStore(pool).put(scope, CardDraft(shape, "clinic", words, user_id=who[1]))
+
+
+async def test_every_table_that_names_a_person_is_of_a_holding(pool: Pool) -> None:
+    """Or is kept for a reason that is written down: what comes to be later cannot be forgotten."""
+    found = {row[0] for row in await pool.fetch(PERSONAL)}
+    named = {table for tables in TABLES.values() for table in tables} | set(NAMES_ONLY)
+
+    assert sorted(found - named) == []
+
+
+async def test_what_hangs_on_a_holdings_rows_is_of_it_too(pool: Pool) -> None:
+    """A table that refers to one of its tables goes with the rows, so its files are rewritten with them."""
+    every = [tuple(row) for row in await pool.fetch(REFERS)]
+    named = {table for tables in TABLES.values() for table in tables}
+
+    assert [child for child, parent in every if parent in named and child not in named] == []
+
+
+def test_a_holding_of_the_record_has_tables(pool: Pool) -> None:
+    """By the same name; memories have a holding of their own, with the index."""
+    names = [holding.name for holding in users.record_holdings(pool)]
+
+    assert sorted([*names, "memories"]) == sorted(TABLES)
+
+
+@pytest.mark.parametrize("name", [table.name for table in users.SINGLE])
+@pytest.mark.parametrize("other", OTHERS)
+async def test_a_users_rows_go_and_others_stay(pool: Pool, name: str, other: Scope) -> None:
+    """At once, all of them, and again there is none."""
+    for scope in (ADA, other):
+        await some(pool, scope)
+    holding = holding_of(pool, name)
+    before = await kept(pool, name, other)
+
+    counts = [await holding.erase(ADA), await holding.erase(ADA)]
+
+    assert counts == [{"chat_log": 2}.get(name, 1), 0]
+    assert await kept(pool, name, ADA) == []
+    assert await kept(pool, name, other) == before != []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param(Scope(tenant="acme", owner="ada", user_id="ada", session_id="s"), id="with his own key"),
+        pytest.param(Scope(tenant="acme", user_id="ada", thread_id="t"), id="in his name"),
+        pytest.param(Scope(tenant="acme", owner="ada"), id="no name but the key's"),
+    ],
+)
+async def test_what_was_asked_for_a_user_is_his(pool: Pool, asked: Scope) -> None:
+    """By his own key, or by the tenant's in his name."""
+    await some(pool, asked, "the canary sang")
+
+    assert "the canary sang" in str(await kept(pool, "answers", ADA))
+    assert "the canary sang" in str(await kept(pool, "chat_log", ADA))
+
+
+async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Oldest first, each row once; without tenant and vectors."""
+    monkeypatch.setattr(users, "PAGE", 2)
+    for n in range(5):
+        turns = [Turn(Role.USER, f"turn {n}", NOON + timedelta(minutes=n))]
+        await tell(pool, ADA, turns, answer_id=f"a{n}")
+
+    rows = [row async for row in Rows(pool, users.CHAT_LOG).export(ADA)]
+
+    assert [row["content"] for row in rows] == [f"turn {n}" for n in range(5)]
+    assert all("tenant" not in row for row in rows)
+    assert all(str(row["created_at"]).startswith("2026-11-21T12:0") for row in rows)
+    assert all(str(row["created_at"]).endswith("Z") for row in rows)
+
+
+async def test_what_is_for_all_users_of_a_namespace_is_nobody_s(pool: Pool) -> None:
+    """It stays, and is in no export."""
+    cards, shared = CardStore(pool), CardDraft(Shape.CARD, "clinic", "Be brief.")
+    await cards.put(ADA, shared)
+    assert await kept(pool, "vantage_cards", ADA) == []
+
+    assert await holding_of(pool, "vantage_cards").erase(ADA) == 0
+
+    assert not (await cards.put(ADA, shared))[1]
+
+
+async def test_traces_of_an_older_tool_are_told(pool: Pool) -> None:
+    """Its ids are of another type, and a time may be missing."""
+    for change in ("answer_id TYPE uuid USING answer_id::uuid", "created_at DROP NOT NULL"):
+        await pool.execute(f"ALTER TABLE public.vantage_answer_trace ALTER COLUMN {change}")
+    for n in range(3):
+        row = (new_id(), "acme", "ada", NOON if n else None)
+        await pool.execute(OLDER, *row)
+
+    holding = holding_of(pool, "vantage_traces")
+
+    assert len([row async for row in holding.export(ADA)]) == 3
+    assert [await holding.erase(ADA), await holding.erase(ADA)] == [3, 0]
+
+
+INDEXED = {
+    "conversations": """
+        INSERT INTO public.conversation_index (tenant, owner, project, title, embedding, embedding_ibid)
+        VALUES ($1, $2, $3, 'Mine', $4, $4) RETURNING session_id::text
+    """,
+    "code": """
+        INSERT INTO public.code_index (tenant, owner, project, chunk_text, embedding, embedding_ibid)
+        VALUES ($1, $2, $3, 'mine()', $4, $4) RETURNING id::text
+    """,
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+async def test_rows_of_projects_go_with_all_that_was_derived(pool: Pool, name: str) -> None:
+    """A user's own, in every project: told without vectors; words and vectors in the making go too."""
+    holding = holding_of(pool, name)
+    owners = (("acme", "ada", "THN"), ("acme", "ada", "Lab"), ("acme", "", "THN"), ("other", "ada", "THN"))
+    for owner in owners:
+        row = await pool.fetchval(INDEXED[name], *owner, vector("x"))
+        await pool.execute("INSERT INTO ibid.project_words VALUES ($1, $2, '1', 1, '')", name, row)
+        kind = name.removesuffix("s")
+        await pool.execute(
+            "INSERT INTO ibid.text_next VALUES ('other@8', $1, $2, $3)", kind, row, vector("x")
+        )
+
+    told = [row async for row in holding.export(ADA)]
+    counts = [await holding.erase(ADA), await holding.erase(ADA)]
+
+    assert sorted(str(row["project"]) for row in told) == ["Lab", "THN"]
+    assert not {"tenant", "space", "embedding", "embedding_ibid"} & set(told[0])
+    assert counts == [2, 0]
+    for table in ("project_words", "text_next"):
+        assert await pool.fetchval(f"SELECT count(*) FROM ibid.{table}") == 2  # noqa: S608 - ours
+
+
+async def test_words_kept_meanwhile_go_too(pool: Pool) -> None:
+    """A search analyses a row while its owner is erased: the erasure waits for it."""
+    holding = holding_of(pool, "conversations")
+    row = await pool.fetchval(INDEXED["conversations"], "acme", "ada", "THN", vector("x"))
+    async with pool.acquire() as connection, connection.transaction():
+        await keep(connection, CONVERSATION, {row: Analysed(b"", 1)})
+        erasing = asyncio.create_task(holding.erase(ADA))
+        done, _ = await asyncio.wait({erasing}, timeout=0.3)
+        assert not done
+
+    assert await erasing == 1
+    assert await pool.fetchval("SELECT count(*) FROM ibid.project_words") == 0
+
+
+async def test_own_documents_are_told_with_the_address_of_their_file(pool: Pool, tmp_path: Path) -> None:
+    """Not those of others, nor what the tenant shares."""
+    document = await ready(pool, ALICE, upload(tmp_path))
+    await ready(pool, replace(ALICE, owner="bob", user_id="bob"), upload(tmp_path, "x", filename="x.pdf"))
+    await ready(pool, Scope(tenant="acme"), upload(tmp_path, "y", filename="y.pdf", session_id=None))
+
+    rows = [row async for row in Documents(pool).export(Scope(tenant="acme", user_id="alice"))]
+
+    assert [row["id"] for row in rows] == [document.id]
+    assert rows[0]["file"] == f"/api/documents/{document.id}/file"
+
+
+async def test_own_documents_go_from_every_session(pool: Pool, tmp_path: Path) -> None:
+    """Unseen at once; a job clears each away, and searches of each session start anew."""
+    for n, session in enumerate(("s1", "s2")):
+        file = upload(tmp_path, f"text {n}", filename=f"{n}.pdf", session_id=session)
+        await ready(pool, replace(ALICE, session_id=session), file)
+    bob = await ready(
+        pool, replace(ALICE, owner="bob", user_id="bob"), upload(tmp_path, "x", filename="x.pdf")
+    )
+    versions = "SELECT version FROM ibid.part WHERE owner = 'alice' ORDER BY session_id"
+    before = [row[0] for row in await pool.fetch(versions)]
+    alice = Scope(tenant="acme", user_id="alice")
+
+    counts = [await Documents(pool).erase(alice), await Documents(pool).erase(alice)]
+
+    standing = await pool.fetch("SELECT id FROM ibid.document WHERE removed_at IS NULL")
+    purges = await pool.fetchval("SELECT count(*) FROM ibid.job WHERE kind = 'purge' AND owner = 'alice'")
+    assert counts == [2, 0]
+    assert [row[0] for row in standing] == [bob.id]
+    assert purges == 2
+    assert [row[0] for row in await pool.fetch(versions)] == [version + 1 for version in before]
+    assert [row async for row in Documents(pool).export(alice)] == []
+
+
+def test_reasons_to_keep_a_name_are_given() -> None:
+    """In words."""
+    assert all(re.search(r"\w+ \w+ \w+", reason) for reason in NAMES_ONLY.values())
+
+
+async def remembered(pool: Pool, scope: Scope, name: str) -> None:
+    """A memory of the user's, and its vector of a space in the making."""
+    who = (name, scope.tenant, scope.user_id)
+    await pool.execute(MEMORY, *who, f"words of {name}", vector(name))
+    await pool.execute(NEXT, name, vector(name))
+
+
+async def test_memories_go_with_their_vectors_in_the_making(pool: Pool) -> None:
+    """At once; others' stay, and the engine is told."""
+    bob = replace(ADA, user_id="bob")
+    for scope, name in ((ADA, "a1"), (ADA, "a2"), (bob, "b1")):
+        await remembered(pool, scope, name)
+    await pool.execute("DELETE FROM ibid.outbox")
+    subject = users.Memories(pool)
+
+    counts = [await subject.erase(ADA), await subject.erase(ADA)]
+
+    assert counts == [2, 0]
+    assert [row async for row in subject.export(ADA)] == []
+    for table in ("memory", "text_next"):
+        rows = await pool.fetch(f"SELECT id FROM ibid.{table}")  # noqa: S608 - the two above
+        assert [row[0] for row in rows] == ["b1"]
+    assert [row[0] for row in await pool.fetch("SELECT item FROM ibid.outbox ORDER BY item")] == ["a1", "a2"]
+
+
+async def test_a_memory_written_while_an_erasure_ran_is_entered_again(pool: Pool) -> None:
+    """Its point may have gone with the others."""
+    await remembered(pool, ADA, "a1")
+    await pool.execute("DELETE FROM ibid.outbox")
+
+    await users.Memories(pool).enter(ADA)
+
+    assert await pool.fetchval("SELECT array_agg(item) FROM ibid.outbox") == ["a1"]
+
+
+NAMES = ("memories", "answers")
+ERASURES_MEMORY = """
     INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
     VALUES ('m', 'acme', $1, 'words', 'note', 'api', 1, 1, 's', '[1]')
 """
@@ -107,7 +394,7 @@ async def test_an_answer_being_written_is_waited_for(pool: Pool) -> None:
 async def test_writers_of_memories_are_waited_for(pool: Pool) -> None:
     """They decide under the lock of the user's memories."""
     async with transaction(pool) as connection:
-        await connection.execute(LOCK, "\x1f".join(("ibid.memory", "acme", "ada")))
+        await lock_user(connection, "acme", "ada")
         begun = asyncio.create_task(ErasureStore(pool).begin(ADA, NAMES))
         await asyncio.sleep(0.2)
         waited = not begun.done()
@@ -251,7 +538,7 @@ async def test_names_of_whom_nothing_was_kept_leave_no_mark_for_long(pool: Pool)
     for user in ("ada", "bob", "eve"):
         scope = replace(ADA, user_id=user)
         await store.end(scope, await store.begin(scope, NAMES), ["answers"] if user == "bob" else [])
-    await pool.execute(MEMORY, "eve")
+    await pool.execute(ERASURES_MEMORY, "eve")
     await store.sweep()
     at_once = await pool.fetchval("SELECT count(*) FROM ibid.memory_user")
     await pool.execute("UPDATE ibid.memory_user SET ended_at = ended_at - interval '49 hours'")
@@ -323,7 +610,7 @@ async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> N
     await ready(pool, ALICE, upload(tmp_path))
     alice, store = Scope(tenant="acme", user_id="alice"), ErasureStore(pool)
     mark = await store.begin(alice, ["documents"])
-    count = await Belongings(pool).erase(alice)
+    count = await Documents(pool).erase(alice)
     await store.end(alice, mark, ["documents"])
     waiting = await store.due()
 
@@ -364,3 +651,40 @@ async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> 
     goes = [("memories", ("acme", "alice")), ("documents", Part("acme", "alice", "s1"))]
     stays = [("memories", ("acme", "bob")), ("memories", ("other", "alice")), ("documents", Part("acme"))]
     assert [predicates[0](key) for key in (*goes, *stays)] == [True, True, False, False, False]
+
+
+async def test_a_configured_server_is_left_alone(pool: Pool) -> None:
+    """Its files are its operator's."""
+    subject = RecordFiles(pool)
+
+    await subject.compact(list(TABLES))
+
+    assert subject.external
+
+
+async def test_the_tables_of_what_was_erased_are_rewritten(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no others: a large one that lost nothing need not be locked."""
+    asked: list[tuple[str, list[str]]] = []
+
+    async def compact(dsn: str, tables: list[str]) -> None:
+        asked.append((dsn, tables))
+
+    monkeypatch.setattr(users, "compact", compact)
+    pool.superuser = "postgresql://postgres@/ibid"
+    subject = RecordFiles(pool)
+
+    assert not await subject.compact({"chroma"})
+    assert not await subject.compact({"answers", "documents"})
+
+    tables = [MARKS, *TABLES["answers"], *TABLES["documents"]]
+    assert not subject.external
+    assert asked == [("postgresql://postgres@/ibid", tables)]
+
+
+async def test_tables_of_every_holding_exist(pool: Pool) -> None:
+    """A name that is not there would fail the whole compaction."""
+    tables = {table for names in TABLES.values() for table in names}
+
+    assert [name for name in sorted(tables) if not await pool.fetchval("SELECT to_regclass($1)", name)] == []
