@@ -18,7 +18,8 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from app.breaker import Attempt, Breaker
-from app.db.memories import OUTSIDE, Ballots, Moment, Tallies, Tally, Temporal, Told
+from app.db.memories import OUTSIDE, Moment, Tallies, Tally, Temporal, Told
+from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
 from app.settings import Settings
 from app.types import DEFAULT_TENANT, Scope
@@ -137,7 +138,7 @@ def failed(error: Exception) -> bool:
 class OutsideVotes:
     """Keeps `memory.Votes`: what the service counts, and our votes beside it in the built-in store."""
 
-    def __init__(self, outside: Outside, built_in: Ballots) -> None:
+    def __init__(self, outside: Outside, built_in: VoteStore) -> None:
         self._outside = outside
         self._built_in = built_in
 

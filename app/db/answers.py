@@ -149,11 +149,13 @@ def traced(scope: Scope, answer: Answer) -> str | None:
 
 
 STORED = TypeAdapter(Answer)
+STORED_COLUMNS = ("id", "endpoint", "question", "text", "model", "finish", "created_at")
+"""Of an answer, beside its body."""
 
 
 def restored(row: asyncpg.Record) -> Answer:
     """A row as the answer it is. Fields that a newer version added are ignored."""
-    stored = {**row, **json.loads(row["body"])}
+    stored = {name: row[name] for name in STORED_COLUMNS} | json.loads(row["body"])
     if recipe := stored.get("recipe"):
         recipe["turns"] = [turn(*each) for each in recipe.get("turns", ())]
     return STORED.validate_python(stored)
@@ -207,10 +209,7 @@ KEEP_RULED = f"""{ANSWER},
         SET {", ".join(f"{name} = told.{name}" for name in COLUMNS)}
         FROM kept, {ROW} WHERE NOT fresh AND trace.answer_id = told.answer_id)
 {TURNS}"""  # noqa: S608 - constants of ours
-GET = """
-    SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
-    WHERE tenant = $1
-"""
+GET = f"SELECT {', '.join(STORED_COLUMNS)}, body FROM ibid.answer WHERE tenant = $1"  # noqa: S608 - as above
 # By its id an answer is its user's, whichever key asked; a key for all that names nobody sees
 # any of its tenant. `Recorder.find` says so of those that wait.
 SEEN = "id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', owner)))"
@@ -331,7 +330,6 @@ def inspected(answer: Answer) -> bool:
 
 
 def silence(scope: Scope) -> tuple[object, ...]:
-    """As `spoken`, of nobody and nothing."""
     return ("", scope.thread, scope.project, [], [], [])
 
 
@@ -435,7 +433,6 @@ class OriginalStore:
         return known | {point.id: memory_from_point(point) for point in points}
 
     async def _remembered(self, scope: Scope, ids: Collection[str]) -> list[Point]:
-        """Points of older tools."""
         with answering():
             stands = await standing_of(self._pool, scope.tenant, scope.user_id or "")
         wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
@@ -459,7 +456,6 @@ class OriginalStore:
         return known | texts(rows)
 
     async def _corpus(self, scope: Scope, keys: Sequence[str]) -> Found[Passage]:
-        """Reference texts, by collection and point."""
         of = defaultdict[str, list[str]](list)
         for key in keys:
             collection, _, point = key.rpartition("/")

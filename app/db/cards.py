@@ -48,8 +48,6 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class CardDraft:
-    """One to be written."""
-
     shape: Shape
     vantage_id: str
     text: str
@@ -103,18 +101,14 @@ REMOVE = f"DELETE FROM {{table}} WHERE {VISIBLE} AND id = $3 RETURNING 1"  # noq
 
 
 def told(statement: str, shape: Shape) -> str:
-    """A statement about one of both."""
     return statement.format(shape=shape.value, table=TABLES[shape])
 
 
 def of_both(statement: str) -> str:
-    """A statement about both, as one."""
     return " UNION ALL ".join(told(statement, shape) for shape in Shape)
 
 
 class CardStore:
-    """The cards and facts."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 

@@ -21,11 +21,8 @@ TRIES = 20
 """Of a start: the other service may just be ending."""
 RETRY_SECONDS = 0.25
 TEST_SECONDS = 5.0
-LOCK = {
-    True: "SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
-    False: "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))",
-}
-"""By whether the engine is embedded."""
+TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
+TRY_SHARED_LOCK = "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))"
 KEEPALIVE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 """So that Postgres soon notices that the machine of a service is gone, and its claim with it."""
 SERVERS = {"qdrant": "QDRANT_URL", "chroma": "CHROMA_URL"}
@@ -68,7 +65,8 @@ class EngineClaim:
             self._connection = await self._pool.acquire()
             await self._connection.execute(KEEPALIVE)
         for name in list(self._missing):
-            if await self._connection.fetchval(LOCK[self._engines[name]], f"ibid.engine\x1f{name}"):
+            lock = TRY_LOCK if self._engines[name] else TRY_SHARED_LOCK
+            if await self._connection.fetchval(lock, f"ibid.engine\x1f{name}"):
                 self._missing.remove(name)
 
     async def release(self) -> None:

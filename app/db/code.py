@@ -21,7 +21,18 @@ from typing import Protocol, TypeAlias
 import asyncpg
 
 from app.db.pool import Pool
-from app.db.projects import UUID, Called, Found, Shape, filling, literal, located, shape, taking, vectors
+from app.db.projects import (
+    UUID,
+    Called,
+    Found,
+    Shape,
+    WrittenTable,
+    literal,
+    located,
+    shape,
+    taking,
+    write_rows,
+)
 from app.db.rows import CLOCK, Connection, check_not_erased, storable, take_turns, transaction
 from app.errors import InvalidField, KeptElsewhere
 from app.retrieval.project_tables import (
@@ -89,8 +100,6 @@ class CodeKept:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file to be kept, whole."""
-
     path: str
     """From the project's root, parts joined by `/`."""
     text: str
@@ -133,8 +142,6 @@ class Cutter(Protocol):
 
 
 class CodeOutcome(StrEnum):
-    """What became of a file."""
-
     ADDED = "added"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
@@ -212,12 +219,6 @@ def made(scope: Scope, *named: str) -> str:
 
 TABLE = CHUNK.name
 TEXTS = ("file_path", "language", "chunk_text", "chunk_metadata")
-GIVEN = """
-    unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::vector[])
-    AS given (id, file_path, language, chunk_text, chunk_metadata, sha256, vector)
-"""
-INSERT = f"INSERT INTO {TABLE} ({{names}}) SELECT {{values}} FROM {GIVEN}"  # noqa: S608 - constants of ours
-OWNED = {"tenant": "$1::text", "owner": "$2::text", "project": "$3::text"}
 BY_ITSELF = f"starts_with(sha256, '{ALONE}')"
 OF_A_FILE = f"NOT {BY_ITSELF}"
 """Null, so untrue, of another tool's row."""
@@ -227,14 +228,11 @@ FIND = f"""
     FROM {TABLE} WHERE id = ANY($1::text[]::{{type}}[])
 """  # noqa: S608 - constants of ours, and a type as the catalog spells it
 TAKEN = f"SELECT id::text AS id FROM {TABLE} WHERE id = ANY($1::text[]::{{type}}[])"  # noqa: S608 - as above
-UPDATE = f"""
-    UPDATE {TABLE} AS kept SET {{values}} FROM {GIVEN}
-    WHERE kept.tenant = $1::text AND kept.owner = $2::text AND kept.project = $3::text
-    AND kept.id = given.id::{{type}} AND starts_with(kept.sha256, '{ALONE}')
-    RETURNING kept.id::text AS id
-"""  # noqa: S608 - as above
-STALE = "DELETE FROM ibid.text_next WHERE kind = 'code' AND id = ANY($1::text[])"
-"""Vectors in the making are of what the rows said before."""
+ROWS = WrittenTable(
+    *(TABLE, "id", TEXTS, (), "code"),
+    returning="kept.id::text AS id",
+    replaced=f"starts_with(kept.sha256, '{ALONE}')",
+)
 DROP = f"""
     WITH gone AS (DELETE FROM {TABLE} WHERE {{which}} RETURNING id::text AS id, file_path),
     words AS (
@@ -248,8 +246,6 @@ SECONDS = 60.0
 
 Pair: TypeAlias = tuple[CodeEntry, Analysed]
 """A chunk on its way into the table, with its terms and tokens."""
-Whose: TypeAlias = tuple[str, str, str, str]
-"""A writer's tenant, owner and project, and the space."""
 
 
 async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
@@ -297,30 +293,6 @@ async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEnt
     return await located(kind, [Called(None, entry.id) for entry in entries], find, count=1)
 
 
-async def update(
-    connection: Connection, columns: Shape, rows: Mapping[str, Pair], whose: Whose, sha256: str | None
-) -> Collection[str]:
-    """Rows that are there; the ids of those that still were."""
-    if not rows:
-        return ()
-    told = ", ".join(f"{name} = {said}" for name, said in assigned(columns, rows).items())
-    statement = UPDATE.format(values=told, type=columns["id"].type)
-    await connection.execute(STALE, list(rows))
-    found = await connection.fetch(statement, *whose, *arrays(rows, sha256), timeout=SECONDS)
-    return {row["id"] for row in found}
-
-
-async def insert(
-    connection: Connection, columns: Shape, rows: Mapping[str, Pair], whose: Whose, sha256: str | None
-) -> None:
-    """Rows that are not there."""
-    if rows:
-        whole = {"id": f"given.id::{columns['id'].type}", **OWNED, **assigned(columns, rows)}
-        whole |= filling(columns, whole)
-        statement = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
-        await connection.execute(statement, *whose, *arrays(rows, sha256), timeout=SECONDS)
-
-
 async def write(
     connection: Connection,
     columns: Shape,
@@ -331,47 +303,25 @@ async def write(
     sha256: str | None = None,
     there: Collection[str] = (),
 ) -> Collection[str]:
-    """Rows by id, all of one file (`sha256`), or each by itself; updated those that are `there`, so that what
-    another tool keeps in columns of its own stays. The ids of those inserted: one may have gone meanwhile."""
-    whose = (*place(scope), space)
-    old = {key: pair for key, pair in rows.items() if key in there}
-    updated = await update(connection, columns, old, whose, sha256)
-    new = {key: pair for key, pair in rows.items() if key not in updated}
-    await insert(connection, columns, new, whose, sha256)
+    """Rows by id, all of one file (`sha256`), or each by itself; those `there` are updated. The ids of those
+    inserted: one may have gone meanwhile."""
+    lines = [line(key, entry, sha256) for key, (entry, _) in rows.items()]
+    _, inserted = await write_rows(connection, columns, ROWS, lines, scope=scope, space=space, there=there)
     if rows and columns["id"].type == UUID:  # else a search makes them when it first needs them
         await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
-    return new.keys()
-
-
-def assigned(columns: Shape, rows: Mapping[str, Pair]) -> dict[str, str]:
-    """What a write gives to each column."""
-    dim = len(next(iter(rows.values()))[0].embedding) // 4
-    return {
-        **{name: columns[name].value(f"given.{name}") for name in TEXTS},
-        "indexed_at": columns["indexed_at"].value("now()"),
-        "space": "$4::text",
-        "sha256": "given.sha256",
-        **vectors(columns, dim, "given.vector"),
-    }
-
-
-def arrays(rows: Mapping[str, Pair], sha256: str | None) -> tuple[list[object], ...]:
-    """The parameters of GIVEN, of one row at least."""
-    given = [line(key, entry, sha256) for key, (entry, _) in rows.items()]
-    return tuple(map(list, zip(*given, strict=True)))
+    return {row["id"] for row in inserted}
 
 
 def line(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
-    """One row as GIVEN has it."""
+    """As `write_rows` takes it."""
     row = entry.row
     path = None if row.file_path is None else storable(row.file_path)
     metadata = json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd")
     text = storable(row.chunk_text)
-    return key, path, row.language, text, metadata, sha256 or entry.sha256, entry.embedding
+    return key, path, row.language, text, metadata, None, sha256 or entry.sha256, entry.embedding
 
 
 def place(scope: Scope) -> tuple[str, str, str]:
-    """Where a writer's rows are."""
     return scope.tenant, scope.owner, scope.project or ""
 
 
@@ -502,7 +452,6 @@ class CodeStore:
             return await drop(connection, which, *place(scope), *values)
 
     async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
-        """A row in reach."""
         with taking(TABLE), self._pool.asking():
             row = await self._pool.fetchrow(GET, scope.tenant, owners(scope), scope.project or "", row_id)
         return None if row is None else CodeKept(**(dict(row) | {"chunk_metadata": facts(row)}))

@@ -4,6 +4,7 @@ Imported ones (`ibid adopt`), and those with the name of one of ours whose vecto
 """
 
 from app.db.pool import Pool, postgres_faults
+from app.db.rows import Connection
 from app.retrieval.retrievers.qdrant import NOT_IMPORTED, ImportedCollections
 
 HOMES = "SELECT name, home, space FROM ibid.collection_home"
@@ -13,11 +14,17 @@ UNIMPORTED = """
     WHERE space IS DISTINCT FROM $1 AND NOT EXISTS (SELECT FROM ibid.imported WHERE collection = name)
     ORDER BY name
 """
-MOVE_HOME = """
+SET_HOME = """
     INSERT INTO ibid.collection_home (name, home, space) VALUES ($1, $2, $3)
-    ON CONFLICT (name) DO UPDATE SET home = excluded.home
+    ON CONFLICT (name) DO UPDATE SET home = excluded.home, space = excluded.space
+    RETURNING xmax = 0 AS fresh
 """
-"""The copy is in another collection from now on; its rows have to be entered in the outbox."""
+
+
+async def set_home(connection: Connection, name: str, home: str, space: str | None) -> bool:
+    """Our copy is in `home` from now on: its rows have to be entered in the outbox. `space`: of the other
+    tool's vectors, as in `ImportedCollections.spaces`. True if the copy had no home of its own before."""
+    return bool(await connection.fetchval(SET_HOME, name, home, space))
 
 
 async def read_imported_collections(pool: Pool) -> ImportedCollections:

@@ -23,17 +23,18 @@ import asyncpg
 
 from app.db.pool import Pool
 from app.db.projects import (
+    FORGET_NEXT,
     UUID,
     Called,
     Found,
     Shape,
-    filling,
+    WrittenTable,
     links,
     literal,
     located,
     shape,
     taking,
-    vectors,
+    write_rows,
 )
 from app.db.rows import (
     CLOCK,
@@ -65,8 +66,6 @@ VERSION = 1
 
 
 class Outcome(StrEnum):
-    """What became of a row."""
-
     CREATED = "created"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
@@ -136,8 +135,6 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row to be written."""
-
     draft: Draft
     sha256: str
     """Of what was given, whatever was made of it since."""
@@ -213,21 +210,7 @@ FIND = f"""
     SELECT {ALL}, kept.tenant, kept.owner, kept.sha256, kept.space FROM {TABLE} AS kept
     WHERE kept.session_id = ANY($1::text[]::{{type}}[])
 """  # noqa: S608 - constants of ours, and a type as the catalog spells it
-GIVEN = """
-    unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-        $12::timestamptz[], $13::text[], $14::vector[])
-    AS given (session_id, title, tags, key_entities, summary_short, summary_detailed, memory_snippet,
-        indexed_at, sha256, vector)
-"""
-UPDATE = f"""
-    UPDATE {TABLE} AS kept SET {{values}} FROM {GIVEN}
-    WHERE kept.tenant = $1::text AND kept.owner = $2::text AND kept.project = $3::text
-    AND kept.session_id = given.session_id::{{type}} RETURNING {ALL}
-"""  # noqa: S608 - as above
-INSERT = f"INSERT INTO {TABLE} AS kept ({{names}}) SELECT {{values}} FROM {GIVEN} RETURNING {ALL}"  # noqa: S608
-
-STALE = "DELETE FROM ibid.text_next WHERE kind = 'conversation' AND id = ANY($1::text[])"
-"""Vectors in the making are of what the rows said before."""
+ROWS = WrittenTable(TABLE, "session_id", TEXTS, LISTS, "conversation", returning=ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,19 +221,9 @@ class RowSlot:
     row: asyncpg.Record | None
 
 
-@dataclass(frozen=True, slots=True)
-class New:
-    """A row that is to be written."""
-
-    id: str
-    entry: Entry
-    vector: Embedding
-
-
 async def find_slots(
     connection: Connection, columns: Shape, scope: Scope, entries: Sequence[Entry]
 ) -> list[RowSlot]:
-    """Where each entry belongs."""
     kind = columns["session_id"].type
     named = [Called(*names(scope, entry)) for entry in entries]
     # Another tool may have written over a row of ours: nobody else gives it such an id.
@@ -280,68 +253,20 @@ def same(entry: Entry, place: RowSlot, space: str) -> Conversation | None:
     return conversation(row)
 
 
-async def put(
-    connection: Connection, columns: Shape, scope: Scope, space: str, rows: Sequence[New]
-) -> dict[str, Written]:
-    """Each, by its id: updated, or inserted where there was none to update."""
-    if not rows:
-        return {}
-    await connection.execute(STALE, [row.id for row in rows])
-    kind = columns["session_id"].type
-    place = (scope.tenant, scope.owner, scope.project, space)
-    values = assigned(columns, len(rows[0].vector) // 4)
-    update = UPDATE.format(values=", ".join(f"{name} = {said}" for name, said in values.items()), type=kind)
-    found = await connection.fetch(update, *place, *given(rows))
-    written = {row["id"]: (conversation(row), Outcome.REPLACED) for row in found}
-    new = [row for row in rows if row.id not in written]
-    if new:
-        whole = {"session_id": f"given.session_id::{kind}", **OWNED, **values}
-        whole |= filling(columns, whole)
-        insert = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
-        found = await connection.fetch(insert, *place, *given(new))
-        written |= {row["id"]: (conversation(row), Outcome.CREATED) for row in found}
-    return written
-
-
-OWNED = {"tenant": "$1::text", "owner": "$2::text", "project": "$3::text"}
-
-
-def assigned(columns: Shape, dim: int) -> dict[str, str]:
-    """What a write gives to each column."""
-    return {
-        **{name: columns[name].value(f"given.{name}") for name in TEXTS},
-        **{name: columns[name].listed(f"given.{name}") for name in LISTS},
-        "indexed_at": columns["indexed_at"].value("coalesce(given.indexed_at, clock_timestamp())"),
-        "sha256": "given.sha256",
-        "space": "$4::text",
-        **vectors(columns, dim, "given.vector"),
-    }
-
-
-def given(rows: Sequence[New]) -> tuple[list[object], ...]:
-    """The parameters of GIVEN, of one row at least."""
-    return tuple(map(list, zip(*map(line, rows), strict=True)))
-
-
-def line(row: New) -> tuple[object, ...]:
-    """One row as GIVEN has it."""
-    draft = row.entry.draft
+def line(key: str, entry: Entry, vector: Embedding) -> tuple[object, ...]:
+    """A row as `write_rows` takes it."""
+    draft = entry.draft
     return (
-        row.id,
-        said(draft.title),
-        listed(draft.tags),
-        listed(draft.key_entities),
-        said(draft.summary_short),
-        said(draft.summary_detailed),
-        said(draft.memory_snippet),
+        key,
+        *(said(getattr(draft, name)) for name in TEXTS),
+        *(listed(getattr(draft, name)) for name in LISTS),
         draft.indexed_at,
-        row.entry.sha256,
-        row.vector,
+        entry.sha256,
+        vector,
     )
 
 
 def said(text: str | None) -> str | None:
-    """As Postgres can hold it."""
     return None if text is None else storable(text)
 
 
@@ -350,7 +275,6 @@ def listed(words: Sequence[str] | None) -> str | None:
 
 
 def conversation(row: asyncpg.Record) -> Conversation:
-    """A row as what it is."""
     return Conversation(
         id=row["id"],
         project=row["project"] or "",
@@ -422,10 +346,18 @@ class ConversationStore:
             found = await find_slots(connection, columns, scope, entries)
             last = {place.id: at for at, place in enumerate(found)}
             kept = {key: same(entries[at], found[at], space) for key, at in last.items()}
-            new = [New(key, entries[at], embeddings[at]) for key, at in last.items() if kept[key] is None]
-            written = await put(connection, columns, scope, space, new)
+            new = {key: at for key, at in last.items() if kept[key] is None}
+            lines = [line(key, entries[at], embeddings[at]) for key, at in new.items()]
+            there = {slot.id for slot in found if slot.row}
+            updated, inserted = await write_rows(
+                connection, columns, ROWS, lines, scope=scope, space=space, there=there
+            )
             if columns["session_id"].type == UUID:  # words are kept of rows that are known by one
-                await keep(connection, CONVERSATION, {row.id: words[row.entry.sha256] for row in new})
+                await keep(
+                    connection, CONVERSATION, {key: words[entries[at].sha256] for key, at in new.items()}
+                )
+        written = {row["id"]: (conversation(row), Outcome.REPLACED) for row in updated}
+        written |= {row["id"]: (conversation(row), Outcome.CREATED) for row in inserted}
         written |= {key: (row, Outcome.UNCHANGED) for key, row in kept.items() if row is not None}
         return [written[place.id] for place in found]
 
@@ -471,7 +403,7 @@ class ConversationStore:
         async with transaction(self._pool) as connection:
             gone = [row["id"] for row in await connection.fetch(REMOVE, *place, timeout=SECONDS)]
             await forget(connection, CONVERSATION, gone)
-            await connection.execute(STALE, gone)
+            await connection.execute(FORGET_NEXT, ROWS.next_kind, gone)
             if id and not gone and await connection.fetchval(THEIRS, *place):
                 raise KeptElsewhere("another tool wrote this row: it is removed there")
         return len(gone)

@@ -18,7 +18,7 @@ from app.clients.chroma import Chroma
 from app.clients.chroma_child import REMADE_MOST
 from app.clients.points import DENSE, Point, Where
 from app.clients.qdrant import Qdrant
-from app.db.collections import MOVE_HOME, read_imported_collections
+from app.db.collections import read_imported_collections, set_home
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
 from app.db.memories import COLUMNS, RAW, memory
@@ -178,7 +178,6 @@ class QdrantCopy:
         """Collections that took no rows in the refill under way."""
 
     async def position(self) -> Position | None:
-        """In a point beside the memories."""
         for point in await qdrant.page(self._points, await self._physical_name(RAW), Where(ids=(STATE,)), 1):
             stored = point.payload
             return Position(str(stored.get("identity", "")), int(stored.get("seq", 0)))
@@ -189,7 +188,6 @@ class QdrantCopy:
         await self._put(RAW, [Point(STATE, stored)])
 
     async def apply(self, collection: str, items: Sequence[str]) -> None:
-        """Points of one collection."""
         with postgres_faults():
             if collection == RAW:
                 rows = await self._pool.fetch(THESE_MEMORIES, self._space.name, list(items))
@@ -275,7 +273,6 @@ class QdrantCopy:
             return {row[0]: row[1] for row in await self._pool.fetch(COUNTS, self._space.name)}
 
     async def _rows(self, statement: str, *after: object) -> list[asyncpg.Record]:
-        """A page of the record."""
         with postgres_faults():
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
@@ -337,7 +334,7 @@ class QdrantCopy:
         new = free(name, {*await self._catalogue.all(), *imports.copies.values(), *await self._counts()})
         log.warning("the collection of this name is another's; ours is kept apart", collection=name, home=new)
         async with transaction(self._pool) as connection:
-            await connection.execute(MOVE_HOME, name, new, NOT_IMPORTED)
+            await set_home(connection, name, new, imports.spaces.get(name, NOT_IMPORTED))
             await connection.execute(ENTER[name == RAW], self._space.name, name)
         await self._read_imports()
         return new
@@ -366,7 +363,6 @@ class QdrantCopy:
             await self._drop(physical)
 
     async def _known(self, name: str, points: Sequence[str]) -> set[str]:
-        """Those that the record has."""
         with postgres_faults():
             return {row[0] for row in await self._pool.fetch(KNOWN[name == RAW], list(points), name)}
 
@@ -389,7 +385,6 @@ class QdrantCopy:
 
 
 def point(row: asyncpg.Record) -> Point:
-    """A row as a point."""
     space, vector = row["space"], row["embedding"]
     if "point" in row:
         return text_to_point(Scope(row["tenant"]), reference(row), vector, space)
@@ -397,7 +392,6 @@ def point(row: asyncpg.Record) -> Point:
 
 
 def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
-    """Rows by their collection."""
     found: dict[str, list[asyncpg.Record]] = {}
     for row in rows:
         found.setdefault(row.get("collection", RAW), []).append(row)
@@ -429,7 +423,6 @@ class ChromaCopy:
         await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [stored])
 
     async def apply(self, collection: str, items: Sequence[str]) -> None:
-        """Documents one by one."""
         with postgres_faults():
             rows = await self._pool.fetch(THESE_DOCUMENTS, list(items))
         for row in rows:
@@ -457,12 +450,10 @@ class ChromaCopy:
         return 0, None
 
     async def total(self) -> int:
-        """Chunks of ready documents."""
         with postgres_faults():
             return int(await self._pool.fetchval(CHUNKS))
 
     async def is_complete(self) -> bool:
-        """By the count of all vectors."""
         held = (await self.check())["vectors"]
         if held == await self.total():
             return True
@@ -492,7 +483,6 @@ class ChromaCopy:
         return ()
 
     async def _vector_ids(self, row: asyncpg.Record) -> list[str]:
-        """Ids of a document's vectors."""
         return await self._chroma.ids(self._names[is_global(row)], {"document": row["id"]})
 
     async def _write(self, row: asyncpg.Record) -> None:

@@ -173,7 +173,6 @@ class CorpusStore:
             raise TooMany(f"there are {MOST} collections; remove one, or write to one of them")
 
     async def collections(self, scope: Scope) -> list[Shelf]:
-        """The tenant's, by name."""
         with self._pool.asking():
             return [Shelf(*row) for row in await self._pool.fetch(SHELVES, scope.tenant)]
 
@@ -215,6 +214,5 @@ async def bump(connection: Connection, tenant: str, collection: str) -> None:
 
 
 def reference(row: asyncpg.Record) -> Reference:
-    """A row as what it is."""
     told = {name: row[name] for name in NAMES}
     return Reference(**(told | {"metadata": json.loads(row["metadata"])}))

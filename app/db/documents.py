@@ -29,8 +29,6 @@ from app.types import Embedding, Pending, Scope
 
 
 class State(StrEnum):
-    """How a document stands."""
-
     PROCESSING = "processing"
     READY = "ready"
     FAILED = "failed"
@@ -97,8 +95,6 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a PDF held."""
-
     pages: int
     title: str
     chunks: tuple[Chunk, ...]
@@ -268,7 +264,6 @@ SHARED = """
 
 
 def asker(scope: Scope) -> tuple[str, str, str | None]:
-    """The arguments of IN_REACH."""
     return scope.tenant, scope.owner, scope.session_id
 
 

@@ -275,8 +275,6 @@ OPTIONS: Mapping[str, str] = {
 
 
 class Cluster:
-    """One server in its quarters."""
-
     def __init__(self, quarters: Quarters, options: Mapping[str, str]) -> None:
         self.quarters = quarters
         self.options = {**OPTIONS, "unix_socket_directories": str(quarters.run), **options}

@@ -33,8 +33,6 @@ PATIENCE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Who holds the folder."""
-
     pid: int
     url: str
     """`http://127.0.0.1:8000`; "" while a service starts, or while a command holds the folder."""
@@ -115,7 +113,6 @@ def sweep(folder: Path) -> None:
 
 
 def refusal(data_dir: Path) -> StartError:
-    """Plainly, who is in the way."""
     lock = read_lock(data_dir)
     where = f" at {lock.url}" if lock and lock.url else ""
     who = f"process {lock.pid}{where}" if lock and lock.pid else "another process"

@@ -249,7 +249,6 @@ class JobStore:
         await self._listener.wait(seconds=seconds)
 
     def _lease(self, job: Job) -> tuple[int, str, int]:
-        """The arguments of OURS."""
         return job.id, self._worker, job.attempts
 
 

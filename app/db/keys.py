@@ -30,8 +30,6 @@ from app.types import DEFAULT_TENANT
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key."""
-
     id: str
     tenant: str
     user: str | None
@@ -74,8 +72,6 @@ def guess_bits(key: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whom a key stands for."""
-
     tenant: str
     user: str | None
     """The one user a user key acts for; None: a tenant key, any user of the tenant."""

@@ -54,8 +54,6 @@ def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory to be written."""
-
     text: str
     kind: str = NOTE
     tags: tuple[str, ...] = ()
@@ -71,8 +69,6 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory that is kept."""
-
     id: str
     user_id: str
     text: str
@@ -91,8 +87,6 @@ class Memory:
 
 
 class Outcome(StrEnum):
-    """What became of a draft."""
-
     CREATED = "created"
     REPEATED = "repeated"
     """The user has a memory of the same words: that one stands."""
@@ -117,8 +111,6 @@ class Cards(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The votes on one memory."""
-
     positive: int = 0
     negative: int = 0
 
@@ -158,20 +150,6 @@ class Votes(Protocol):
 Told = Callable[[Mapping[str, int]], Awaitable[None]]
 """Called with the memories whose vote changes and by how much their net changes (-2 to 2, or more where the
 votes of several days are taken back), before it is committed; what it raises takes that back."""
-
-
-class Ballots(Votes, Protocol):
-    """The built-in votes, beside which an outside service may be told of each."""
-
-    async def cast(
-        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
-    ) -> bool:
-        """As `Votes.cast`."""
-
-    async def judge(
-        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
-    ) -> list[str]:
-        """As `Votes.judge`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +264,6 @@ def new_memory(draft: Draft, name: str, user: str, *, tokens: int, at: datetime,
 
 
 def row_of(memory: Memory) -> tuple[object, ...]:
-    """The columns of COLUMNS."""
     values = {name: getattr(memory, name) for name in NAMES}
     return tuple(
         (values | {"thread_id": memory.thread_id or "", "fields": json.dumps(dict(memory.fields))}).values()

@@ -31,7 +31,6 @@ PGVECTOR = (
 
 
 def configuration() -> Config:
-    """Alembic's, without an ini file."""
     config = Config()
     config.set_main_option("script_location", str(scripts()).replace("%", "%%"))
     return config

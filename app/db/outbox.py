@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import asyncpg
 import structlog
 
-from app.db.claim import EngineClaim
+from app.db.claim import TRY_LOCK, EngineClaim
 from app.db.copies import Copy, Position, RefillCursor
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
@@ -45,7 +45,6 @@ COUNTED_MOST = 10_000
 """Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
 
 DIFFERS = "it holds more or fewer rows than the record"
-TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended($1, 0))"
 NEXT_ENTRIES = """
     SELECT seq, collection, item FROM ibid.outbox
@@ -96,7 +95,6 @@ class State:
 
     @property
     def backlog(self) -> str:
-        """How many entries wait, for people."""
         return f"more than {COUNTED_MOST:,}" if self.waiting > COUNTED_MOST else f"{self.waiting:,}"
 
 
@@ -199,7 +197,6 @@ class Outbox:
         self._lost = False
 
     async def _take_entries(self) -> None:
-        """Apply entries until none is left."""
         found = await state(self._pool, self._copy.name)
         if not (found.waiting or found.refill or self._lost):
             return

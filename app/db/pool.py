@@ -221,7 +221,6 @@ class Pool(asyncpg.Pool):
 
 
 def build(dsn: str, max_size: int) -> Pool:
-    """The pool, not yet opened."""
     pool = Pool(
         dsn,
         min_size=0,

@@ -116,7 +116,6 @@ def _leaves(value: Json) -> list[str]:
 
 
 def _leaf(value: Json) -> list[str]:
-    """One, if it says anything."""
     if value is None or isinstance(value, (dict, list, bool)):
         return []
     said = " ".join(str(value).split())
@@ -146,7 +145,6 @@ class Kept:
 
 
 def conversation(row: asyncpg.Record) -> str:
-    """One of conversation_index, a dream too."""
     return conversation_text(
         title=row["title"],
         tags=row["tags"],

@@ -93,8 +93,6 @@ REMOVE = "DELETE FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2 
 
 
 class KnowledgeStore:
-    """The knowledge of all projects."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
@@ -131,7 +129,6 @@ class KnowledgeStore:
 
 
 def place(scope: Scope) -> tuple[str, str]:
-    """The key of a row."""
     return scope.tenant, scope.project or ""
 
 
@@ -142,7 +139,6 @@ async def write(connection: Connection, scope: Scope, told: Knowledge) -> None:
 
 
 def knowledge(row: asyncpg.Record | Mapping[str, str]) -> Knowledge:
-    """A row as what it says."""
     notes = tuple(KnowledgeNote(note["title"], note["text"]) for note in json.loads(row["notes"]))
     return Knowledge(row["overview"], row["rules"], notes)
 
@@ -164,6 +160,8 @@ NEUTRAL: Mapping[str, str] = {
     "uuid": "gen_random_uuid()",
 }
 """By type without its length."""
+FORGET_NEXT = "DELETE FROM ibid.text_next WHERE kind = $1 AND id = ANY($2::text[])"
+"""Vectors in the making are of what the rows said before."""
 REFUSES = (
     asyncpg.IntegrityConstraintViolationError,
     asyncpg.NumericValueOutOfRangeError,
@@ -204,7 +202,6 @@ class Column:
         return f"coalesce({given}::{self.type}, {self.neutral})" if self.wants else f"{given}::{self.type}"
 
     def listed(self, given: str) -> str:
-        """The same of a JSON array."""
         if self.type.endswith("[]"):
             array = LISTED.format(given)
             kept = array if self.required else f"CASE WHEN {given} IS NOT NULL THEN {array} END"
@@ -241,6 +238,89 @@ def filling(columns: Shape, ours: Mapping[str, str]) -> dict[str, str]:
     return {column.name: str(column.neutral) for column in theirs if column.wants and not column.filled}
 
 
+WRITE_SECONDS = 60.0
+"""For a statement that writes thousands of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """How our rows of a project's table are written."""
+
+    name: str
+    id: str
+    texts: tuple[str, ...]
+    lists: tuple[str, ...]
+    """Columns of JSON arrays."""
+    next_kind: str
+    """As `ibid.text_next` calls its rows."""
+    returning: str
+    replaced: str = "true"
+    """Which rows an UPDATE may replace, beside those of the same place."""
+
+    def values(self, columns: Shape, dim: int) -> dict[str, str]:
+        """What a write gives to each column."""
+        return {
+            **{name: columns[name].value(f"given.{name}") for name in self.texts},
+            **{name: columns[name].listed(f"given.{name}") for name in self.lists},
+            "indexed_at": columns["indexed_at"].value("coalesce(given.indexed_at, clock_timestamp())"),
+            "sha256": "given.sha256",
+            "space": "$4::text",
+            **vectors(columns, dim, "given.vector"),
+        }
+
+    def given(self) -> str:
+        """The rows, as parameters from $5 on: a column each."""
+        names = ("id", *self.texts, *self.lists, "indexed_at", "sha256", "vector")
+        types = {"indexed_at": "timestamptz", "vector": "vector"}
+        arrays = (f"${at}::{types.get(name, 'text')}[]" for at, name in enumerate(names, 5))
+        return f"unnest({', '.join(arrays)}) AS given ({', '.join(names)})"
+
+
+Row: TypeAlias = tuple[object, ...]
+"""id, texts, lists, indexed_at, sha256, vector."""
+
+
+async def write_rows(
+    connection: Connection,
+    columns: Shape,
+    table: WrittenTable,
+    rows: Sequence[Row],
+    *,
+    scope: Scope,
+    space: str,
+    there: Collection[object],
+) -> tuple[list[asyncpg.Record], list[asyncpg.Record]]:
+    """(updated, inserted). Rows whose id is `there` are updated, so that what another tool keeps in columns
+    of its own stays; one may have gone meanwhile."""
+    if not rows:
+        return [], []
+    kind, vector = columns[table.id].type, rows[0][-1]
+    values = table.values(columns, len(vector) // 4 if isinstance(vector, bytes) else 0)
+    place = (scope.tenant, scope.owner, scope.project or "", space)
+
+    async def run(statement: str, some: Sequence[Row]) -> list[asyncpg.Record]:
+        given = map(list, zip(*some, strict=True))
+        return list(await connection.fetch(statement, *place, *given, timeout=WRITE_SECONDS)) if some else []
+
+    await connection.execute(FORGET_NEXT, table.next_kind, [row[0] for row in rows])
+    update = f"""
+        UPDATE {table.name} AS kept SET {", ".join(f"{name} = {said}" for name, said in values.items())}
+        FROM {table.given()}
+        WHERE kept.tenant = $1::text AND kept.owner = $2::text AND kept.project = $3::text
+        AND kept.{table.id} = given.id::{kind} AND {table.replaced} RETURNING {table.returning}
+    """  # noqa: S608 - constants of ours, and types as the catalog spells them
+    updated = await run(update, [row for row in rows if row[0] in there])
+    known = {row["id"] for row in updated}
+    own = {"tenant": "$1::text", "owner": "$2::text", "project": "$3::text"}
+    whole = {table.id: f"given.id::{kind}", **own, **values}
+    whole |= filling(columns, whole)
+    insert = f"""
+        INSERT INTO {table.name} AS kept ({", ".join(whole)}) SELECT {", ".join(whole.values())}
+        FROM {table.given()} RETURNING {table.returning}
+    """  # noqa: S608 - as above
+    return updated, await run(insert, [row for row in rows if row[0] not in known])
+
+
 @contextmanager
 def taking(table: str) -> Iterator[None]:
     """Around a write: what the table does not take is told, with what of the table refuses it; never what
@@ -273,8 +353,6 @@ Found: TypeAlias = tuple[Collection[str], Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What a row is called."""
-
     given: str | None
     """By its writer."""
     ours: str

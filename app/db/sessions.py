@@ -23,8 +23,6 @@ from app.types import Scope
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session in figures."""
-
     session_id: str
     documents: int
     """Its own; the global ones are in every session."""
@@ -216,5 +214,4 @@ def turn(row: asyncpg.Record) -> Turn:
 
 
 def thread(scope: Scope) -> tuple[str, str, str, str | None]:
-    """The arguments of THREAD."""
     return scope.tenant, scope.owner, scope.thread, scope.user_id

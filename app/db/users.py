@@ -274,7 +274,6 @@ def left(mark: Mark, now: asyncpg.Record) -> tuple[list[str] | None, datetime | 
 
 
 def dirt(row: asyncpg.Record | None) -> dict[str, Any]:
-    """How the user's files stand."""
     if row is None:
         return {"dirty": (), "dirty_at": None, "compacted_at": None}
     return {

@@ -140,7 +140,6 @@ class NotTold(Exception):
 
 
 async def telling(told: Told, changed: Mapping[str, int]) -> None:
-    """Tell of votes. Raises `NotTold`."""
     try:
         await told(changed)
     except Unavailable as error:
@@ -180,8 +179,6 @@ def bucket(seconds: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message of a person's own."""
-
     text: str
     at: datetime
 
@@ -235,7 +232,6 @@ class UtteranceStore:
         return [row["speaker"] for row in rows]
 
     async def count(self, scope: Scope) -> int:
-        """How many users that are."""
         with self._pool.asking():
             found: int = await self._pool.fetchval(COUNT_UTTERANCES, scope.tenant, timeout=PATIENCE_SECONDS)
         return found

@@ -23,10 +23,11 @@ from app.clients.points import Point, Where
 from app.clients.qdrant import Qdrant
 from app.db import corpus
 from app.db import memories as memories_
-from app.db.collections import read_imported_collections
+from app.db.collections import read_imported_collections, set_home
 from app.db.corpus import IDS, Given, placed
 from app.db.documents import embedded_text
 from app.db.memories import RAW, WRITE, Analysed, Memory
+from app.db.outbox import REFILL
 from app.db.pool import Pool, postgres_faults
 from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, Kept
 from app.db.rows import CLOCK, Connection, storable, storable_json, take_turns, transaction
@@ -146,14 +147,6 @@ def cosine(one: Embedding, other: Embedding) -> float:
 
 COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
 
-KEEP_HOME = """
-    INSERT INTO ibid.collection_home AS known (name, home, space) VALUES ($1, $2, $3)
-    ON CONFLICT (name) DO UPDATE SET space = excluded.space
-    RETURNING xmax = 0 AS fresh
-"""
-
-REFILL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant')"
-
 CHANGED = """
     SELECT given.point FROM unnest($2::text[], $3::bytea[]) AS given (point, digest)
     LEFT JOIN ibid.imported AS known ON known.collection = $1 AND known.point = given.point
@@ -214,8 +207,8 @@ class ImportStore:
         """Qdrant holds our copy of `name` in `home` from now on; what it had elsewhere is copied there.
         `space`: of the older tool's vectors, if they belong to one of ours."""
         async with transaction(self.pool) as connection:
-            if await connection.fetchval(KEEP_HOME, name, home, space):
-                await connection.execute(REFILL)
+            if await set_home(connection, name, home, space):
+                await connection.execute(REFILL, "qdrant")
 
     async def changed(self, collection: str, digests: Mapping[str, bytes]) -> set[str]:
         """Which of these points were not imported as they are now."""

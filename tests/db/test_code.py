@@ -16,11 +16,10 @@ from app.db.code import (
     CodeRow,
     CodeStore,
     Cut,
-    arrays,
     chunk_ids,
     drop,
     free,
-    place,
+    line,
     places,
     prepared,
     row_id,
@@ -31,7 +30,6 @@ from app.db.projects import links, shape
 from app.db.rows import transaction
 from app.db.users import ErasureStore
 from app.errors import InvalidField, KeptElsewhere, RemovedMeanwhile, Unavailable
-from app.retrieval.project_tables import Analysed
 from app.types import Embedding, Scope
 
 SPACE, OTHER = "fake@8", "other@8"
@@ -508,8 +506,6 @@ async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
 
 def test_what_postgres_cannot_hold_is_written_over() -> None:
     """In texts, and in JSON."""
-    entry_of_chunk = CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")
-    values = arrays({"a": (entry_of_chunk, Analysed(b"", 0))}, "s")
+    row = CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")
 
-    assert values == (["a"], [None], [None], ["x\ufffd"], ['{"k": "\\ufffd"}'], ["s"], [b""])
-    assert place(HERE) == ("acme", "", "hello")
+    assert line("a", row, "s") == ("a", None, None, "x\ufffd", '{"k": "\\ufffd"}', None, "s", b"")

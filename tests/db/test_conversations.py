@@ -12,16 +12,15 @@ import pytest
 
 from app.db.conversations import (
     BRIEF,
+    ROWS,
     Conversation,
     ConversationStore,
     Draft,
-    New,
     Outcome,
     Written,
-    assigned,
     derived,
     entry,
-    given,
+    line,
     words,
 )
 from app.db.pool import Pool
@@ -548,9 +547,6 @@ async def test_another_s_unique_index_is_told(store: ConversationStore, pool: Po
     assert isinstance(caught.value.__cause__, asyncpg.UniqueViolationError)
 
 
-ROW = New("id", entry(Draft(title="a\0", tags=("é\ud800",), summary_short="x")), b"\0" * 32)
-
-
 @pytest.mark.parametrize(
     ("stored", "told"),
     [
@@ -572,11 +568,12 @@ def test_lists_are_read_or_none(stored: str | None, told: tuple[str, ...]) -> No
 
 def test_what_postgres_cannot_hold_is_replaced() -> None:
     """In texts and in lists; null stays null."""
-    _, [title], [tags], [entities], [short], [detailed], [snippet], [at], [sha256], [vector] = given([ROW])
+    given = entry(Draft(title="a\0", tags=("\u00e9\ud800",), summary_short="x"))
+    _, title, short, detailed, snippet, tags, entities, at, sha256, vector = line("id", given, b"\0")
 
     assert (title, short, detailed, snippet, entities, at) == ("a\ufffd", "x", None, None, None, None)
-    assert json.loads(str(tags)) == ["é\ufffd"]
-    assert (sha256, vector) == (ROW.entry.sha256, ROW.vector)
+    assert json.loads(str(tags)) == ["\u00e9\ufffd"]
+    assert (sha256, vector) == (given.sha256, b"\0")
 
 
 def test_values_are_cast_to_their_columns() -> None:
@@ -590,7 +587,7 @@ def test_values_are_cast_to_their_columns() -> None:
         **{name: Column(name, "text", required=False, filled=False) for name in SUMMARIES},
     }
 
-    told = assigned(kinds, 8)
+    told = ROWS.values(kinds, 8)
 
     assert told["title"] == "coalesce(given.title::character varying(9), '')"
     assert told["tags"] == "coalesce(given.tags, '[]')::jsonb"

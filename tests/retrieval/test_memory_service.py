@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from app.breaker import Breaker
 from app.clients import memory
 from app.clients.memory import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
 from app.db.memories import Moment, Tallies, Tally, Told
+from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
 from app.settings import Memory, Settings
 from app.types import Scope
@@ -72,7 +74,7 @@ async def world(server: OutsideServer) -> AsyncIterator[World]:
     async with open_outside(settings) as outside:
         assert outside
         outside.breaker, built_in = Breaker(time.monotonic), BuiltIn()
-        votes, temporal = OutsideVotes(outside, built_in), OutsideTemporal(outside, built_in)
+        votes, temporal = OutsideVotes(outside, cast(VoteStore, built_in)), OutsideTemporal(outside, built_in)
         yield World(server, outside, built_in, votes, temporal)
 
 
