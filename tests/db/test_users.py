@@ -35,12 +35,8 @@ from app.services.users import Caching, UserService
 from app.types import Scope
 from tests.db.test_answers import ANSWER
 from tests.fakes.holdings import FakeFiles, FakeHolding
-<<<<<<<< HEAD:tests/db/test_erasures.py
-from tests.fakes.uploads import ALICE, ready, upload
-========
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, ready, upload, vector
->>>>>>>> 7c8d1775 (db: one documents store, one holding list, pages of a refill; tests/db):tests/db/test_users.py
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 ADA = Scope(tenant="acme", user_id="ada")
