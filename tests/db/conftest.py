@@ -36,6 +36,5 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def settled(made: Path, tmp_path: Path) -> Path:
-    """A test's own copy of it."""
     subprocess.run(["cp", "-a", made, tmp_path / "pg"], check=True)  # noqa: S607 - any cp will do
     return tmp_path / "pg"

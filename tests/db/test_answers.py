@@ -114,14 +114,12 @@ KEYS = [
 
 
 async def test_comes_back_as_it_was(pool: Pool) -> None:
-    """Trace, citations and all."""
     store = AnswerStore(pool)
     await store.keep(HERE, ANSWER)
     assert await store.get(HERE, ANSWER.id) == ANSWER
 
 
 async def test_an_answer_that_ended_in_an_error(pool: Pool) -> None:
-    """Has no finish."""
     store, answer = AnswerStore(pool), replace(ANSWER, finish=None)
     await store.keep(HERE, answer)
     assert await store.get(HERE, answer.id) == answer
@@ -137,7 +135,6 @@ async def test_an_answer_that_ended_in_an_error(pool: Pool) -> None:
     ],
 )
 async def test_another_s_answer_is_not_there(pool: Pool, stranger: Scope) -> None:
-    """Nor can it be overwritten under its id."""
     store = AnswerStore(pool)
     await store.keep(HERE, ANSWER)
     await store.keep(stranger, replace(ANSWER, text="forged"))
@@ -165,13 +162,11 @@ async def test_what_nobody_asked_is_no_persons(pool: Pool) -> None:
 
 
 async def test_an_id_that_is_none_is_not_there(pool: Pool) -> None:
-    """Whatever stands in the path."""
     for key in ("", "a\0", "\ud800", new_id()):
         assert await AnswerStore(pool).get(HERE, key) is None
 
 
 async def test_again_replaces(pool: Pool) -> None:
-    """A repeated write is one answer."""
     store = AnswerStore(pool)
     await store.keep(HERE, replace(ANSWER, text="", finish=None))
     await store.keep(HERE, ANSWER)
@@ -179,7 +174,6 @@ async def test_again_replaces(pool: Pool) -> None:
 
 
 async def test_what_json_cannot_hold_is_mended(pool: Pool) -> None:
-    """NUL, lone surrogates and NaN do not lose an answer."""
     entry = replace(ANSWER.trace.entries[0], label="a\0\ud800", score=float("nan"))
     answer = replace(ANSWER, text="\0", question="\ud800", trace=replace(ANSWER.trace, entries=(entry,)))
     store = AnswerStore(pool)
@@ -191,7 +185,6 @@ async def test_what_json_cannot_hold_is_mended(pool: Pool) -> None:
 
 
 async def test_postgres_away_is_told(pool: Pool) -> None:
-    """The recorder keeps it for later."""
     await pool.close()
     with pytest.raises(Unavailable):
         await AnswerStore(pool).keep(HERE, ANSWER)
@@ -201,7 +194,6 @@ SAID = (Turn(Role.USER, "why?"), Turn(Role.ASSISTANT, "because"))
 
 
 async def test_its_turns_come_with_it(pool: Pool) -> None:
-    """In one statement, and once: a repeated write adds none."""
     store = AnswerStore(pool)
     for _ in range(2):
         await store.keep(HERE, ANSWER, SAID)
@@ -212,7 +204,6 @@ async def test_its_turns_come_with_it(pool: Pool) -> None:
 
 
 async def test_turns_of_a_stranger_under_its_id_are_not_kept(pool: Pool) -> None:
-    """As their answer is not."""
     store = AnswerStore(pool)
     await store.keep(HERE, ANSWER)
     await store.keep(replace(HERE, owner="bob"), ANSWER, SAID)
@@ -225,7 +216,6 @@ async def test_turns_of_a_stranger_under_its_id_are_not_kept(pool: Pool) -> None
     ids=["user", "key's user", "nobody"],
 )
 async def test_it_marks_the_users_activity(pool: Pool, scope: Scope, active: list[str]) -> None:
-    """Whoever asked, if that is known."""
     await AnswerStore(pool).keep(scope, ANSWER, SAID)
     assert [row[0] for row in await pool.fetch("SELECT user_id FROM ibid.activity")] == active
 
@@ -356,7 +346,6 @@ TRACED = "SELECT to_jsonb(trace) AS row FROM public.vantage_answer_trace AS trac
 
 
 async def traces(pool: Pool) -> list[dict[str, object]]:
-    """The rows of the trace table."""
     return [json.loads(row["row"]) for row in await pool.fetch(TRACED)]
 
 
@@ -378,7 +367,6 @@ async def test_a_ruled_answer_has_a_row_that_tells_why(pool: Pool) -> None:
 
 
 async def test_other_answers_have_none(pool: Pool) -> None:
-    """The table is of /vantage."""
     await AnswerStore(pool).keep(HERE, ANSWER, SAID)
     assert await traces(pool) == []
 
@@ -467,7 +455,6 @@ async def test_an_answer_of_ours_is_not_an_older_tool_s(pool: Pool) -> None:
     ],
 )
 def test_memories_are_named_in_many_ways(ids: str | None, names: tuple[str, ...]) -> None:
-    """By an older tool; what cannot be read names none."""
     assert named(ids) == names
 
 
@@ -488,7 +475,6 @@ class Returning(AnswerStore):
     away = True
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
-        """Once it is."""
         if self.away:
             raise Unavailable
         await super().keep(scope, answer, turns)
@@ -516,7 +502,6 @@ async def test_a_table_that_takes_no_row_of_ours_costs_the_row_alone(pool: Pool)
 
 
 def row(body: str, question: str = "why?") -> Any:
-    """As it is kept."""
     facts = asdict(ANSWER) | {"question": storable(question), "text": ANSWER.text}
     return facts | {"finish": "stop", "body": body}
 
@@ -557,7 +542,6 @@ def test_what_an_older_version_kept_is_restored() -> None:
 
 
 def test_what_a_newer_version_added_is_passed_over() -> None:
-    """Two versions may run beside each other."""
     body = json.loads(written(ANSWER))
     body["usage"] |= {"cached_tokens": 5}
     body["recipe"] |= {"sauce": 1}
@@ -576,13 +560,11 @@ def test_a_trace_holds_no_text() -> None:
 
 
 def test_any_mapping_is_an_object() -> None:
-    """Also a read-only one."""
     assert plain(MappingProxyType({"a": (1, 2)})) == {"a": [1, 2]}
 
 
 @given(st.dictionaries(st.text(), st.floats() | st.text(st.characters(codec=None))))
 def test_law_plain_is_utf8_json(data: dict[str, object]) -> None:
-    """Whatever goes in, strict JSON without NUL comes out."""
     kept = plain(data)
     assert isinstance(kept, dict)
     assert all("\0" not in text for text in map(str, [*kept, *kept.values()]))

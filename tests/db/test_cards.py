@@ -32,17 +32,14 @@ def stores(pool: Pool) -> list[CardStore]:
 
 
 async def keep(store: CardStore, *drafts: CardDraft, tenant: str = "acme") -> list[Card]:
-    """Each, in order."""
     return [(await store.put(Scope(tenant), draft))[0] for draft in drafts]
 
 
 def texts(cards: list[Card]) -> list[str]:
-    """Of each."""
     return [card.text for card in cards]
 
 
 async def test_a_card_is_kept_as_it_is(stores: list[CardStore]) -> None:
-    """All of it."""
     for store in stores:
         draft = CardDraft(Shape.FACT, "clinic", "Closed.", user_id="ada", key="opening hours", weight=0.25)
         kept, fresh = await store.put(ADA, draft)
@@ -62,7 +59,6 @@ async def test_a_card_is_kept_as_it_is(stores: list[CardStore]) -> None:
     ],
 )
 async def test_the_same_again_replaces(stores: list[CardStore], first: CardDraft, second: CardDraft) -> None:
-    """In its place: one row, as it was said last."""
     for store in stores:
         (before,) = await keep(store, first)
         after, fresh = await store.put(TENANT, second)
@@ -110,14 +106,12 @@ async def test_the_heaviest_are_shown_first(pool: Pool) -> None:
 async def test_an_answer_is_told_what_is_for_its_user(
     stores: list[CardStore], scope: Scope, seen: set[str]
 ) -> None:
-    """Of its namespace: his own, and everybody's."""
     for store in stores:
         await keep(store, SHARED, OWN)
         assert set(texts(await store.shown(scope, 9))) == seen
 
 
 async def test_nobody_s_answer_is_told_everybody_s_alone(pool: Pool) -> None:
-    """Who names no user gets no user's."""
     store = CardStore(pool)
     await keep(store, SHARED, OWN)
     assert texts(await store.shown(TENANT, 9)) == [SHARED.text]
@@ -143,7 +137,6 @@ async def test_a_user_s_own_fact_stands_before_everybody_s(pool: Pool) -> None:
     ],
 )
 async def test_lists_hold_what_one_may_see(stores: list[CardStore], scope: Scope, count: int) -> None:
-    """Of one shape; of all namespaces, unless one is named."""
     for store in stores:
         await keep(store, SHARED, OWN, replace(OWN, user_id="bob"), FACT)
         found, after = await store.list(scope, Shape.CARD, cursor=None, limit=9)
@@ -171,7 +164,6 @@ async def test_a_list_is_read_page_by_page(pool: Pool) -> None:
     ids=["another user", "another tenant", "of the same name"],
 )
 async def test_another_s_is_not_there(pool: Pool, stranger: Scope) -> None:
-    """Neither to see nor to remove."""
     store = CardStore(pool)
     (kept,) = await keep(store, OWN)
     assert await store.by_id(stranger, [kept.id]) == {}
@@ -181,7 +173,6 @@ async def test_another_s_is_not_there(pool: Pool, stranger: Scope) -> None:
 
 @pytest.mark.parametrize("draft", [OWN, FACT], ids=["a card", "a fact"])
 async def test_what_is_removed_is_gone(stores: list[CardStore], draft: CardDraft) -> None:
-    """Once; written again it is new."""
     for store in stores:
         (kept,) = await keep(store, draft)
         assert [await store.remove(ADA, kept.id), await store.remove(ADA, kept.id)] == [True, False]
@@ -191,14 +182,12 @@ async def test_what_is_removed_is_gone(stores: list[CardStore], draft: CardDraft
 
 @pytest.mark.parametrize("name", ["", "x", "\x00", "\ud800", "%", "0" * 10_000])
 async def test_what_is_no_id_is_not_there(pool: Pool, name: str) -> None:
-    """It never reaches a statement."""
     store = CardStore(pool)
     assert not await store.remove(ADA, name)
     assert await store.by_id(ADA, [name]) == {}
 
 
 async def test_text_that_postgres_cannot_hold_is_mended(pool: Pool) -> None:
-    """And is the same card when it comes again."""
     store = CardStore(pool)
     outcomes = [await store.put(TENANT, replace(SHARED, text="a\x00b\ud800")) for _ in range(2)]
     assert [(card.text, fresh) for card, fresh in outcomes] == [
@@ -224,7 +213,6 @@ async def test_an_erasure_under_way_keeps_nothing_of_its_user(pool: Pool) -> Non
 
 
 async def test_an_erased_user_begins_anew(pool: Pool) -> None:
-    """What is written after the erasure stands."""
     store = CardStore(pool)
     await ErasureStore(pool).begin(Scope("acme", user_id="ada"), ["vantage_cards"])
     assert (await store.put(ADA, OWN))[1]

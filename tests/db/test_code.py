@@ -1,6 +1,8 @@
 """The record of code: in our table, and in one that another tool made."""
 
 import asyncio
+import hashlib
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from app.db.code import (
+    ALONE,
     TABLE,
     CodeEntry,
     CodeFile,
@@ -19,6 +22,7 @@ from app.db.code import (
     chunk_ids,
     drop,
     free,
+    keeps,
     line,
     places,
     prepared,
@@ -48,13 +52,11 @@ FOREIGN = """
 
 
 def vector(seed: int, dim: int = 8) -> Embedding:
-    """Of unit length."""
     values = np.random.default_rng(seed).normal(size=dim)
     return (values / np.linalg.norm(values)).astype("<f4").tobytes()
 
 
 def entry(text: str, scope: Scope = HERE, *, dim: int = 8, **more: object) -> CodeEntry:
-    """A chunk with a vector."""
     row = CodeRow(**({"file_path": "a.py", "language": "python", "chunk_text": text} | more))  # type: ignore[arg-type]
     return CodeEntry(row_id(scope, row), row, vector(len(text), dim))
 
@@ -62,7 +64,6 @@ def entry(text: str, scope: Scope = HERE, *, dim: int = 8, **more: object) -> Co
 async def put(
     pool: Pool, *entries: CodeEntry, scope: Scope = HERE, space: str = SPACE
 ) -> list[tuple[str, bool]]:
-    """By themselves."""
     store = CodeStore(pool)
     return list(await store.put(scope, entries, space, await store.clock()))
 
@@ -70,7 +71,6 @@ async def put(
 async def kept(
     pool: Pool, path: str, *texts: str, scope: Scope = HERE, space: str = SPACE, dim: int = 8
 ) -> CodeOutcome:
-    """A file, of these chunks."""
     store = CodeStore(pool)
     entries = [entry(text, scope, dim=dim, file_path=path, id=f"{path} {text}") for text in texts]
     pair = (CodeFile(path, "\n".join(texts)), entries)
@@ -79,13 +79,11 @@ async def kept(
 
 
 async def told(pool: Pool, scope: Scope = HERE, space: str = SPACE) -> list[tuple[str, int]]:
-    """(path, chunks) of what is listed."""
     found, _ = await CodeStore(pool).files(scope, space, after="", limit=100)
     return [(file.path, file.chunks) for file in found]
 
 
 async def test_a_chunk_is_kept_with_all_it_came_with(pool: Pool) -> None:
-    """And its words, so that it is found at once."""
     facts = {"function_name": "greet", "start_line": 3, "odd": "a\0b"}
     ((name, fresh),) = await put(pool, entry("def greet(): pass\0", chunk_metadata=facts))
 
@@ -105,7 +103,6 @@ async def test_a_chunk_is_kept_with_all_it_came_with(pool: Pool) -> None:
 
 
 async def test_an_id_again_replaces(pool: Pool) -> None:
-    """One row, with the last text; so within one request."""
     await put(pool, entry("old", id="a"))
 
     outcomes = await put(pool, entry("new", id="a"), entry("newest", id="a"))
@@ -183,7 +180,6 @@ async def test_what_another_tool_wrote_is_only_read(pool: Pool, *, adopted: bool
 
 
 async def test_a_row_that_another_tool_wrote_over_is_still_by_itself(pool: Pool) -> None:
-    """Written again it is whole, and its vector of now."""
     await put(pool, entry("mine", id="a"))
     await pool.execute("UPDATE public.code_index SET chunk_text = 'changed'")
 
@@ -211,7 +207,6 @@ async def test_a_file_that_says_nothing_changes_nothing(pool: Pool) -> None:
 
 
 async def test_a_file_s_chunks_take_the_place_of_those_it_had(pool: Pool) -> None:
-    """Added, then changed; the same text again costs nothing."""
     assert await kept(pool, "a.py", "one", "two") == CodeOutcome.ADDED
     assert await kept(pool, "a.py", "one", "three") == CodeOutcome.CHANGED
     version = await pool.fetchval(VERSION)
@@ -227,7 +222,6 @@ async def test_a_file_s_chunks_take_the_place_of_those_it_had(pool: Pool) -> Non
 async def test_a_file_that_another_tool_has_written_over_is_written_again(
     pool: Pool, texts: list[str]
 ) -> None:
-    """Though it has not changed itself."""
     await kept(pool, "a.py", *texts)
     await pool.execute("UPDATE public.code_index SET chunk_text = 'sourdough' WHERE chunk_text = 'one'")
 
@@ -272,7 +266,6 @@ async def test_rows_of_others_stay_theirs(pool: Pool) -> None:
 
 
 async def test_two_writers_of_a_file_do_not_double(pool: Pool) -> None:
-    """One adds it, the others find it there."""
     outcomes = await asyncio.gather(*(kept(pool, "a.py", "one", "two") for _ in range(4)))
 
     assert sorted(outcomes) == ["added", "unchanged", "unchanged", "unchanged"]
@@ -280,7 +273,6 @@ async def test_two_writers_of_a_file_do_not_double(pool: Pool) -> None:
 
 
 async def test_files_are_listed_by_path(pool: Pool) -> None:
-    """Page by page, in the order of their bytes."""
     for path in ("b.py", "a/z.py", "B.py", "é.py"):
         await kept(pool, path, "x")
     store = CodeStore(pool)
@@ -307,7 +299,6 @@ async def test_vectors_of_another_space_are_none(pool: Pool) -> None:
 
 
 async def test_vectors_are_found_by_path_and_by_hash(pool: Pool) -> None:
-    """Those of the path first; nobody else's."""
     await kept(pool, "a.py", "one")
     await kept(pool, "b.py", "two")
     await kept(pool, "c.py", "three", scope=ADA)
@@ -321,7 +312,6 @@ async def test_vectors_are_found_by_path_and_by_hash(pool: Pool) -> None:
 
 
 async def test_a_row_is_read_in_reach_and_removed_by_its_owner(pool: Pool) -> None:
-    """What the tenant shares a user reads, and leaves alone."""
     ((shared, _),) = await put(pool, entry("shared"))
     ((own, _),) = await put(pool, entry("own", ADA), scope=ADA)
     store = CodeStore(pool)
@@ -336,7 +326,6 @@ async def test_a_row_is_read_in_reach_and_removed_by_its_owner(pool: Pool) -> No
 
 
 async def test_of_somebody_erased_meanwhile_nothing_is_kept(pool: Pool) -> None:
-    """Neither rows nor files."""
     store, since = CodeStore(pool), datetime.now(UTC) - timedelta(seconds=1)
     await ErasureStore(pool).begin(ADA, ())
 
@@ -371,7 +360,6 @@ THEIRS: dict[str, Sequence[str]] = {
 
 @pytest.mark.parametrize("statements", THEIRS.values(), ids=THEIRS)
 async def test_another_tool_s_table_takes_our_rows(pool: Pool, statements: Sequence[str]) -> None:
-    """Written, read, replaced, removed; our vector where it fits."""
     for statement in statements:
         await pool.execute(statement)
     store = CodeStore(pool)
@@ -403,7 +391,6 @@ async def test_rows_that_say_nothing_are_read(pool: Pool) -> None:
 
 
 async def test_without_postgres_nothing_is_kept() -> None:
-    """`Unavailable`, for the reader to try again."""
     async with open_pool("postgresql://ibid@127.0.0.1:1/ibid") as nowhere:
         with pytest.raises(Unavailable):
             await CodeStore(nowhere).clear(HERE)
@@ -414,12 +401,10 @@ NEXT = "INSERT INTO ibid.text_next (space, kind, id, embedding) VALUES ('new@1',
 
 
 def entry_of_chunk(at: int, *, given: str | None = None) -> CodeEntry:
-    """A chunk of file `at`."""
     return CodeEntry(IDS[at], CodeRow(f"{at}.py", None, f"text {at}", {"a": "\0"}, given), b"\0\0\x80?")
 
 
 async def written(pool: Pool, *entries: CodeEntry, sha256: str | None = None) -> None:
-    """In the table."""
     rows = {each.id: (each, words) for each, words in await prepared(entries)}
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
@@ -498,14 +483,79 @@ async def test_a_row_that_has_gone_meanwhile_is_written_again(pool: Pool) -> Non
 
 
 async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
-    """A file may have no chunk."""
     await written(pool)
 
     assert await pool.fetchval("SELECT count(*) FROM public.code_index") == 0
 
 
 def test_what_postgres_cannot_hold_is_written_over() -> None:
-    """In texts, and in JSON."""
     row = CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")
 
     assert line("a", row, "s") == ("a", None, None, "x\ufffd", '{"k": "\\ufffd"}', None, "s", b"")
+
+
+ROW = CodeRow("app/hello.py", "python", "pass")
+
+
+def test_metadata_have_every_name() -> None:
+    assert Cut("pass", 3, 4, function_name="greet").metadata() == {
+        "function_name": "greet",
+        "class_name": None,
+        "signature": None,
+        "heading": None,
+        "start_line": 3,
+        "end_line": 4,
+    }
+
+
+def test_a_file_is_known_by_the_hash_of_its_utf8() -> None:
+    assert CodeFile("a.txt", "Grüße\n").sha256 == hashlib.sha256("Grüße\n".encode()).hexdigest()
+
+
+def test_a_row_written_again_is_the_same_row() -> None:
+    """With an id by its id, without one by path and words."""
+    assert row_id(HERE, ROW) == row_id(HERE, replace(ROW, language=None))
+    assert row_id(HERE, replace(ROW, id="a")) == row_id(HERE, replace(ROW, id="a", chunk_text="other"))
+    assert uuid.UUID(row_id(HERE, ROW)).version == 5
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        pytest.param(replace(HERE, tenant="other"), id="tenant"),
+        pytest.param(replace(HERE, owner="ada"), id="owner"),
+        pytest.param(replace(HERE, project="bye"), id="project"),
+    ],
+)
+def test_elsewhere_it_is_another_row(scope: Scope) -> None:
+    assert row_id(scope, replace(ROW, id="a")) != row_id(HERE, replace(ROW, id="a"))
+
+
+def test_a_row_by_itself_has_a_hash_like_no_file_s() -> None:
+    """Of all that is written of it, its vector too: our own writing never looks like another tool's."""
+    one = CodeEntry("id", ROW, b"\0\0\x80?")
+    others = (replace(one, row=replace(ROW, chunk_metadata={"a": 1})), replace(one, embedding=b"\0\0\0?"))
+
+    assert one.sha256.startswith(ALONE)
+    assert len({each.sha256 for each in (one, *others, replace(one))}) == 3
+
+
+def test_only_rows_of_the_default_tenant_keep_a_given_id() -> None:
+    """Others could be in the way of a name that can be guessed."""
+    scopes = (Scope(project="hello"), HERE, Scope("default", "ada", "ada"))
+
+    assert [keeps(scope) for scope in scopes] == [True, False, False]
+
+
+def test_an_id_is_no_text() -> None:
+    assert row_id(HERE, CodeRow("", None, "a")) != row_id(HERE, CodeRow("", None, "b", id="a"))
+
+
+def test_equal_chunks_of_a_file_have_ids_of_their_own() -> None:
+    one, other = Cut("pass", 1, 1), Cut("x = 1", 2, 2)
+
+    first, between, second = chunk_ids(HERE, "a.py", [one, other, replace(one, start_line=3)])
+
+    assert len({first, between, second}) == 3
+    assert chunk_ids(HERE, "a.py", [one, one]) == [first, second]
+    assert chunk_ids(HERE, "b.py", [one]) != [first]

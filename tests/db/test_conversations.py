@@ -4,11 +4,13 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import asyncpg
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.db.conversations import (
     BRIEF,
@@ -16,11 +18,15 @@ from app.db.conversations import (
     Conversation,
     ConversationStore,
     Draft,
+    Made,
     Outcome,
+    Said,
     Written,
     derived,
     entry,
     line,
+    names,
+    shortened,
     words,
 )
 from app.db.pool import Pool
@@ -52,7 +58,6 @@ COUNT = "SELECT count(*) FROM public.conversation_index"
 
 
 def vector(seed: int, dim: int = 8) -> Embedding:
-    """Of unit length."""
     values = np.random.default_rng(seed).normal(size=dim)
     return (values / np.linalg.norm(values)).astype("<f4").tobytes()
 
@@ -60,20 +65,17 @@ def vector(seed: int, dim: int = 8) -> Embedding:
 async def keep(
     store: ConversationStore, *drafts: Draft, scope: Scope = THN, space: str = SPACE, dim: int = 8
 ) -> list[Written]:
-    """Each, in order, with a vector."""
     known = await store.known(scope, [entry(draft) for draft in drafts], space)
     vectors = [vector(at, dim) for at in range(len(drafts))]
     return await store.write(scope, [entry(draft) for draft in drafts], vectors, space, known.began)
 
 
 def outcomes(written: Sequence[Written]) -> list[str]:
-    """Of each."""
     return [str(outcome) for _, outcome in written]
 
 
 @pytest.fixture
 def store(pool: Pool) -> ConversationStore:
-    """On our own table."""
     return ConversationStore(pool, {"DAAS"})
 
 
@@ -135,7 +137,6 @@ async def test_what_another_tool_has_written_over_is_written_again(
 
 
 async def test_known_tells_what_need_not_be_made(store: ConversationStore) -> None:
-    """Before anything is embedded."""
     [(kept, _)] = await keep(store, DRAFT)
 
     entries = [entry(DRAFT), entry(replace(DRAFT, title="Other")), entry(replace(DRAFT, id="chat-2"))]
@@ -161,7 +162,6 @@ async def test_an_id_again_replaces(store: ConversationStore, pool: Pool) -> Non
 
 
 async def test_of_one_id_the_last_stands(store: ConversationStore) -> None:
-    """In one request, too."""
     written = await keep(store, DRAFT, replace(DRAFT, title="Last"))
 
     assert [row.title for row, _ in written] == ["Last", "Last"]
@@ -169,7 +169,6 @@ async def test_of_one_id_the_last_stands(store: ConversationStore) -> None:
 
 @pytest.mark.parametrize("draft", [DRAFT, replace(DRAFT, id=None)], ids=["named", "unnamed"])
 async def test_writers_that_race_make_one_row(store: ConversationStore, pool: Pool, draft: Draft) -> None:
-    """One creates it, the others find it there."""
     written = await asyncio.gather(*(keep(store, draft) for _ in range(5)))
 
     assert sorted(outcomes([each for [each] in written])) == ["created", *["unchanged"] * 4]
@@ -177,7 +176,6 @@ async def test_writers_that_race_make_one_row(store: ConversationStore, pool: Po
 
 
 async def test_other_texts_that_race_end_as_one_of_them(store: ConversationStore, pool: Pool) -> None:
-    """Whole: no row is a mixture."""
     drafts = [replace(DRAFT, title=str(n), summary_short=str(n)) for n in range(5)]
 
     await asyncio.gather(*(keep(store, draft) for draft in drafts))
@@ -208,7 +206,6 @@ async def test_all_of_a_request_or_none(store: ConversationStore, pool: Pool) ->
     ],
 )
 async def test_a_row_is_where_it_was_written(store: ConversationStore, other: Scope) -> None:
-    """From elsewhere it is neither seen, nor replaced, nor removed."""
     [(kept, _)] = await keep(store, DRAFT)
 
     assert await store.get(other, kept.id) is None
@@ -274,7 +271,6 @@ async def test_a_list_comes_in_pages(store: ConversationStore, pool: Pool) -> No
 
 
 async def test_a_removed_row_leaves_nothing(store: ConversationStore, pool: Pool) -> None:
-    """Neither its words, nor a vector in the making."""
     [(kept, _), (other, _)] = await keep(store, DRAFT, replace(DRAFT, id="chat-2"))
     for row in (kept, other):
         await pool.execute(
@@ -289,7 +285,6 @@ async def test_a_removed_row_leaves_nothing(store: ConversationStore, pool: Pool
 
 
 async def test_a_project_is_emptied_by_its_owner(store: ConversationStore) -> None:
-    """Of his own rows alone."""
     await keep(store, DRAFT, replace(DRAFT, id="chat-2"))
     await keep(store, DRAFT, scope=ADA)
 
@@ -334,7 +329,6 @@ async def test_nobody_claims_an_id_that_another_will_need(store: ConversationSto
 
 
 async def test_nothing_comes_back_of_an_erased_user(store: ConversationStore, pool: Pool) -> None:
-    """What was begun before."""
     known = await store.known(ADA, [entry(DRAFT)], SPACE)
     await ErasureStore(pool).begin(ADA, [])
 
@@ -360,7 +354,6 @@ async def test_hostile_text_is_kept_as_it_can_be(store: ConversationStore) -> No
 
 
 async def test_a_postgres_that_is_gone_is_told(store: ConversationStore, pool: Pool) -> None:
-    """Whatever was asked."""
     await pool.close()
 
     for asked in (
@@ -415,7 +408,6 @@ async def test_our_vector_goes_beside_a_column_of_another_length(
 
 
 async def test_our_vector_stands_in_a_column_of_our_length(store: ConversationStore, pool: Pool) -> None:
-    """As any reader of the table expects."""
     await older(pool)
     await keep(store, DRAFT, scope=PLAIN, dim=1536)
     row = await pool.fetchrow("SELECT * FROM public.conversation_index")
@@ -456,7 +448,6 @@ async def test_ids_of_other_types_are_found_again(
 
 
 async def test_ids_that_cannot_be_made_are_refused(store: ConversationStore, pool: Pool) -> None:
-    """32 bits are too few to tell rows apart."""
     await older(pool, "integer")
 
     with pytest.raises(Rejected, match="integer"):
@@ -481,7 +472,6 @@ async def test_columns_of_theirs_are_filled(store: ConversationStore, pool: Pool
 
 
 async def test_a_column_that_nobody_can_fill_is_named(store: ConversationStore, pool: Pool) -> None:
-    """By its name; nothing of the row is told."""
     await older(pool, more=", place point NOT NULL")
 
     with pytest.raises(InvalidField, match="place"):
@@ -489,7 +479,6 @@ async def test_a_column_that_nobody_can_fill_is_named(store: ConversationStore, 
 
 
 async def test_texts_are_cut_to_their_columns(store: ConversationStore, pool: Pool) -> None:
-    """And lists written as their type has them."""
     await older(pool)
     await pool.execute(
         "ALTER TABLE public.conversation_index ALTER title TYPE varchar(7), ALTER key_entities TYPE text,"
@@ -516,7 +505,6 @@ async def test_texts_are_cut_to_their_columns(store: ConversationStore, pool: Po
 async def test_what_others_left_in_tags_is_read(
     store: ConversationStore, pool: Pool, stored: str, told: tuple[str, ...]
 ) -> None:
-    """Or taken for none."""
     await pool.execute(
         "INSERT INTO public.conversation_index (project, tags) VALUES ('THN', $1::text::jsonb)", stored
     )
@@ -527,7 +515,6 @@ async def test_what_others_left_in_tags_is_read(
 
 
 async def test_a_table_that_is_altered_is_followed(store: ConversationStore, pool: Pool) -> None:
-    """Between two writes."""
     await keep(store, DRAFT)
     await pool.execute("TRUNCATE public.conversation_index")
     await pool.execute("ALTER TABLE public.conversation_index ALTER embedding TYPE vector(4)")
@@ -562,12 +549,10 @@ async def test_another_s_unique_index_is_told(store: ConversationStore, pool: Po
     ],
 )
 def test_lists_are_read_or_none(stored: str | None, told: tuple[str, ...]) -> None:
-    """Also where they stand in a text as JSON."""
     assert words(stored) == told
 
 
 def test_what_postgres_cannot_hold_is_replaced() -> None:
-    """In texts and in lists; null stays null."""
     given = entry(Draft(title="a\0", tags=("\u00e9\ud800",), summary_short="x"))
     _, title, short, detailed, snippet, tags, entities, at, sha256, vector = line("id", given, b"\0")
 
@@ -597,3 +582,98 @@ def test_values_are_cast_to_their_columns() -> None:
 
 
 SUMMARIES = ("summary_short", "summary_detailed", "memory_snippet")
+
+
+GIVEN = Draft(
+    "a", "Title", ("x",), ("y",), "Short.", "Detailed.", "Snippet.", NOON, (Said("user", "Hi"),), "Text"
+)
+MADE = Made("made title", "made short", "made detailed", "made snippet")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "Other"},
+        {"title": None},
+        {"title": ""},
+        {"tags": ()},
+        {"tags": None},
+        {"key_entities": ("x",)},
+        {"summary_short": "Detailed."},
+        {"indexed_at": NOON + timedelta(microseconds=1)},
+        {"said": (Said("assistant", "Hi"),)},
+        {"text": ""},
+    ],
+    ids=str,
+)
+def test_the_hash_is_of_all_that_was_given(change: dict[str, object]) -> None:
+    assert entry(replace(GIVEN, **change)).sha256 != entry(GIVEN).sha256  # type: ignore[arg-type]
+
+
+def test_the_hash_is_of_what_was_meant() -> None:
+    """Not of what a row is called, nor of how its time was written; halves of characters do not break it."""
+    local = NOON.astimezone(timezone(timedelta(hours=2)))
+
+    assert entry(replace(GIVEN, id="b", indexed_at=local)).sha256 == entry(GIVEN).sha256
+    assert len(entry(Draft(title="\ud800")).sha256) == 64
+
+
+def test_what_is_missing_is_made_where_something_was_said() -> None:
+    """An empty text is a text; of nothing nothing is made."""
+    assert not GIVEN.wanting
+    assert not replace(GIVEN, title=None, said=(), text="").wanting
+    bare = replace(GIVEN, title=None, summary_short="")
+
+    assert bare.wanting
+    assert bare.completed(MADE) == replace(GIVEN, title="made title", summary_short="")
+    assert bare.completed(Made()) == bare
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(THN, tenant="b"),
+        replace(THN, project="b"),
+        replace(THN, owner="b"),
+        replace(THN, project=None),
+    ],
+    ids=["tenant", "project", "owner", "no project"],
+)
+def test_a_name_means_another_row_elsewhere(other: Scope) -> None:
+    assert derived(other, "a") != derived(THN, "a")
+
+
+def test_parts_of_a_name_do_not_run_together() -> None:
+    assert derived(Scope("a", project="bc"), "d") != derived(Scope("ab", project="c"), "d")
+    unnamed = entry(replace(GIVEN, id=None))
+    assert names(THN, unnamed)[1] != names(THN, entry(replace(GIVEN, id=unnamed.sha256)))[1]
+
+
+def test_a_given_id_may_stand_where_nobody_else_s_can_be() -> None:
+    assert names(Scope(project="THN"), entry(GIVEN))[0] == "a"
+    assert names(THN, entry(GIVEN))[0] is None
+    assert names(Scope(owner="ada", project="THN"), entry(GIVEN))[0] is None
+    assert names(Scope(project="THN"), entry(replace(GIVEN, id=None)))[0] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "cut"),
+    [
+        pytest.param("Short.", 6, "Short.", id="it fits"),
+        pytest.param("One. Two. Three is long.", 12, "One. Two.", id="whole sentences"),
+        pytest.param("A. Then comes a long sentence", 20, "A. Then comes a…", id="one that says too little"),
+        pytest.param("Version 3.11 is out now", 14, "Version 3.11…", id="a point inside of a number"),
+        pytest.param("x" * 30, 10, "x" * 9 + "…", id="one word"),
+        pytest.param("雨が降った。そして止んだ。", 8, "雨が降った。", id="without blanks"),
+    ],
+)
+def test_texts_are_cut_where_something_ends(text: str, most: int, cut: str) -> None:
+    assert shortened(text, most) == cut
+
+
+@given(st.text(), st.integers(2, 40))
+def test_a_cut_text_is_short_and_a_beginning(text: str, most: int) -> None:
+    cut = shortened(text, most)
+
+    assert len(cut) <= most
+    assert text.startswith((cut, cut.removesuffix("…")))

@@ -52,13 +52,11 @@ async def chroma(client: Client) -> AsyncIterator[Chroma]:
 
 @pytest.fixture
 def copy(pool: Pool, chroma: Chroma) -> ChromaCopy:
-    """On this test's own stores."""
     return ChromaCopy(pool, chroma, SPACE)
 
 
 @pytest.fixture
 async def outbox(pool: Pool, copy: ChromaCopy) -> Outbox:
-    """What fills it."""
     return Outbox(pool, copy, await identity(pool))
 
 
@@ -86,7 +84,6 @@ async def test_what_is_ready_is_written_and_what_is_removed_goes(
 async def test_taking_again_leaves_nothing_of_the_first_time(
     pool: Pool, chroma: Chroma, copy: ChromaCopy
 ) -> None:
-    """As after a crash between engine and record."""
     document = await file(pool, SESSION, RIVERS)
     await copy.apply("", [document])
     await pool.execute("DELETE FROM ibid.chunk WHERE ordinal = 3")
@@ -117,7 +114,6 @@ async def test_a_chroma_that_has_lost_its_vectors_is_refilled(
 
 
 async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
-    """The last one alone."""
     assert await copy.position() is None
     for seq in (7, 8):
         await copy.save_position(Position("me", seq))
@@ -163,7 +159,6 @@ class Counted(Chroma):
 
 @pytest.mark.parametrize("embedded", [True, False])
 def test_a_servers_files_are_its_own(pool: Pool, chroma: Chroma, embedded: bool) -> None:
-    """Ours are those of the embedded one."""
     own = Chroma(chroma._vendor, embedded=embedded)
     assert ChromaCopy(pool, own, SPACE).external is not embedded
 
@@ -202,6 +197,5 @@ async def test_memories_alone_are_points_of_a_person(
 
 
 async def test_an_engine_that_is_away_is_told(pool: Pool) -> None:
-    """So that it is tried again."""
     with pytest.raises(RetrievalError):
         await points_of(pool, Compacting(RetrievalError("timeout"))).compact(["memories"])

@@ -27,12 +27,10 @@ async def admitted(
 async def written(
     pool: Pool, *texts: Given, scope: Scope = ACME, collection: str = "sleep"
 ) -> Sequence[Reference]:
-    """The texts alone."""
     return [text for text, _ in await admitted(pool, *texts, scope=scope, collection=collection)]
 
 
 async def test_a_text_is_kept_with_all_it_came_with(pool: Pool) -> None:
-    """Title and metadata come back as they were given."""
     given = Given("Keep the hours.", "a1", "Hygiene", {"kind": "guide", "n": 2, "tags": ["x"]})
 
     ((kept, fresh),) = await admitted(pool, given)
@@ -49,7 +47,6 @@ async def test_a_text_is_kept_with_all_it_came_with(pool: Pool) -> None:
 
 
 async def test_an_id_again_replaces(pool: Pool) -> None:
-    """One row, with the last text; so within one request."""
     await written(pool, Given("old", "a1"))
 
     outcomes = await admitted(pool, Given("new", "a1"), Given("newest", "a1"))
@@ -84,7 +81,6 @@ async def test_a_text_belongs_to_tenant_and_collection(pool: Pool, scope: Scope,
 
 
 async def test_collections_are_told_in_figures(pool: Pool) -> None:
-    """What is searchable, by name; another tenant's are not there."""
     await written(pool, Given("abc"), Given("de"))
     await written(pool, Given("x"), collection="Art")
     await written(pool, Given("x"), scope=OTHER, collection="theirs")
@@ -98,7 +94,6 @@ async def test_collections_are_told_in_figures(pool: Pool) -> None:
 
 
 async def test_every_change_grows_the_version(pool: Pool) -> None:
-    """Written, replaced, removed."""
     seen = []
     for text in ("a", "b"):
         await written(pool, Given(text, "a1"))
@@ -110,7 +105,6 @@ async def test_every_change_grows_the_version(pool: Pool) -> None:
 
 
 async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
-    """Those of its title, too."""
     await written(pool, Given("Keep the hours.", title="Hygiene"))
 
     assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == pack(
@@ -119,7 +113,6 @@ async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
 
 
 async def test_a_removed_text_is_new_when_it_comes_again(pool: Pool) -> None:
-    """Nothing of the one before is left."""
     await written(pool, Given("a", "a1"))
     await CorpusStore(pool).remove(ACME, "sleep", "a1")
     assert await pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 0

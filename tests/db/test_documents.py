@@ -7,13 +7,28 @@ import os
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from app.db import documents
-from app.db.documents import PIECE, Document, DocumentStore, Fault, Part, State, bump, enqueue, hold, home
+from app.db.documents import (
+    HEADING_CHARS,
+    PIECE,
+    TITLE_CHARS,
+    Document,
+    DocumentStore,
+    Fault,
+    Part,
+    State,
+    bump,
+    embedded_text,
+    enqueue,
+    hold,
+    home,
+)
 from app.db.pool import Pool, open_pool
 from app.db.rows import is_id, transaction
 from app.db.users import Documents, ErasureStore
@@ -33,7 +48,6 @@ async def wide(dsn: str) -> AsyncIterator[Pool]:
 
 
 async def count(pool: Pool, table: str) -> int:
-    """Rows of a table of ours."""
     return int(await pool.fetchval(f"SELECT count(*) FROM ibid.{table}"))  # noqa: S608 - tests' own names
 
 
@@ -49,7 +63,6 @@ async def test_keeps_row_bytes_and_job(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_a_global_document_has_no_owner(pool: Pool, tmp_path: Path) -> None:
-    """What all share belongs to the tenant, whoever sent it."""
     document, _ = await DocumentStore(pool).admit(ALICE, upload(tmp_path, session_id=None))
     row = await pool.fetchrow("SELECT owner, session_id FROM ibid.document WHERE id = $1", document.id)
     assert tuple(row or ()) == ("", "")
@@ -57,7 +70,6 @@ async def test_a_global_document_has_no_owner(pool: Pool, tmp_path: Path) -> Non
 
 
 async def test_the_same_bytes_again_are_the_same_document(pool: Pool, tmp_path: Path) -> None:
-    """Under whatever name; nothing is written twice."""
     store = DocumentStore(pool)
     first, _ = await store.admit(ALICE, upload(tmp_path))
     again, created = await store.admit(ALICE, upload(tmp_path, filename="other.pdf"))
@@ -137,7 +149,6 @@ async def test_the_old_bytes_again_withdraw_their_replacement(pool: Pool, tmp_pa
 
 
 async def test_a_failed_upload_frees_bytes_and_name(pool: Pool, tmp_path: Path) -> None:
-    """Neither its bytes nor its name stand in anybody's way."""
     store = DocumentStore(pool)
     first, _ = await store.admit(ALICE, upload(tmp_path))
     await pool.execute("UPDATE ibid.document SET state = 'failed', fault_slug = 'pdf-damaged'")
@@ -230,7 +241,6 @@ async def test_a_broken_connection_keeps_nothing(pool: Pool, tmp_path: Path, hal
 
 
 async def test_fifty_megabytes_need_little_memory(pool: Pool, tmp_path: Path) -> None:
-    """A file goes in and out piece by piece."""
     path = tmp_path / "big.pdf"
     block = bytes(range(256)) * 4096
     digest = hashlib.sha256()
@@ -266,7 +276,6 @@ async def test_two_hundred_at_once_on_a_pool_of_ten(wide: Pool, tmp_path: Path) 
 
 
 async def test_too_many_at_once_are_told(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for a turn for ever."""
     monkeypatch.setattr(documents, "TURN_SECONDS", 0.05)
     door = DocumentStore(pool)
     async with door._upload_turn():
@@ -275,7 +284,6 @@ async def test_too_many_at_once_are_told(pool: Pool, tmp_path: Path, monkeypatch
 
 
 async def test_users_who_send_the_same_at_once_all_have_it(pool: Pool, tmp_path: Path) -> None:
-    """One document, and none of them is forgotten."""
     names = [f"user{n}" for n in range(6)]
     store = DocumentStore(pool)
 
@@ -290,7 +298,6 @@ async def test_users_who_send_the_same_at_once_all_have_it(pool: Pool, tmp_path:
 
 
 async def test_an_upload_that_arrives_while_its_user_is_erased_is_refused(pool: Pool, tmp_path: Path) -> None:
-    """Nothing of it stays."""
     eve = replace(TENANT, user_id="eve")
     given = replace(upload(tmp_path), path=tmp_path / "pipe")
     os.mkfifo(given.path)
@@ -311,7 +318,6 @@ DAMAGED = Fault("pdf-damaged", "no page can be read")
 
 
 async def version(pool: Pool, session_id: str = "s1") -> int:
-    """Of Alice's part."""
     found = await pool.fetchval("SELECT version FROM ibid.part WHERE session_id = $1", session_id)
     return int(found)
 
@@ -326,7 +332,6 @@ async def left(pool: Pool, document_id: str) -> dict[str, int]:
 
 
 async def admitted(pool: Pool, folder: Path, text: str = "one\ntwo", *, again: bool = False) -> Document:
-    """A document that is being read."""
     return (await DocumentStore(pool).admit(ALICE, upload(folder, text, replace=again)))[0]
 
 
@@ -353,7 +358,6 @@ async def test_ready_shows_the_facts_and_bumps_the_version(pool: Pool, tmp_path:
 
 
 async def test_ready_twice_is_ready_once(pool: Pool, tmp_path: Path) -> None:
-    """A repeated step changes nothing."""
     document = await admitted(pool, tmp_path)
     await read(pool, document.id)
     before = await version(pool)
@@ -435,7 +439,6 @@ async def test_of_two_replacements_the_later_upload_wins(pool: Pool, tmp_path: P
 
 
 async def test_a_replacement_that_fails_leaves_the_old_one(pool: Pool, tmp_path: Path) -> None:
-    """A damaged new version costs nothing."""
     old = await ready(pool, ALICE, upload(tmp_path, "old"))
     new = await admitted(pool, tmp_path, "new", again=True)
     await DocumentStore(pool).fail(new.id, DAMAGED)
@@ -466,14 +469,12 @@ async def test_failed_keeps_the_row_alone(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_a_ready_document_cannot_fail(pool: Pool, tmp_path: Path) -> None:
-    """A late worker whose lease was lost does no harm."""
     document = await ready(pool, ALICE, upload(tmp_path))
     await DocumentStore(pool).fail(document.id, DAMAGED)
     assert (await left(pool, document.id))["chunk"] == 2
 
 
 async def test_purge_deletes_what_was_removed(pool: Pool, tmp_path: Path) -> None:
-    """Row, bytes and chunks; again is no error."""
     document = await ready(pool, ALICE, upload(tmp_path))
     store = DocumentStore(pool)
     await store.remove(ALICE, document.id)
@@ -483,7 +484,6 @@ async def test_purge_deletes_what_was_removed(pool: Pool, tmp_path: Path) -> Non
 
 
 async def test_purge_spares_what_is_there(pool: Pool, tmp_path: Path) -> None:
-    """A purge that should not be does nothing."""
     document = await ready(pool, ALICE, upload(tmp_path))
     await DocumentStore(pool).purge(document.id)
     assert await left(pool, document.id) == {"document": 1, "document_piece": 1, "chunk": 2}
@@ -522,13 +522,11 @@ ATTEMPTS: tuple[Attempt, ...] = (
 
 
 async def listed(pool: Pool, scope: Scope) -> list[str]:
-    """The ids a scope sees."""
     return [document.id for document in (await DocumentStore(pool).list(scope, cursor=None, limit=99))[0]]
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
 async def test_another_s_document_is_not_there(pool: Pool, tmp_path: Path, stranger: Scope) -> None:
-    """By no method, whoever asks; and it stays."""
     document = await ready(pool, ALICE, upload(tmp_path))
     for attempt in ATTEMPTS:
         assert not await attempt(DocumentStore(pool), stranger, document.id)
@@ -537,7 +535,6 @@ async def test_another_s_document_is_not_there(pool: Pool, tmp_path: Path, stran
 
 
 async def test_an_id_that_is_none_is_not_there(pool: Pool) -> None:
-    """Whatever stands in the path, the answer is the same."""
     for key in (NOBODY, "", "a\0b", "\ud800", "x" * 10_000, "' OR true --"):
         for attempt in ATTEMPTS:
             assert not await attempt(DocumentStore(pool), ALICE, key), repr(key)
@@ -553,7 +550,6 @@ async def test_sessions_of_one_owner_are_seen_together_without_a_session(pool: P
 
 
 async def test_a_user_key_does_not_see_what_tenant_keys_keep_in_sessions(pool: Pool, tmp_path: Path) -> None:
-    """The tenant key's sessions have the owner "": no user's."""
     await ready(pool, TENANT, upload(tmp_path))
     assert await listed(pool, replace(ALICE, session_id=None)) == []
 
@@ -594,7 +590,6 @@ async def test_pages_are_stable_under_inserts(pool: Pool, tmp_path: Path) -> Non
 
 
 async def test_a_last_full_page_has_no_next(pool: Pool, tmp_path: Path) -> None:
-    """The cursor is null where nothing follows."""
     store = DocumentStore(pool)
     await store.admit(ALICE, upload(tmp_path))
     page, cursor = await store.list(ALICE, cursor=None, limit=1)
@@ -609,14 +604,12 @@ async def test_a_foreign_cursor_is_refused(pool: Pool, cursor: str) -> None:
 
 
 async def test_a_chunk_that_is_none_is_not_there(pool: Pool, tmp_path: Path) -> None:
-    """Ordinals count from 1 and end with the document."""
     document = await ready(pool, ALICE, upload(tmp_path))
     for ordinal in (0, -1, 3, 2**31, 2**63):
         assert await DocumentStore(pool).chunk(ALICE, document.id, ordinal) is None, ordinal
 
 
 async def test_chunks_are_as_they_were_read(pool: Pool, tmp_path: Path) -> None:
-    """Text, pages, heading, tokens."""
     document = await ready(pool, ALICE, upload(tmp_path))
     chunk = await DocumentStore(pool).chunk(ALICE, document.id, 2)
     assert chunk is not None
@@ -624,7 +617,6 @@ async def test_chunks_are_as_they_were_read(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_chunks_show_when_the_document_is_ready(pool: Pool, tmp_path: Path) -> None:
-    """Not half-read."""
     document = await ready(pool, ALICE, upload(tmp_path))
     await pool.execute("UPDATE ibid.document SET state = 'processing'")
     assert await DocumentStore(pool).chunk(ALICE, document.id, 1) is None
@@ -644,7 +636,6 @@ async def test_removed_is_gone_at_once(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_what_was_removed_can_be_uploaded_again(pool: Pool, tmp_path: Path) -> None:
-    """The same bytes, the same name: a new document."""
     document = await ready(pool, ALICE, upload(tmp_path))
     await DocumentStore(pool).remove(ALICE, document.id)
     again, created = await DocumentStore(pool).admit(ALICE, upload(tmp_path))
@@ -666,14 +657,12 @@ async def test_a_forgotten_failure_is_unseen_at_once(pool: Pool, tmp_path: Path)
 
 
 async def test_forgetting_spares_what_did_not_fail(pool: Pool, tmp_path: Path) -> None:
-    """A ready document is not forgotten."""
     document = await ready(pool, ALICE, upload(tmp_path))
     await DocumentStore(pool).forget_failed(document.id)
     assert await listed(pool, ALICE) == [document.id]
 
 
 async def test_postgres_away_is_told(pool: Pool) -> None:
-    """Reads and writes of the record cannot do without it."""
     store = DocumentStore(pool)
     await pool.close()
     with pytest.raises(Unavailable):
@@ -714,7 +703,6 @@ PAGE = 99
     ],
 )
 def test_is_id(text: str, could: bool) -> None:
-    """Only what `new_id` can have made."""
     assert is_id(text) is could
 
 
@@ -747,7 +735,6 @@ async def test_a_page_shows_the_same_labels_as_the_whole(pool: Pool, tmp_path: P
 
 
 async def test_ready_ends_the_wait(pool: Pool, tmp_path: Path) -> None:
-    """Within the longest pause of its being ready."""
     store = DocumentStore(pool)
     document, _ = await store.admit(ALICE, upload(tmp_path))
     wait = asyncio.create_task(store.finished(document.id, seconds=30))
@@ -760,7 +747,6 @@ async def test_ready_ends_the_wait(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_time_up_tells_how_it_stands(pool: Pool, tmp_path: Path) -> None:
-    """Still being read; no longer than was asked for."""
     store = DocumentStore(pool)
     document, _ = await store.admit(ALICE, upload(tmp_path))
     found = await store.finished(document.id, seconds=0.2)
@@ -781,7 +767,6 @@ async def test_a_stop_ends_all_waits(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_a_removed_one_is_gone(pool: Pool, tmp_path: Path) -> None:
-    """Who waits for it hears so at once."""
     store = DocumentStore(pool)
     document, _ = await store.admit(ALICE, upload(tmp_path))
     await store.remove(ALICE, document.id)
@@ -789,7 +774,6 @@ async def test_a_removed_one_is_gone(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_hundreds_wait_on_a_small_pool(dsn: str, tmp_path: Path) -> None:
-    """Two connections are enough for three hundred."""
     async with open_pool(dsn, max_size=2) as small:
         store = DocumentStore(small)
         document, _ = await store.admit(ALICE, upload(tmp_path))
@@ -810,7 +794,6 @@ async def written(pool: Pool, document_id: str) -> bool:
 
 
 async def test_an_outage_in_the_middle_is_bridged(pool: Pool, tmp_path: Path) -> None:
-    """Postgres may restart while somebody waits."""
     store = DocumentStore(pool)
     document, _ = await store.admit(ALICE, upload(tmp_path))
     wait = asyncio.create_task(store.finished(document.id, seconds=30))
@@ -879,8 +862,6 @@ async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
 
 
 async def test_versions_grow_by_one(pool: Pool) -> None:
-    """From nothing, and under writers at the same moment."""
-
     async def change() -> None:
         async with transaction(pool) as connection:
             await bump(connection, HERE)
@@ -890,8 +871,6 @@ async def test_versions_grow_by_one(pool: Pool) -> None:
 
 
 async def test_a_job_exists_if_its_transaction_commits(pool: Pool) -> None:
-    """What is rolled back leaves no work."""
-
     async def write(*, fails: bool) -> None:
         async with transaction(pool) as connection:
             await enqueue(connection, "ingest", "d", HERE)
@@ -903,3 +882,34 @@ async def test_a_job_exists_if_its_transaction_commits(pool: Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 0
     await write(fails=False)
     assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 1
+
+
+def document(session_id: str | None) -> Document:
+    """A ready document of a session, or a global one."""
+    return Document("id", "a.pdf", "a.pdf", session_id, State.READY, 1, 1, 1, "00", datetime.now(UTC))
+
+
+@pytest.mark.parametrize(("session_id", "scope"), [("s1", "session"), (None, "global")])
+def test_a_document_says_who_reaches_it(session_id: str | None, scope: str) -> None:
+    assert document(session_id).scope == scope
+
+
+def test_a_part_without_session_is_the_tenants() -> None:
+    assert Part("t").is_global
+    assert not Part("t", "", "s1").is_global
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "embedded"),
+    [
+        pytest.param("Title", "A › B", "Title\nA › B\ntext", id="both in front"),
+        pytest.param("", "", "text", id="neither"),
+        pytest.param("  ", "A", "A\ntext", id="a blank title"),
+        pytest.param("x" * 500, "", "x" * TITLE_CHARS + "\ntext", id="a long title keeps its start"),
+        pytest.param(
+            "", "x" * 500 + "end", "x" * (HEADING_CHARS - 3) + "end\ntext", id="a long heading its end"
+        ),
+    ],
+)
+def test_title_and_heading_are_embedded_in_front(title: str, heading: str, embedded: str) -> None:
+    assert embedded_text(title, heading, "text") == embedded

@@ -26,12 +26,10 @@ asyncio.run(main())
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refusals come at once."""
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.2)
 
 
 async def test_nobody_holds_a_missing_folder(tmp_path: Path) -> None:
-    """A folder that is not there is held by nobody."""
     assert read_lock(tmp_path / "none") is None
 
 
@@ -107,7 +105,6 @@ async def test_what_a_kill_left_is_swept_away(tmp_path: Path) -> None:
 
 
 async def test_what_a_holder_writes_is_not_swept_by_others(tmp_path: Path) -> None:
-    """Only who gets the folder sweeps."""
     async with hold(tmp_path):
         (tmp_path / "tmp" / "ibid-file").write_text("")
         with pytest.raises(StartError):

@@ -26,17 +26,14 @@ def dead_pid() -> int:
 
 
 def test_names_are_unlike_each_other() -> None:
-    """Two workers of one process have two leases."""
     assert new_worker() != new_worker()
 
 
 def test_this_process_lives() -> None:
-    """Whatever worker of it."""
     assert not gone(new_worker())
 
 
 def test_an_ended_process_is_gone() -> None:
-    """Of this machine."""
     assert gone(f"{here()}{dead_pid()}:0")
 
 
@@ -51,7 +48,6 @@ def test_an_ended_process_is_gone() -> None:
     ],
 )
 def test_of_what_it_cannot_see_nothing_is_said(worker: str) -> None:
-    """A lease of doubt runs out by itself."""
     assert not gone(worker)
 
 
@@ -61,7 +57,6 @@ SHORT = 0.05
 
 
 async def add(pool: Pool, *documents: str, kind: str = "ingest", delay: float = 0) -> None:
-    """Jobs, in order."""
     async with transaction(pool) as connection:
         for document in documents:
             await enqueue(connection, kind, document, HERE, delay_seconds=delay)
@@ -75,7 +70,6 @@ async def claimed(store: JobStore, *, lease: float = LONG) -> Job:
 
 
 async def test_claims_the_oldest_first(pool: Pool) -> None:
-    """With its document and part; then there is nothing left."""
     await add(pool, "a", "b")
     store = JobStore(pool)
     job = await claimed(store)
@@ -85,7 +79,6 @@ async def test_claims_the_oldest_first(pool: Pool) -> None:
 
 
 async def test_a_job_waits_for_its_time(pool: Pool) -> None:
-    """`run_after` is kept."""
     await add(pool, "a", delay=30)
     assert await JobStore(pool).claim(lease_seconds=LONG) is None
 
@@ -145,7 +138,6 @@ async def test_a_lease_that_ran_out_is_another_s(pool: Pool) -> None:
 
 
 async def test_a_lost_lease_is_lost_within_one_process_too(pool: Pool) -> None:
-    """Two loops of one worker: the attempt tells them apart."""
     await add(pool, "a")
     store = JobStore(pool)
     lost = await claimed(store, lease=SHORT)
@@ -166,7 +158,6 @@ async def test_an_outage_is_no_death(pool: Pool) -> None:
 
 
 async def test_work_that_broke_off_comes_back_marked(pool: Pool) -> None:
-    """After its delay, with more marks than a death gives."""
     await add(pool, "a")
     store = JobStore(pool)
     await store.broke(await claimed(store), delay_seconds=30)
@@ -192,7 +183,6 @@ async def test_over_whom_workers_die_rests_ever_longer(pool: Pool, lost: int, ag
 
 
 async def test_a_beat_keeps_the_lease(pool: Pool) -> None:
-    """Beyond the time it was first given."""
     await add(pool, "a")
     store = JobStore(pool)
     job = await claimed(store, lease=SHORT)
@@ -202,7 +192,6 @@ async def test_a_beat_keeps_the_lease(pool: Pool) -> None:
 
 
 async def test_given_back_is_not_lost(pool: Pool) -> None:
-    """A retry counts as an attempt, not as a death."""
     await add(pool, "a")
     store = JobStore(pool)
     await store.retry(await claimed(store), delay_seconds=0)
@@ -211,7 +200,6 @@ async def test_given_back_is_not_lost(pool: Pool) -> None:
 
 
 async def test_finished_is_gone(pool: Pool) -> None:
-    """No row is left to vacuum but the dead one."""
     await add(pool, "a")
     store = JobStore(pool)
     await store.finish(await claimed(store))
@@ -241,7 +229,6 @@ async def test_expire_spares_all_others(pool: Pool, worker: str | None) -> None:
 
 
 async def test_entered_it_hears_of_new_jobs(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An idle worker starts at once."""
     monkeypatch.setattr(jobs, "POLL", 30)
     async with JobStore(pool) as store:
         wait = asyncio.create_task(store.wait(seconds=30))
@@ -252,7 +239,6 @@ async def test_entered_it_hears_of_new_jobs(pool: Pool, monkeypatch: pytest.Monk
 
 
 async def test_postgres_away_is_told(pool: Pool) -> None:
-    """The worker must know, to wait."""
     await pool.close()
     with pytest.raises(Unavailable):
         await JobStore(pool).claim(lease_seconds=LONG)
@@ -265,14 +251,12 @@ SOON = 10.0
 
 
 async def waited(listener: Listener, seconds: float = 30) -> float:
-    """How long a wait took."""
     started = time.monotonic()
     await listener.wait(seconds=seconds)
     return time.monotonic() - started
 
 
 async def test_a_notification_ends_the_wait(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, long before the next poll."""
     monkeypatch.setattr(module, "POLL", NEVER)
     async with Listener(pool, "bell_test") as listener:
         wait = asyncio.create_task(waited(listener))
@@ -294,14 +278,12 @@ async def test_a_ring_that_nobody_waited_for_is_remembered(
 
 @pytest.mark.parametrize("seconds", [0.1, 30], ids=["as asked", "a poll"])
 async def test_silence_ends_by_itself(pool: Pool, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """No longer than asked, nor than a poll."""
     monkeypatch.setattr(module, "POLL", 0.3)
     async with Listener(pool, "bell_test") as listener:
         assert min(seconds, 0.3) <= await waited(listener, seconds) < SOON
 
 
 async def test_not_entered_it_polls(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And takes no connection."""
     monkeypatch.setattr(module, "POLL", 0.1)
     assert await waited(Listener(pool, "bell_test")) < SOON
     assert pool.get_size() == 0
@@ -321,7 +303,6 @@ async def test_listens_again_after_the_connection_broke(pool: Pool, monkeypatch:
 
 
 async def test_leaving_gives_the_connection_back(pool: Pool) -> None:
-    """The pool can close afterwards."""
     async with Listener(pool, "bell_test"):
         assert pool.get_size() - pool.get_idle_size() == 1
     assert pool.get_size() == pool.get_idle_size()

@@ -16,18 +16,14 @@ from app.errors import StartError, Unavailable
 
 
 class Hand:
-    """A clock moved by hand."""
-
     def __init__(self) -> None:
         self.now = 1000.0
 
     def __call__(self) -> float:
-        """Seconds."""
         return self.now
 
 
 def test_is_known_for_as_long_as_asked() -> None:
-    """The asker says how fresh it must be."""
     clock = Hand()
     cache = TimedCache[str, int](clock)
     cache.put("a", 1)
@@ -37,12 +33,10 @@ def test_is_known_for_as_long_as_asked() -> None:
 
 
 def test_unknown_is_none() -> None:
-    """Whatever the clock says."""
     assert TimedCache[str, int](lambda: 0.0).get("a", seconds=1e9) is None
 
 
 def test_dropped_is_forgotten() -> None:
-    """One, or all."""
     cache = TimedCache[str, int](lambda: 0.0)
     cache.put("a", 1)
     cache.put("b", 2)
@@ -54,7 +48,6 @@ def test_dropped_is_forgotten() -> None:
 
 
 def test_the_least_lately_confirmed_goes_first() -> None:
-    """Guessed keys cannot fill the memory."""
     cache = TimedCache[int, int](lambda: 0.0)
     for n in range(timed_cache.SIZE):
         cache.put(n, n)
@@ -69,18 +62,15 @@ STRONG = "strong-9f3c71e0b28d46a5"
 
 @pytest.fixture
 def clock() -> Hand:
-    """Time that the test passes."""
     return Hand()
 
 
 @pytest.fixture
 def keys(pool: Pool, clock: Hand) -> KeyStore:
-    """One replica's keys."""
     return KeyStore(pool, clock)
 
 
 async def test_a_key_stands_for_its_tenant_or_user(keys: KeyStore) -> None:
-    """Tenant keys have no user; user keys have one."""
     _, tenant_key = await keys.create("acme")
     _, user_key = await keys.create("acme", user="alice")
     assert await keys.find(tenant_key) == Caller("acme", None)
@@ -99,7 +89,6 @@ async def test_the_key_itself_is_not_kept(keys: KeyStore, pool: Pool) -> None:
 
 
 async def test_what_is_no_key_stands_for_nobody(keys: KeyStore) -> None:
-    """Whatever stands in the header."""
     await keys.create("acme")
     for key in ("", "nobody's", "x" * 100_000, "a\0b", "\ud800"):
         assert await keys.find(key) is None
@@ -116,7 +105,6 @@ async def test_the_first_key_closes_the_service_for_good(keys: KeyStore, pool: P
 
 
 async def test_revoked_here_is_revoked_at_once(keys: KeyStore) -> None:
-    """And stays in the list, with its end."""
     made, key = await keys.create("acme")
     assert await keys.find(key)
     assert await keys.revoke(made.id)
@@ -127,7 +115,6 @@ async def test_revoked_here_is_revoked_at_once(keys: KeyStore) -> None:
 
 
 async def test_revoked_elsewhere_is_seen_within_seconds(keys: KeyStore, pool: Pool, clock: Hand) -> None:
-    """Another replica's memory is not asked."""
     made, key = await keys.create("acme")
     assert await keys.find(key)
     await KeyStore(pool).revoke(made.id)
@@ -136,7 +123,6 @@ async def test_revoked_elsewhere_is_seen_within_seconds(keys: KeyStore, pool: Po
 
 
 async def test_a_tenant_revokes_its_own_only(keys: KeyStore) -> None:
-    """Another's key, or what is no id, is not there."""
     made, key = await keys.create("acme")
     assert not await keys.revoke(made.id, "other")
     assert not await keys.revoke("a\0b")
@@ -144,7 +130,6 @@ async def test_a_tenant_revokes_its_own_only(keys: KeyStore) -> None:
 
 
 async def test_lists_a_tenant_or_all(keys: KeyStore) -> None:
-    """Oldest first."""
     for tenant in ("acme", "other", "acme"):
         await keys.create(tenant)
     assert [key.tenant for key in await keys.list()] == ["acme", "other", "acme"]
@@ -168,7 +153,6 @@ async def test_a_key_seen_lately_bridges_an_outage(keys: KeyStore, pool: Pool, c
 
 
 async def test_an_outage_lets_no_unknown_key_in(keys: KeyStore, pool: Pool) -> None:
-    """503, not 401: it may be a good key."""
     await pool.close()
     with pytest.raises(Unavailable):
         await keys.find("ibid_acme_unknown")
@@ -222,7 +206,6 @@ async def test_a_silent_database_holds_up_one_request(
 
 
 async def test_bootstrap_makes_one_tenant_key(keys: KeyStore) -> None:
-    """At every start, and it is one key."""
     await keys.bootstrap(STRONG)
     await keys.bootstrap(STRONG)
     assert await keys.find(STRONG) == Caller("default", None)
@@ -260,7 +243,6 @@ WEAK = [
 
 @pytest.mark.parametrize("key", WEAK)
 async def test_bootstrap_refuses_a_weak_key(keys: KeyStore, key: str) -> None:
-    """A fast hash asks for keys that cannot be guessed."""
     with pytest.raises(StartError, match="IBID_BOOTSTRAP_KEY"):
         await keys.bootstrap(key)
 
@@ -268,7 +250,6 @@ async def test_bootstrap_refuses_a_weak_key(keys: KeyStore, key: str) -> None:
 
 
 async def test_random_keys_are_strong(keys: KeyStore) -> None:
-    """As the usual generators write them: each is taken."""
     random = Random(0)  # noqa: S311 - the same in each run
     for alphabet in (string.hexdigits[:16], string.ascii_letters + string.digits + "-_"):
         for _ in range(20):

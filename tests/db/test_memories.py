@@ -1,15 +1,19 @@
 """The record of memories, on a real Postgres."""
 
 import asyncio
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.answer import Role, Turn
 from app.db.answers import AnswerStore
 from app.db.memories import (
+    CARDS,
     COLUMNS,
     DAEMONS,
     GRAVITY,
@@ -20,8 +24,10 @@ from app.db.memories import (
     MemoryStore,
     Outcome,
     RecentTextStore,
+    Tally,
     Written,
     memory,
+    memory_id,
     new_memory,
     row_of,
 )
@@ -63,7 +69,6 @@ async def listed(pool: Pool, scope: Scope = ADA) -> list[str]:
 
 
 async def test_a_memory_is_kept_with_all_it_came_with(pool: Pool) -> None:
-    """Every field comes back as it was given."""
     draft = Draft("I moved.", "diary", ("home",), "journal", "work", "t1", NOON, {"mood": ["good", 1]})
 
     (memory,) = await written(pool, draft)
@@ -86,7 +91,6 @@ async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
 
 
 async def test_twice_in_one_request_is_once(pool: Pool) -> None:
-    """The second is told the first."""
     one, two = await admitted(pool, Draft("I moved."), Draft("i moved."))
 
     assert (one.outcome, two.outcome) == (Outcome.CREATED, Outcome.REPEATED)
@@ -106,7 +110,6 @@ async def test_another_s_words_are_another_s_memory(pool: Pool, other: Scope) ->
 
 
 async def test_a_namespace_has_memories_of_its_own(pool: Pool) -> None:
-    """The same words in two are two."""
     await written(pool, Draft("I moved."))
 
     (there,) = await admitted(pool, Draft("I moved.", vantage_id="work"))
@@ -116,7 +119,6 @@ async def test_a_namespace_has_memories_of_its_own(pool: Pool) -> None:
 
 
 async def test_places_count_in_each_thread(pool: Pool) -> None:
-    """From 1, in order of writing; a card has none."""
     one = await written(pool, Draft("a", thread_id="t1"), Draft("b", thread_id="t2"), CARD, Draft("c"))
     two = await written(pool, Draft("d", thread_id="t1"), Draft("e"))
 
@@ -138,7 +140,6 @@ async def test_writers_who_race_get_places_of_their_own(pool: Pool) -> None:
 
 
 async def test_a_card_of_a_daemon_replaces_itself(pool: Pool) -> None:
-    """By its kind, however its text changes."""
     (first,) = await written(pool, CARD)
 
     (second,) = await written(pool, replace(CARD, text="likes play", fields={"weights": {}}))
@@ -148,7 +149,6 @@ async def test_a_card_of_a_daemon_replaces_itself(pool: Pool) -> None:
 
 
 async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> None:
-    """Written and removed, not repeated: caches and replicas compare it."""
     seen = []
     (memory,) = await written(pool, Draft("I moved."))
     seen.append(await pool.fetchval(VERSION))
@@ -162,14 +162,12 @@ async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> 
 
 
 async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
-    """As the index of the user loads them."""
     await written(pool, Draft("I moved to Lyon."))
 
     assert await pool.fetchval("SELECT terms FROM ibid.memory") == pack("I moved to Lyon.")
 
 
 async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:
-    """At once; once."""
     (memory,) = await written(pool, Draft("I moved."))
     await VoteStore(pool).cast(ADA, memory.id, 1, answer_id="a")
     store = MemoryStore(pool)
@@ -184,14 +182,12 @@ async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:
 
 
 async def test_a_tenant_key_removes_any_user_s(pool: Pool) -> None:
-    """Without a user in its scope."""
     (memory,) = await written(pool, Draft("I moved."))
 
     assert await MemoryStore(pool).remove(Scope("acme"), memory.id)
 
 
 async def test_pages_hold_each_once_newest_first(pool: Pool) -> None:
-    """Also where times are equal."""
     drafts = [Draft(f"n{n}", created_at=NOON + timedelta(hours=n // 3)) for n in range(10)]
     await written(pool, *drafts)
     store, cursor, pages = MemoryStore(pool), None, []
@@ -208,14 +204,12 @@ async def test_pages_hold_each_once_newest_first(pool: Pool) -> None:
 
 
 async def test_a_cursor_of_somebody_else_s_making_is_refused(pool: Pool) -> None:
-    """Naming the parameter."""
     with pytest.raises(InvalidField) as refused:
         await MemoryStore(pool).list(ADA, cursor="nonsense", limit=3)
     assert refused.value.field == "query.cursor"
 
 
 async def test_nothing_asked_for_before_an_erasure_is_kept(pool: Pool) -> None:
-    """What was said since is."""
     await pool.execute(
         "INSERT INTO ibid.memory_user (tenant, user_id, erased_at) VALUES ('acme', 'ada', $1)", NOON
     )
@@ -228,14 +222,12 @@ async def test_nothing_asked_for_before_an_erasure_is_kept(pool: Pool) -> None:
 
 
 async def test_time_is_postgres_s(pool: Pool) -> None:
-    """The one that erasures are dated by."""
     before = await pool.fetchval("SELECT clock_timestamp()")
 
     assert before < await MemoryStore(pool).clock() < await pool.fetchval("SELECT clock_timestamp()")
 
 
 async def test_drafts_without_a_time_are_of_now_and_in_order(pool: Pool) -> None:
-    """By Postgres's clock, a microsecond apart."""
     one, two = await written(pool, Draft("a"), Draft("b"))
 
     assert one.created_at < two.created_at
@@ -262,7 +254,6 @@ async def test_memories_are_a_user_s(pool: Pool) -> None:
     ],
 )
 async def test_a_row_reads_back_as_the_memory(pool: Pool, given: Memory) -> None:
-    """Field by field."""
     await pool.execute(WRITE, "acme", SPACE.name, *row_of(given), vector("x"), None, None)
 
     row = await pool.fetchrow(f"SELECT {COLUMNS} FROM ibid.memory")  # noqa: S608 - a constant of ours
@@ -280,7 +271,7 @@ def test_what_postgres_cannot_hold_is_mended() -> None:
     assert made_of == replace(kept("a\ufffdb\ufffd"), id="id", tokens=1)
 
 
-RECENT_TEXTS_LATER = NOON + timedelta(hours=1)
+MUCH_LATER = NOON + timedelta(hours=1)
 serial = iter(range(1_000))
 
 
@@ -302,9 +293,8 @@ async def answered(
 
 
 async def test_what_the_assistant_said_is_heard(pool: Pool) -> None:
-    """Newest first; what the person said is not."""
     await answered(pool, "first")
-    await answered(pool, "second", at=RECENT_TEXTS_LATER)
+    await answered(pool, "second", at=MUCH_LATER)
 
     assert await RecentTextStore(pool).recent(ADA, "t1", None) == ["second", "first"]
 
@@ -338,7 +328,6 @@ async def test_what_is_said_later_is_not_heard_yet(pool: Pool) -> None:
     ],
 )
 async def test_elsewhere_nothing_was_heard(pool: Pool, scope: Scope, thread: str | None) -> None:
-    """What is an echo for one says nothing about another."""
     (memory,) = await written(pool, Draft("Juno is a rabbit."))
     await answered(pool, "so", recalled=[memory.id])
 
@@ -346,7 +335,6 @@ async def test_elsewhere_nothing_was_heard(pool: Pool, scope: Scope, thread: str
 
 
 async def test_the_default_thread_is_the_user_s_own(pool: Pool) -> None:
-    """No name is shared by all who name none."""
     await answered(pool, "mine", scope=Scope("acme", user_id="ada"))
     await answered(pool, "nobody's", scope=Scope("acme"))
 
@@ -372,3 +360,65 @@ async def test_long_ago_is_forgotten(pool: Pool) -> None:
     said = await RecentTextStore(pool).recent(ADA, "t1", None)
 
     assert said == [str(n) for n in range(130, 130 - SAYINGS, -1)]
+
+
+DRAFT = Draft("I moved to Lyon.")
+STYLE_CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        pytest.param(replace(DRAFT, text=" i moved\n\tTO lyon. "), id="case and white space"),
+        pytest.param(
+            replace(DRAFT, kind="diary", tags=("a",), thread_id="t", origin="journal"), id="the rest"
+        ),
+    ],
+)
+def test_the_same_words_are_the_same_memory_by_id(draft: Draft) -> None:
+    assert memory_id("acme", "ada", draft) == memory_id("acme", "ada", DRAFT)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "user", "draft"),
+    [
+        pytest.param("acme", "ada", replace(DRAFT, text="I moved to Lyon!"), id="words"),
+        pytest.param("acme", "ada", replace(DRAFT, vantage_id="work"), id="namespace"),
+        pytest.param("acme", "bob", DRAFT, id="user"),
+        pytest.param("other", "ada", DRAFT, id="tenant"),
+    ],
+)
+def test_any_other_is_another(tenant: str, user: str, draft: Draft) -> None:
+    assert memory_id(tenant, user, draft) != memory_id("acme", "ada", DRAFT)
+
+
+def test_a_daemon_s_card_is_known_by_its_kind() -> None:
+    """Whatever it says by now; a person's card of that kind is another."""
+    mine = memory_id("acme", "ada", STYLE_CARD)
+
+    assert memory_id("acme", "ada", replace(STYLE_CARD, text="likes play")) == mine
+    assert memory_id("acme", "ada", replace(STYLE_CARD, kind="style")) != mine
+    assert memory_id("acme", "ada", replace(STYLE_CARD, origin="api")) != mine
+
+
+@pytest.mark.parametrize("kind", CARDS)
+def test_a_person_s_card_is_known_by_its_words_and_its_kind(kind: str) -> None:
+    """A note of the same words is another; kinds that make no block are no name."""
+    card = replace(DRAFT, kind=kind)
+
+    assert memory_id("acme", "ada", card) != memory_id("acme", "ada", DRAFT)
+    assert memory_id("acme", "ada", replace(card, text="another")) != memory_id("acme", "ada", card)
+    assert memory_id("acme", "ada", replace(DRAFT, kind="diary")) == memory_id("acme", "ada", DRAFT)
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_an_id_is_a_uuid_of_the_fifth_kind(user: str, text: str) -> None:
+    made = uuid.UUID(
+        memory_id("acme", user.encode("utf-8", "replace").decode(), Draft(text.replace("\ud800", "")))
+    )
+
+    assert made.version == 5
+
+
+def test_the_net_of_votes() -> None:
+    assert (Tally(3, 1).net, Tally().net) == (2, 0)

@@ -23,7 +23,6 @@ TABLES = (
 
 @pytest.fixture
 async def admin(dsn: str) -> str:
-    """A superuser on this test's database."""
     return dsn.replace("ibid@", "postgres@")
 
 
@@ -39,7 +38,6 @@ async def empty(dsn: str) -> str:
 
 
 async def fetch(dsn: str, sql: str) -> list[tuple[object, ...]]:
-    """All rows."""
     connection = await asyncpg.connect(dsn)
     try:
         return [tuple(row) for row in await connection.fetch(sql)]
@@ -58,7 +56,6 @@ async def test_first_tables(pool: Pool) -> None:
 
 
 async def test_twice_is_once(dsn: str) -> None:
-    """A second run changes nothing."""
     before = await fetch(dsn, TABLES)
     await migrate(dsn)
     assert await fetch(dsn, TABLES) == before
@@ -147,7 +144,6 @@ async def test_their_nullable_owner_and_tenant_stay_so(empty: str, kind: str) ->
 
 
 async def test_the_newest_are_read_off_the_index(dsn: str) -> None:
-    """Not sorted each time, those without a time last."""
     await fetch(
         dsn,
         "INSERT INTO conversation_index (project, title, indexed_at) "
@@ -173,7 +169,6 @@ async def test_failed_migration_leaves_nothing(empty: str) -> None:
 
 
 async def test_database_of_a_newer_ibid(dsn: str) -> None:
-    """An older program refuses a newer schema, and says so."""
     await fetch(dsn, "UPDATE ibid.alembic_version SET version_num = '9999'")
     with pytest.raises(StartError, match="another version of Ibid"):
         await migrate(dsn)
@@ -209,7 +204,6 @@ async def test_installed_copy_finds_its_scripts(
 
 
 def test_missing_scripts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken installation is told as such."""
     monkeypatch.setattr(module, "CHECKOUT", tmp_path)
     monkeypatch.setattr(module, "INSTALLED", tmp_path)
     with pytest.raises(StartError, match="migration scripts are missing"):

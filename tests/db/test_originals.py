@@ -34,24 +34,20 @@ ERASING = "UPDATE ibid.memory_user SET erased_at = now(), ended_at = NULL"
 
 @pytest.fixture
 async def edge(tmp_path: Path) -> AsyncIterator[QdrantProcess]:
-    """Qdrant's engine."""
     async with open_qdrant_process(tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
 async def originals(pool: Pool, edge: QdrantProcess) -> OriginalStore:
-    """On this test's own stores."""
     return OriginalStore(pool, edge)
 
 
 def line(source: str, key: str, label: str = "x#1") -> Entry:
-    """A packed passage."""
     return Entry(source, key, label, 0.5, 0.5, Verdict.PACKED)
 
 
 async def texts(originals: OriginalStore, scope: Scope, *entries: Entry) -> dict[str, str]:
-    """What is found, by id."""
     return {
         key: passage.text for (_, key), passage in (await originals.passages(scope, list(entries))).items()
     }
@@ -89,7 +85,6 @@ async def test_a_document_s_passages_are_found_by_id(
 async def test_another_s_document_is_not_there(
     pool: Pool, originals: OriginalStore, tmp_path: Path, stranger: Scope
 ) -> None:
-    """Neither by its id nor by its label."""
     own = await ready(pool, ALICE, upload(tmp_path))
     assert await texts(originals, stranger, line("documents", f"{own.id}:1", "report.pdf#1")) == {}
 
@@ -108,7 +103,6 @@ async def test_a_document_that_was_replaced_is_found_by_its_label(
 
 
 async def test_memories_are_found_in_the_record(pool: Pool, originals: OriginalStore) -> None:
-    """Cards too; those removed, and another's, are not there."""
     kept, gone = (memory(ANN, text, kind="style") for text in ("one", "two"))
     await enter(pool, ANN, kept, gone)
     await pool.execute(GONE, gone.id)
@@ -159,7 +153,6 @@ async def test_reference_texts_are_found_in_the_record_and_beside_it(
 
 
 async def test_turns_are_found_in_their_thread(pool: Pool, originals: OriginalStore) -> None:
-    """By id; not in another's."""
     await tell(pool, ALICE, [Turn(Role.USER, "why?"), Turn(Role.ASSISTANT, "because")], answer_id="a")
     ids = [str(row["id"]) for row in await pool.fetch("SELECT id FROM public.chat_log ORDER BY id")]
     found = await originals.turns(ALICE, [*ids, "999"])
@@ -168,7 +161,6 @@ async def test_turns_are_found_in_their_thread(pool: Pool, originals: OriginalSt
 
 
 async def test_words_are_found_in_their_thread_by_their_hash(pool: Pool, originals: OriginalStore) -> None:
-    """Of whatever script; not in another's thread."""
     why = "wieso, pourquoi, ¿por qué?"
     await tell(pool, ALICE, [Turn(Role.USER, why), Turn(Role.ASSISTANT, "because")], answer_id="a")
     wanted = [sha256(why), sha256("never said")]
@@ -177,19 +169,15 @@ async def test_words_are_found_in_their_thread_by_their_hash(pool: Pool, origina
 
 
 class Away(QdrantProcess):
-    """An engine that does not answer."""
-
     def __init__(self) -> None:
         """Nothing is open."""
 
     rejected = False
 
     async def scroll(self, *_: object, **__: object) -> list[Point]:
-        """Never."""
         raise RetrievalError("unavailable", rejected=self.rejected)
 
     async def collections(self) -> list[Collection]:
-        """Neither."""
         await self.scroll()
         return []
 
@@ -200,7 +188,6 @@ class Refusing(Away):
     rejected = True
 
     async def collections(self) -> list[Collection]:
-        """Both."""
         return [Collection(RAW, 32), Collection("rivers", 32)]
 
 

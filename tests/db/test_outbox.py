@@ -41,14 +41,12 @@ CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
 
 
 async def shelve(pool: Pool, *texts: Given, collection: str = "sleep", tenant: str = "acme") -> None:
-    """Keep reference texts."""
     vectors = [vector(text.text) for text in texts]
     counts = [1] * len(texts)
     await CorpusStore(pool).admit(Scope(tenant), collection, texts, vectors, counts, space=SPACE.name)
 
 
 async def entered(pool: Pool) -> list[tuple[str, str, str]]:
-    """What waits: engine, collection, item."""
     rows = await pool.fetch("SELECT engine, collection, item FROM ibid.outbox ORDER BY seq")
     return [tuple(row) for row in rows]
 
@@ -64,7 +62,6 @@ class House:
 
     @asynccontextmanager
     async def running(self, space: Space = SPACE) -> AsyncIterator["House"]:
-        """Until the end of the block."""
         async with open_qdrant_process(self.folder) as self.edge:
             copy = QdrantCopy(self.pool, self.edge, CollectionCache(self.edge), space)
             self.outbox = Outbox(self.pool, copy, await identity(self.pool))
@@ -81,7 +78,6 @@ class House:
 
 @pytest.fixture
 def house(pool: Pool, tmp_path: Path) -> House:
-    """Not yet running."""
     return House(pool, tmp_path / "qdrant")
 
 
@@ -103,7 +99,6 @@ async def test_every_change_of_the_record_is_entered(pool: Pool) -> None:
 
 
 async def test_what_is_rolled_back_leaves_no_entry(pool: Pool) -> None:
-    """The entry is the transaction's."""
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
@@ -136,7 +131,6 @@ async def test_the_engine_takes_what_is_written_and_removed(house: House) -> Non
 
 
 async def test_a_collection_of_two_tenants_stays_until_both_are_gone(house: House) -> None:
-    """Neither loses what the other removes."""
     async with house.running():
         for tenant in ("acme", "other"):
             await shelve(house.pool, Given(f"of {tenant}", "a1"), tenant=tenant)
@@ -148,7 +142,6 @@ async def test_a_collection_of_two_tenants_stays_until_both_are_gone(house: Hous
 
 
 async def test_what_a_crash_left_is_taken_at_the_next_start(house: House) -> None:
-    """Committed, and the process died before the engine knew."""
     await say(house.pool, "I moved.")
 
     async with house.running():
@@ -157,7 +150,6 @@ async def test_what_a_crash_left_is_taken_at_the_next_start(house: House) -> Non
 
 
 async def test_a_crash_between_engine_and_record_is_no_matter(house: House) -> None:
-    """Taken, but not struck off: it is taken again."""
     async with house.running():
         await say(house.pool, "I moved.")
         await house.outbox.drain()
@@ -188,22 +180,18 @@ class Failing:
     noted: Position | None = None
 
     async def position(self) -> Position | None:
-        """The last one."""
         return self.noted
 
     async def save_position(self, position: Position) -> None:
-        """Remember it."""
         self.noted = position
 
     async def apply(self, collection: str, items: Sequence[str]) -> None:
-        """Count them, unless it fails."""
         await asyncio.sleep(self.delay)
         if self.error:
             raise self.error
         self.applied += items
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
-        """Row by row."""
         row = int(cursor[0]) + 1 if cursor else 0
         await asyncio.sleep(self.delay)
         if row == self.stumbles:
@@ -215,11 +203,9 @@ class Failing:
         return 1, (str(row),)
 
     async def total(self) -> int:
-        """As told."""
         return self.rows
 
     async def is_complete(self) -> bool:
-        """As told."""
         return self.whole
 
 
@@ -309,7 +295,6 @@ async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) ->
 
 
 async def test_a_lost_folder_is_refilled(house: House) -> None:
-    """Memories and texts alike."""
     async with house.running():
         await say(house.pool, "I moved.")
         await shelve(house.pool, Given("tides", "a1"))
@@ -339,7 +324,6 @@ async def test_an_engine_of_another_database_is_refilled(house: House) -> None:
 
 
 async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
-    """As after the loss of one collection."""
     async with house.running():
         await say(house.pool, "I moved.")
         await shelve(house.pool, Given("tides", "a1"))
@@ -408,7 +392,6 @@ async def test_a_foreign_collection_that_cannot_hold_our_vectors_stays_as_it_is(
 
 
 async def test_a_collection_of_an_older_space_is_made_anew_under_its_name(house: House) -> None:
-    """It held nothing but ours: no other home is needed."""
     async with house.running(NEXT):
         await house.edge.create(RAW, SPACE.dim + 1)
         old = Point(STATE, {"ibid": "1", "identity": "x", "seq": 0})
@@ -544,7 +527,6 @@ async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None
 async def test_each_part_of_a_refill_goes_on_after_a_cursor(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process continues from any cursor with the same steps."""
     monkeypatch.setattr(copies, "PAGE", 2)
     async with house.running():
         await say(house.pool, *(f"note {n}" for n in range(5)))
@@ -648,7 +630,6 @@ async def test_a_move_to_another_space_killed_before_the_engines_goes_on(house: 
 
 
 async def test_a_fresh_record_asks_for_nothing(house: House) -> None:
-    """No refill of nothing, and no collection made for it."""
     async with house.running():
         assert await house.outbox.refill_reason() == ""
         await house.outbox.drain()
@@ -677,12 +658,9 @@ async def test_a_refill_tells_how_far_it_is(pool: Pool, monkeypatch: pytest.Monk
     outbox = Outbox(pool, copy, "me")
 
     class Engine:
-        """Answers."""
-
         name = "qdrant"
 
         async def check(self) -> dict[str, str | int | float]:
-            """Its version."""
             return {"version": "1"}
 
     probe = EngineProbe(Engine(), outbox)

@@ -8,7 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import asyncpg
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pgvector import Vector
 from pydantic import SecretStr
 
 from app.breaker import Breaker
@@ -18,15 +22,16 @@ from app.db.cards import CardDraft, CardStore, Shape
 from app.db.code import CodeStore
 from app.db.conversations import ConversationStore
 from app.db.documents import DocumentStore
-from app.db.pool import Pool, open_pool
+from app.db.pool import Pool, decode, encode, open_pool, postgres_faults, record_faults, retrieval_faults
 from app.db.postgres import open_postgres
 from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore, SessionStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
-from app.errors import IbidError, Missing, RetrievalError, Unavailable
+from app.errors import Damaged, IbidError, Missing, NoRoom, Rejected, RetrievalError, Unavailable
 from app.retrieval.memories import standing_of
 from app.settings import Postgres, Rag, Settings
-from app.types import Scope
+from app.types import Embedding, Scope
+from tests.fakes.logged import captured
 from tests.fakes.postgres import postgres_server
 
 
@@ -85,7 +90,6 @@ async def test_a_hung_server_does_not_hold_up_who_gave_up(settled: Path) -> None
 
 
 async def test_times_are_utc_and_aware(pool: Pool) -> None:
-    """Whatever the server's zone, times come as aware UTC."""
     assert (await pool.fetchval("SELECT now()")).utcoffset() == timedelta()
     assert await pool.fetchval("SHOW timezone") == "UTC"
 
@@ -106,7 +110,6 @@ async def test_closed_connections_are_replaced(pool: Pool, dsn: str) -> None:
 
 
 async def test_driver_is_ours_to_subclass(pool: Pool) -> None:
-    """Stores may type against asyncpg's own pool."""
     assert isinstance(pool, asyncpg.Pool)
 
 
@@ -121,7 +124,6 @@ async def test_a_transaction_left_open_is_rolled_back(dsn: str) -> None:
 
 
 async def test_giving_back_costs_no_statement(dsn: str) -> None:
-    """Postgres saw what was asked and nothing else."""
     last = "SELECT query FROM pg_stat_activity WHERE pid = $1"
     async with open_pool(dsn, max_size=1) as pool, open_pool(dsn, max_size=1) as other:
         pid = await pool.fetchval("SELECT pg_backend_pid()")
@@ -139,12 +141,10 @@ class Hands:
         self.pool.breaker = Breaker(lambda: self.now)
 
     def fails(self, error: Exception, around: Callable[[], AbstractContextManager[None]]) -> None:
-        """One call that ends so."""
         with suppress(IbidError), around():
             raise error
 
     def down(self) -> None:
-        """As answers have found it."""
         for _ in range(3):
             self.fails(OSError(), self.pool.reading)
 
@@ -164,7 +164,6 @@ class Hands:
 
 @pytest.fixture
 async def hands(pool: Pool) -> Hands:
-    """At zero."""
     return Hands(pool)
 
 
@@ -222,7 +221,6 @@ async def test_nobody_waits_for_a_postgres_that_is_down(hands: Hands, name: str)
 
 @pytest.mark.parametrize("around", ["reading", "recording"])
 async def test_what_answers_need_counts(hands: Hands, around: str) -> None:
-    """Each kind of read, and the log of answers."""
     for _ in range(3):
         hands.fails(OSError(), getattr(hands.pool, around))
     assert hands.pool.breaker.refuses
@@ -252,7 +250,6 @@ async def test_other_work_does_not_count(hands: Hands) -> None:
     ids=["a full disk", "a page", "a missing right", "our own pool", "not the store's", "a refused read"],
 )
 async def test_what_does_not_mean_down(hands: Hands, error: Exception) -> None:
-    """It is asked again every time."""
     for around in (hands.pool.reading, hands.pool.recording):
         for _ in range(5):
             hands.fails(error, around)
@@ -275,3 +272,194 @@ async def test_short_deadlines_count_too(dsn: str, seconds: float, patience: flo
     settings = Settings(postgres=Postgres(dsn=SecretStr(dsn)), rag=Rag(timeout_seconds=seconds))
     async with open_postgres(settings) as pool:
         assert pool.patience == patience
+
+
+SERVER = [
+    ConnectionRefusedError(),
+    FileNotFoundError("no socket"),
+    TimeoutError(),
+    asyncpg.InterfaceError("pool is closing"),
+    asyncpg.ConnectionDoesNotExistError(),
+    asyncpg.CannotConnectNowError(),
+    asyncpg.AdminShutdownError(),
+    asyncpg.QueryCanceledError(),
+    asyncpg.TooManyConnectionsError(),
+    asyncpg.DeadlockDetectedError(),
+    asyncpg.InvalidPasswordError(),
+    asyncpg.ReadOnlySQLTransactionError(),
+    asyncpg.InternalClientError(),
+]
+CALLER = [
+    asyncpg.UniqueViolationError(),
+    asyncpg.UndefinedTableError(),
+    asyncpg.CharacterNotInRepertoireError(),
+    asyncpg.DataError("invalid input for query argument"),
+]
+BUG = KeyError("a bug")
+
+
+def named(error: Exception) -> str:
+    return type(error).__name__
+
+
+@pytest.mark.parametrize("error", SERVER, ids=named)
+def test_a_server_that_does_not_answer_is_unavailable(error: Exception) -> None:
+    """What the server could not do becomes a 503 that says when to ask again, its cause kept."""
+    with pytest.raises(Unavailable) as caught, postgres_faults():
+        raise error
+    assert caught.value.__cause__ is error
+    assert caught.value.retry_after == 2
+
+
+@pytest.mark.parametrize("error", SERVER, ids=named)
+def test_a_search_is_lost_with_its_reason(error: Exception) -> None:
+    """The same where an answer can do without: one word for `degraded`."""
+    with pytest.raises(RetrievalError) as caught, retrieval_faults():
+        raise error
+    assert caught.value.reason == ("timeout" if isinstance(error, TimeoutError) else "unavailable")
+
+
+@pytest.mark.parametrize("guard", [postgres_faults, record_faults])
+def test_a_full_disk_is_no_outage(guard: Callable[[], AbstractContextManager[None]]) -> None:
+    """It still reads; and what only reads goes on without, which says nothing of the server."""
+    with pytest.raises(NoRoom) as caught, guard():
+        raise asyncpg.DiskFullError
+    assert isinstance(caught.value.__cause__, asyncpg.DiskFullError)
+    with pytest.raises(RetrievalError) as lost, retrieval_faults():
+        raise asyncpg.DiskFullError
+    assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+
+
+DAMAGED = [
+    asyncpg.DataCorruptedError('invalid page in block 5 of relation "base/5/16635"'),
+    asyncpg.IndexCorruptedError('index "memory_pkey" is corrupt'),
+    asyncpg.UndefinedFileError('could not open file "base/5/16635": No such file or directory'),
+    asyncpg.PostgresIOError("could not read blocks"),
+]
+
+
+@pytest.mark.parametrize("error", DAMAGED, ids=named)
+def test_a_damaged_file_is_told_apart_and_logged(error: asyncpg.PostgresError) -> None:
+    """No outage that passes and no fault of the caller's: its file is named, an answer goes on without."""
+    for guard in (postgres_faults, record_faults):
+        with captured() as lines, pytest.raises(Damaged) as caught, guard():
+            raise error
+        assert (caught.value.status, caught.value.retry_after) == (500, None)
+        (line,) = lines.of("Postgres is damaged")
+        assert (line["level"], line["detail"]) == ("error", str(error))
+    with captured() as lines, pytest.raises(RetrievalError) as lost, retrieval_faults():
+        raise error
+    assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+    assert lines.of("Postgres is damaged")
+
+
+@pytest.mark.parametrize("error", CALLER, ids=named)
+def test_a_fault_of_the_caller_passes(error: Exception) -> None:
+    with pytest.raises(type(error)), postgres_faults():
+        raise error
+
+
+@pytest.mark.parametrize("guard", [postgres_faults, record_faults, retrieval_faults])
+def test_a_bug_passes(guard: Callable[[], AbstractContextManager[None]]) -> None:
+    with pytest.raises(KeyError), guard():
+        raise BUG
+
+
+@pytest.mark.parametrize("error", CALLER, ids=named)
+def test_what_postgres_will_not_take_costs_no_answer(error: Exception) -> None:
+    """A search goes on without, the answer log is told apart; neither means that it is down."""
+    with pytest.raises(RetrievalError) as lost, retrieval_faults():
+        raise error
+    assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+    with pytest.raises(Rejected) as refused, record_faults():
+        raise error
+    assert refused.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", SERVER, ids=named)
+def test_the_answer_log_s_outages_are_outages(error: Exception) -> None:
+    with pytest.raises(Unavailable), record_faults():
+        raise error
+
+
+def test_a_refusal_is_logged_without_its_text() -> None:
+    """The class and the SQLSTATE; the text may quote what somebody asked."""
+    with captured() as lines, pytest.raises(Rejected), record_faults():
+        raise asyncpg.NotNullViolationError("secret")
+    (line,) = lines.of("Postgres refused a statement")
+    assert (line["kind"], line["sqlstate"]) == ("NotNullViolationError", "23502")
+    assert "secret" not in lines.getvalue()
+
+
+async def test_cancellation_passes() -> None:
+    for guard in (postgres_faults, record_faults, retrieval_faults):
+        with pytest.raises(asyncio.CancelledError), guard():
+            raise asyncio.CancelledError
+
+
+async def test_real_faults_are_told_apart(pool: Pool) -> None:
+    """Against a real server: wrong SQL is ours, a statement that takes too long is the server's."""
+    with pytest.raises(asyncpg.UndefinedTableError), postgres_faults():
+        await pool.execute("SELECT * FROM nowhere")
+    with pytest.raises(asyncpg.DataError), postgres_faults():
+        await pool.fetchval("SELECT $1::int", "one")
+    with pytest.raises(Unavailable), postgres_faults():
+        await pool.execute("SELECT pg_sleep(5)", timeout=0.05)
+
+
+floats = st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=64)
+
+
+def embedding(values: list[float]) -> Embedding:
+    return np.array(values, "<f4").tobytes()
+
+
+@given(floats)
+def test_what_goes_out_comes_back(values: list[float]) -> None:
+    assert decode(encode(embedding(values))) == embedding(values)
+
+
+@given(floats)
+def test_speaks_as_pgvector_does(values: list[float]) -> None:
+    assert encode(embedding(values)) == Vector(values).to_binary()
+
+
+async def test_server_agrees(pool: Pool) -> None:
+    """PostgreSQL reads the numbers that were meant, and its numbers are read right."""
+    assert await pool.fetchval("SELECT $1::vector::text", embedding([1.5, -2, 0.25])) == "[1.5,-2,0.25]"
+    assert await pool.fetchval("SELECT '[1.5,-2,0.25]'::vector") == embedding([1.5, -2, 0.25])
+
+
+async def test_copied_in_bulk(pool: Pool) -> None:
+    """Binary COPY takes embeddings too, of any dimension beside each other."""
+    rows = [("d", n, "text", 1, 1, "", 1, "s", embedding([n] * n)) for n in range(1, 30)]
+    columns = (
+        "document_id",
+        "ordinal",
+        "text",
+        "page",
+        "page_end",
+        "heading",
+        "tokens",
+        "space",
+        "embedding",
+    )
+    document = {"id": "d", "tenant": "t", "filename": "f", "name": "f", "sha256": "", "size": 1}
+    await pool.copy_records_to_table(
+        "document", schema_name="ibid", records=[tuple(document.values())], columns=tuple(document)
+    )
+    await pool.copy_records_to_table("chunk", schema_name="ibid", records=rows, columns=columns)
+    found = await pool.fetch("SELECT embedding FROM ibid.chunk ORDER BY ordinal")
+    assert [row["embedding"] for row in found] == [row[-1] for row in rows]
+
+
+async def test_extension_in_a_schema_of_its_own(dsn: str) -> None:
+    """Hosts that keep extensions elsewhere than in public are served as well."""
+    admin = await asyncpg.connect(dsn.replace("ibid@", "postgres@"))
+    name = await admin.fetchval("SELECT current_database()")
+    await admin.execute("CREATE SCHEMA extensions; GRANT USAGE ON SCHEMA extensions TO ibid")
+    await admin.execute("ALTER EXTENSION vector SET SCHEMA extensions")
+    await admin.execute(f"ALTER DATABASE {name} SET search_path = public, extensions")
+    await admin.close()
+    async with open_pool(dsn) as pool:
+        assert await pool.fetchval("SELECT $1::vector", embedding([1, 2])) == embedding([1, 2])

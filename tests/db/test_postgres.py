@@ -3,26 +3,45 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
 import pytest
+from alembic.script import ScriptDirectory
+from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
 
-from app.db.pool import Pool, postgres_faults
-from app.db.postgres import PostgresProbe, open_postgres
+from app.db import postgres
+from app.db.embedded import Cluster, open_cluster
+from app.db.migrations import configuration
+from app.db.pool import Pool, open_pool, postgres_faults
+from app.db.postgres import (
+    SERVER,
+    Behind,
+    PostgresProbe,
+    bring,
+    compact,
+    heads,
+    identity,
+    look,
+    newest,
+    open_postgres,
+    recorded,
+    superuser,
+)
 from app.errors import StartError, Unavailable
 from app.settings import Ibid, Postgres, Settings
 from app.types import Probe
 
 
 def embedded(folder: Path) -> Settings:
-    """Settings without a DSN."""
     return Settings(_env_file=None, ibid=Ibid(data_dir=folder))
 
 
 def configured(dsn: str, folder: Path) -> Settings:
-    """Settings with one."""
     return Settings(_env_file=None, ibid=Ibid(data_dir=folder), postgres=Postgres(dsn=SecretStr(dsn)))
 
 
@@ -114,7 +133,6 @@ async def test_database_that_is_not_there(dsn: str, tmp_path: Path) -> None:
 
 
 async def test_probe_tells_the_version(pool: Pool) -> None:
-    """A living server says which it is."""
     probe: Probe = PostgresProbe(pool)
     facts = await probe.check()
     assert probe.name == "postgres"
@@ -122,7 +140,216 @@ async def test_probe_tells_the_version(pool: Pool) -> None:
 
 
 async def test_probe_of_a_dead_server(pool: Pool) -> None:
-    """A server that does not answer is `Unavailable`."""
     await pool.close()
     with pytest.raises(Unavailable):
         await PostgresProbe(pool).check()
+
+
+@pytest.fixture
+async def admin(cluster: Cluster, pool: Pool) -> asyncpg.Connection:
+    return await asyncpg.connect(
+        cluster.quarters.dsn("postgres", await pool.fetchval("SELECT current_database()"))
+    )
+
+
+async def test_it_stays_the_same(pool: Pool, dsn: str) -> None:
+    async with open_pool(dsn) as other:
+        assert await identity(other) == await identity(pool)
+
+
+async def test_a_copy_is_another_database(cluster: Cluster, pool: Pool, admin: asyncpg.Connection) -> None:
+    """Row for row the same, tenants and their times included: as a restored dump is."""
+    await admin.execute("CREATE DATABASE twin TEMPLATE ibid OWNER ibid")
+    made = "SELECT created_at FROM ibid.tenant WHERE id = 'default'"
+    try:
+        async with open_pool(cluster.quarters.dsn("ibid", "twin")) as twin:
+            assert await twin.fetchval(made) == await pool.fetchval(made)
+            assert await identity(twin) != await identity(pool)
+    finally:
+        await admin.execute("DROP DATABASE twin WITH (FORCE)")
+        await admin.close()
+
+
+async def test_tables_made_anew_are_another_database(pool: Pool) -> None:
+    before = await identity(pool)
+    await pool.execute("UPDATE ibid.tenant SET created_at = created_at + interval '1 microsecond'")
+    assert await identity(pool) != before
+
+
+async def test_a_server_that_does_not_say_which_it_is_will_do(pool: Pool, admin: asyncpg.Connection) -> None:
+    """The right to ask may be missing: then the rest tells."""
+    before = await identity(pool)
+    await admin.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+    await admin.close()
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await pool.fetchval(SERVER)
+    assert len(await identity(pool)) == len(before)
+    assert await identity(pool) != before
+
+
+async def execute(dsn: str, sql: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    await connection.execute(sql)
+    await connection.close()
+
+
+def test_the_newest_revision_is_alembics() -> None:
+    """Read from the scripts' lines, it is what alembic makes of them."""
+    assert heads() == ScriptDirectory.from_config(configuration()).get_heads()
+
+
+def test_two_newest_revisions_are_told_as_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a merge of two branches: alembic must be asked, which refuses."""
+    (tmp_path / "env.py").touch()
+    (tmp_path / "versions").mkdir()
+    for name, below in (("a", "None"), ("b", '"a"'), ("c", '"a"')):
+        script = f'revision: str = "{name}"\ndown_revision: str | None = {below}\n'
+        (tmp_path / "versions" / f"{name}.py").write_text(script)
+    monkeypatch.setattr(postgres, "CHECKOUT", tmp_path)
+    assert sorted(heads()) == ["b", "c"]
+
+
+async def test_a_migrated_database_is_the_newest(dsn: str) -> None:
+    assert await newest(dsn)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        pytest.param("UPDATE ibid.alembic_version SET version_num = '0001'", id="older"),
+        pytest.param("DELETE FROM ibid.alembic_version", id="none recorded"),
+        pytest.param("DROP TABLE ibid.alembic_version", id="no table"),
+        pytest.param("DROP SCHEMA ibid CASCADE", id="no schema"),
+    ],
+)
+async def test_any_other_is_for_alembic(dsn: str, sql: str) -> None:
+    await execute(dsn, sql)
+    assert not await newest(dsn)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        pytest.param(
+            "UPDATE ibid.alembic_version SET version_num = '0001'", "the schema 0001, this", id="older"
+        ),
+        pytest.param(
+            "UPDATE ibid.alembic_version SET version_num = '9999'", "the schema 9999, this", id="newer"
+        ),
+        pytest.param("DROP SCHEMA ibid CASCADE", "no tables of Ibid yet", id="none"),
+    ],
+)
+async def test_who_only_looks_is_told_of_another(dsn: str, sql: str, said: str) -> None:
+    await look(dsn)
+    await execute(dsn, sql)
+    before = await recorded(dsn)
+    with pytest.raises(Behind, match=said):
+        await look(dsn)
+    assert await recorded(dsn) == before
+
+
+async def test_a_newer_one_is_refused(dsn: str) -> None:
+    await execute(dsn, "UPDATE ibid.alembic_version SET version_num = '9999'")
+    with pytest.raises(StartError, match="another version of Ibid"):
+        await bring(dsn)
+
+
+async def test_an_empty_database_is_brought_to_the_newest(dsn: str) -> None:
+    await execute(dsn, "DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log")
+    await bring(dsn)
+    assert await newest(dsn)
+
+
+def test_nothing_to_do_is_found_without_alembic(dsn: str) -> None:
+    code = f"import asyncio, sys; from app.db.postgres import bring; asyncio.run(bring({dsn!r}))"
+    show = "; print(sorted({'alembic', 'sqlalchemy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code + show], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
+CANARY = "the canary of Sankt Andreasberg sings at dawn"
+TABLE = "CREATE TABLE public.kept (id integer PRIMARY KEY, words text)"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """As a service runs it, but for the disk's promise."""
+    home = tmp_path_factory.mktemp("vacuum") / "postgres"
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_cluster(home, {"fsync": "off"})) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+async def connection(server: Cluster) -> object:
+    """Our own role's, on a database with one table of our own."""
+    opened = await asyncpg.connect(server.dsn)
+    await opened.execute("DROP TABLE IF EXISTS public.kept")
+    await opened.execute(TABLE)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+def found(home: Path, words: str = CANARY) -> list[str]:
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [str(path.relative_to(home)) for path in files if words.encode() in path.read_bytes()]
+
+
+async def test_deleted_words_are_in_no_file(server: Cluster, connection: asyncpg.Connection) -> None:
+    """Not in the table, nor in an index, the statistics or the log; what others keep stays."""
+    await connection.executemany(
+        "INSERT INTO public.kept VALUES ($1, $2)", [(n, CANARY if n % 3 else "others") for n in range(3_000)]
+    )
+    await connection.execute("CREATE INDEX ON public.kept (words)")
+    await connection.execute("ANALYZE public.kept")
+    before = found(server.quarters.home)
+    await connection.execute("DELETE FROM public.kept WHERE words = $1", CANARY)
+
+    await compact(superuser(server.dsn), ["public.kept"])
+
+    assert len(before) > 1
+    assert found(server.quarters.home) == []
+    assert await connection.fetchval("SELECT count(*) FROM public.kept WHERE words = 'others'") == 1_000
+
+
+async def test_a_statement_that_still_sees_it_is_waited_for(
+    server: Cluster, connection: asyncpg.Connection
+) -> None:
+    """A rewritten table would keep for it what it may still read."""
+    await connection.execute("INSERT INTO public.kept VALUES (1, $1)", CANARY)
+    reader = await asyncpg.connect(server.dsn)
+    reading = reader.transaction(isolation="repeatable_read")
+    await reading.start()
+    await reader.fetchval("SELECT 1")
+    await connection.execute("DELETE FROM public.kept")
+
+    compacting = asyncio.create_task(compact(superuser(server.dsn), ["public.kept"]))
+    await asyncio.sleep(0.3)
+    waited = not compacting.done()
+    await reading.rollback()
+    await reader.close()
+    await compacting
+
+    assert waited
+    assert found(server.quarters.home) == []
+
+
+async def test_a_table_in_use_is_not_waited_for_at_length(
+    server: Cluster, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody who came later would wait behind: it is tried again, and then left for another time."""
+    monkeypatch.setattr(postgres, "TRIES", 2)
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.1)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE public.kept IN ACCESS SHARE MODE")
+        with pytest.raises(Unavailable, match=r"public\.kept is in use"):
+            await compact(superuser(server.dsn), ["public.kept"])
+
+
+async def test_a_server_that_is_away_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable):
+        await compact(f"postgresql://postgres@/ibid?host={tmp_path}", [])

@@ -30,6 +30,7 @@ from app.db.projects import (
     literal,
     located,
     made,
+    merged,
     shape,
     taking,
     vectors,
@@ -47,12 +48,10 @@ ALL = Knowledge("A home network.", "Name devices in full.", (STYLE, KnowledgeNot
 
 @pytest.fixture
 def store(pool: Pool) -> KnowledgeStore:
-    """A fresh one."""
     return KnowledgeStore(pool)
 
 
 async def test_what_is_put_is_there(store: KnowledgeStore) -> None:
-    """Notes in their order; put again it replaces, whole."""
     assert await store.get(THN) is None
     await store.put(THN, ALL)
     assert await store.get(THN) == ALL
@@ -72,7 +71,6 @@ async def test_what_is_put_is_there(store: KnowledgeStore) -> None:
     ],
 )
 async def test_a_project_s_knowledge_is_its_own(store: KnowledgeStore, other: Scope) -> None:
-    """Neither read, nor replaced, nor removed from elsewhere."""
     await store.put(THN, ALL)
 
     assert await store.get(other) is None
@@ -82,7 +80,6 @@ async def test_a_project_s_knowledge_is_its_own(store: KnowledgeStore, other: Sc
 
 
 async def test_a_user_reads_what_the_tenant_wrote(store: KnowledgeStore) -> None:
-    """It has no owner."""
     await store.put(THN, ALL)
 
     assert await store.get(replace(THN, owner="ada", user_id="ada")) == ALL
@@ -121,7 +118,6 @@ async def test_a_project_has_so_many_notes(store: KnowledgeStore) -> None:
 
 
 async def test_what_postgres_cannot_hold_is_replaced(store: KnowledgeStore) -> None:
-    """NUL and halves of characters."""
     await store.put(THN, Knowledge("a\0b", "c\ud800d", (KnowledgeNote("e\0", "f\udc00"),)))
 
     kept = Knowledge("a\ufffdb", "c\ufffdd", (KnowledgeNote("e\ufffd", "f\ufffd"),))
@@ -129,7 +125,6 @@ async def test_what_postgres_cannot_hold_is_replaced(store: KnowledgeStore) -> N
 
 
 async def test_it_can_be_removed(store: KnowledgeStore) -> None:
-    """Once; and the list of projects follows."""
     await store.put(THN, ALL)
     await store.put(replace(THN, project="DAAS"), ALL)
     assert await store.projects(THN) == ["DAAS", "THN"]
@@ -140,7 +135,6 @@ async def test_it_can_be_removed(store: KnowledgeStore) -> None:
 
 
 async def test_a_postgres_that_is_gone_is_told(store: KnowledgeStore, pool: Pool) -> None:
-    """What an answer can do without, as that."""
     await pool.close()
 
     with pytest.raises(RetrievalError):
@@ -165,7 +159,6 @@ REFUSING = (
 
 
 def column(kind: str, *, required: bool = False, filled: bool = False, name: str = "embedding") -> Column:
-    """One."""
     return Column(name, kind, required, filled)
 
 
@@ -187,7 +180,6 @@ async def test_a_table_is_read_from_the_catalog(pool: Pool) -> None:
     [("vector", 0), ("vector(8)", 8), ("extensions.vector(8)", 8), ("halfvec(8)", None), ("text", None)],
 )
 def test_columns_of_vectors_are_known(kind: str, dim: int | None) -> None:
-    """Whatever schema the extension is in."""
     assert column(kind).dim == dim
 
 
@@ -204,7 +196,6 @@ def test_columns_of_vectors_are_known(kind: str, dim: int | None) -> None:
     ],
 )
 def test_a_vector_goes_where_it_fits(theirs: Column, embedding: str, beside: str) -> None:
-    """Into their column, else beside it."""
     assert vectors({"embedding": theirs}, 8, "v") == {"embedding": embedding, "embedding_ibid": beside}
 
 
@@ -248,7 +239,6 @@ async def test_what_a_table_refuses_is_named(
 
 
 async def test_a_server_that_is_down_is_no_refusal() -> None:
-    """It is asked again."""
     with pytest.raises(Unavailable), taking("public.theirs"):
         raise asyncpg.ConnectionDoesNotExistError
 
@@ -277,12 +267,10 @@ NEXT = str(uuid.uuid5(uuid.UUID(OURS), "next"))
     ],
 )
 def test_a_name_is_an_id_or_none(kind: str, name: str, found: str | None) -> None:
-    """As the type has it."""
     assert literal(kind, name) == found
 
 
 def test_a_uuid_of_ours_fits_any_type() -> None:
-    """Into 63 bits as a number."""
     assert made("uuid", OURS) == made("text", OURS) == OURS
     assert made("bigint", OURS) == NUMBER
     assert 0 < int(NUMBER) < 1 << 63
@@ -290,7 +278,6 @@ def test_a_uuid_of_ours_fits_any_type() -> None:
 
 @pytest.mark.parametrize("kind", ["integer", "smallint", "bytea", "text[]", "timestamp with time zone"])
 def test_other_types_are_refused(kind: str) -> None:
-    """By name."""
     for asked in (literal, made):
         with pytest.raises(Rejected, match="not written here"):
             asked(kind, OURS)
@@ -317,7 +304,6 @@ def test_other_types_are_refused(kind: str) -> None:
 def test_the_row_that_is_there_decides(
     kind: str, given: str | None, own: tuple[str, ...], taken: tuple[str, ...], key: str
 ) -> None:
-    """Then what was given, then ours."""
     assert chosen(kind, Called(given, OURS), links(kind, OURS), (own, taken)) == key
 
 
@@ -331,7 +317,6 @@ def test_who_may_not_keep_an_id_replaces_by_it_alone() -> None:
 
 @pytest.mark.parametrize("kind", ["uuid", "text", "bigint"])
 async def test_a_chain_ends_where_nobody_is(kind: str) -> None:
-    """However many of it were taken."""
     *others, last = links(kind, OURS, LINKS * 3)
 
     async def find(ids: Sequence[str]) -> Found:
@@ -355,7 +340,7 @@ async def test_ids_are_made_beside_the_event_loop() -> None:
 
 
 ROW = "INSERT INTO public.conversation_index (tenant, owner, project, title) VALUES ($1, $2, $3, 'Ferry')"
-EVENTS_THN, DAAS, ADAS = ("default", "", "THN"), ("default", "", "DAAS"), ("default", "ada", "THN")
+TALK, DAAS, ADAS = ("default", "", "THN"), ("default", "", "DAAS"), ("default", "ada", "THN")
 VERSION = "SELECT version FROM ibid.project_part WHERE (tenant, owner, project) = ($1, $2, $3)"
 COUNT = "SELECT count(*) FROM ibid.project_event"
 
@@ -370,11 +355,11 @@ async def tools(pool: Pool, count: int) -> AsyncIterator[list[Connection]]:
 async def test_nobody_who_writes_waits_for_another(pool: Pool) -> None:
     """Two tools in opposite order, and a third beside them that is in no hurry to end."""
     async with asyncio.timeout(5), tools(pool, 3) as (one, other, slow):
-        await slow.execute(ROW, *EVENTS_THN)
-        await one.execute(ROW, *EVENTS_THN)
+        await slow.execute(ROW, *TALK)
+        await one.execute(ROW, *TALK)
         await other.execute(ROW, *DAAS)
-        await asyncio.gather(one.execute(ROW, *DAAS), other.execute(ROW, *EVENTS_THN))
-        await pool.execute(ROW, *EVENTS_THN)
+        await asyncio.gather(one.execute(ROW, *DAAS), other.execute(ROW, *TALK))
+        await pool.execute(ROW, *TALK)
     assert await pool.fetchval("SELECT count(*) FROM conversation_index") == 6
 
 
@@ -382,11 +367,11 @@ async def test_what_is_committed_late_is_another_version(pool: Pool) -> None:
     """Though it was written before what is seen already; and no version comes twice."""
     seen = []
     async with tools(pool, 1) as (slow,):
-        await slow.execute(ROW, *EVENTS_THN)
+        await slow.execute(ROW, *TALK)
         for _ in range(3):
-            await pool.execute(ROW, *EVENTS_THN)
-            seen.append(await pool.fetchval(VERSION, *EVENTS_THN))
-    seen.append(await pool.fetchval(VERSION, *EVENTS_THN))
+            await pool.execute(ROW, *TALK)
+            seen.append(await pool.fetchval(VERSION, *TALK))
+    seen.append(await pool.fetchval(VERSION, *TALK))
     assert len(set(seen)) == 4
 
 
@@ -400,11 +385,10 @@ async def test_what_is_committed_late_is_another_version(pool: Pool) -> None:
     ids=["moved", "deleted", "emptied"],
 )
 async def test_every_change_is_noted(pool: Pool, change: str) -> None:
-    """Where the rows were."""
-    await pool.execute(ROW, *EVENTS_THN)
-    before = await pool.fetchval(VERSION, *EVENTS_THN)
+    await pool.execute(ROW, *TALK)
+    before = await pool.fetchval(VERSION, *TALK)
     await pool.execute(change)
-    assert await pool.fetchval(VERSION, *EVENTS_THN) not in {before, None}
+    assert await pool.fetchval(VERSION, *TALK) not in {before, None}
     assert (await pool.fetchval(VERSION, *DAAS) is not None) is ("DAAS" in change)
 
 
@@ -412,12 +396,12 @@ async def test_folded_events_are_the_same_version(pool: Pool, monkeypatch: pytes
     """Nothing is read anew for it; what is being written meanwhile counts when it is there."""
     monkeypatch.setattr(projects, "MANY", 3)
     for _ in range(4):
-        await pool.execute(ROW, *EVENTS_THN)
+        await pool.execute(ROW, *TALK)
     for _ in range(3):
         await pool.execute(ROW, *DAAS)
     versions = "SELECT array_agg(version ORDER BY project) FROM ibid.project_part"
     async with tools(pool, 1) as (slow,):
-        await slow.execute(ROW, *EVENTS_THN)
+        await slow.execute(ROW, *TALK)
         before = await pool.fetchval(versions)
         await EventStore(pool).fold()
         assert await pool.fetchval(COUNT) == 1 + 3
@@ -442,7 +426,7 @@ async def test_an_erasure_takes_them_along(pool: Pool) -> None:
     for _ in range(3):
         await pool.execute(ROW, *ADAS)
         seen.add(await pool.fetchval(VERSION, *ADAS))
-    await pool.execute(ROW, *EVENTS_THN)
+    await pool.execute(ROW, *TALK)
     holding = next(each for each in users.record_holdings(pool) if each.name == "conversations")
     assert await holding.erase(Scope(user_id="ada")) == 3
     assert await pool.fetchval(COUNT) == 1
@@ -509,7 +493,7 @@ async def test_a_role_without_rights_on_ours_writes_theirs(dsn: str, pool: Pool,
             "TRUNCATE public.conversation_index",
         ):
             await admin.execute(change)
-            seen.add(await pool.fetchval(VERSION, *EVENTS_THN))
+            seen.add(await pool.fetchval(VERSION, *TALK))
         assert len(seen - {None}) == 4
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await admin.fetch("SELECT FROM ibid.project_event")
@@ -555,14 +539,47 @@ async def test_a_row_without_a_word_says_nothing(pool: Pool, kept: Kept, facts: 
 async def test_a_row_with_a_word_is_embedded(
     pool: Pool, kept: Kept, facts: dict[str, str], text: str
 ) -> None:
-    """In whichever column, of whichever writing."""
     row = await read(pool, kept, facts)
     assert row["says"]
     assert kept.text(row) == text
 
 
 async def test_megabytes_are_cut_where_they_lie(pool: Pool) -> None:
-    """They never leave Postgres."""
     row = await read(pool, CONVERSATION_INPUT, {"title": "t", "summary_detailed": "word " * 2_000_000})
     assert len(row["summary_detailed"]) == MOST
     assert len(CONVERSATION_INPUT.text(row)) <= MOST
+
+
+A, B, C = (KnowledgeNote(title, "Text.") for title in "ABC")
+BEFORE = Knowledge("Overview.", "Rules.", (A, B))
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        pytest.param(KnowledgeChange(), BEFORE, id="nothing"),
+        pytest.param(
+            KnowledgeChange(overview=""), Knowledge("", "Rules.", (A, B)), id="an empty text empties"
+        ),
+        pytest.param(KnowledgeChange(rules="New."), Knowledge("Overview.", "New.", (A, B)), id="a text"),
+        pytest.param(
+            KnowledgeChange(notes=(C,)), Knowledge("Overview.", "Rules.", (A, B, C)), id="a note more"
+        ),
+        pytest.param(
+            KnowledgeChange(notes=(KnowledgeNote("A", "Other."),)),
+            Knowledge("Overview.", "Rules.", (KnowledgeNote("A", "Other."), B)),
+            id="a note of a title that is there",
+        ),
+    ],
+)
+def test_what_is_given_replaces_what_was_there(change: KnowledgeChange, after: Knowledge) -> None:
+    assert merged(BEFORE, change) == after
+
+
+def test_there_are_so_many_notes() -> None:
+    """One more is refused; one of a title that is there is none more."""
+    full = Knowledge(notes=tuple(KnowledgeNote(str(n), "x") for n in range(MOST_NOTES)))
+
+    assert len(merged(full, KnowledgeChange(notes=(KnowledgeNote("0", "y"),))).notes) == MOST_NOTES
+    with pytest.raises(TooMany):
+        merged(full, KnowledgeChange(notes=(A,)))

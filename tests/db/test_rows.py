@@ -29,7 +29,6 @@ def test_law_what_is_closed_opens(at: datetime, key: str) -> None:
     "text", ["x", "%%%", "MTIz", "eHx4", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OXxh", "MXwA", "é"]
 )
 def test_what_is_not_ours_is_told(text: str) -> None:
-    """As the field that it came in."""
     with pytest.raises(InvalidField) as caught:
         opened(text)
     assert caught.value.field == "query.cursor"
@@ -37,7 +36,6 @@ def test_what_is_not_ours_is_told(text: str) -> None:
 
 @given(st.text(max_size=80))
 def test_law_any_text_opens_or_is_told(text: str) -> None:
-    """Nothing else is raised."""
     with suppress(InvalidField):
         assert closed(*opened(text)) == text
 
@@ -54,18 +52,15 @@ def test_law_any_text_opens_or_is_told(text: str) -> None:
     ],
 )
 def test_storable(text: str, kept: str) -> None:
-    """Only what cannot be stored changes."""
     assert storable(text) == kept
 
 
 @given(st.text(st.characters(codec=None)))
 def test_law_utf8_without_nul(text: str) -> None:
-    """The result always encodes and has no NUL."""
     assert b"\0" not in storable(text).encode()
 
 
 async def test_postgres_takes_it(pool: Pool) -> None:
-    """What comes out of it comes back from Postgres unchanged."""
     text = storable("a\0\ud800\U0010ffff\uffff")
     assert await pool.fetchval("SELECT $1::text", text) == text
 
@@ -75,15 +70,12 @@ COUNT = "SELECT count(*) FROM ibid.tenant WHERE id = 'new'"
 
 
 async def test_commits_at_the_end(pool: Pool) -> None:
-    """What was written is there after it."""
     async with transaction(pool) as connection:
         await connection.execute(ADD)
     assert await pool.fetchval(COUNT) == 1
 
 
 async def test_an_error_of_the_body_rolls_back_and_passes(pool: Pool) -> None:
-    """All or none; our own errors keep their kind."""
-
     async def write() -> None:
         async with transaction(pool) as connection:
             await connection.execute(ADD)
@@ -122,7 +114,6 @@ async def test_cancellation_rolls_back(pool: Pool) -> None:
 async def test_faults_of_postgres_are_told(
     pool: Pool, fault: Exception, kind: type[Unavailable], said: str
 ) -> None:
-    """A full disk is named: waiting would not help."""
     with pytest.raises(kind, match=said) as told:
         async with transaction(pool):
             raise fault

@@ -39,19 +39,16 @@ async def said(
 
 
 async def listed(pool: Pool, scope: Scope = ALICE, limit: int = 99) -> list[str]:
-    """The ids of a scope's sessions."""
     return [
         found.session_id for found in (await SessionStore(pool).recent(scope, cursor=None, limit=limit))[0]
     ]
 
 
 async def read_back(pool: Pool, scope: Scope = ALICE) -> list[str]:
-    """What was said there."""
     return [found.content for found in (await SessionStore(pool).turns(scope, cursor=None, limit=99))[0]]
 
 
 async def test_a_session_is_what_was_filed_and_said_in_it(pool: Pool, tmp_path: Path) -> None:
-    """Figures of both; global documents belong to none."""
     document = await ready(pool, ALICE, upload(tmp_path))
     await ready(pool, TENANT, upload(tmp_path, "x", filename="x.pdf", session_id=None))
     await said(pool, ALICE, at=NOON)
@@ -66,7 +63,6 @@ async def test_a_session_is_what_was_filed_and_said_in_it(pool: Pool, tmp_path: 
 
 
 async def test_either_makes_a_session(pool: Pool, tmp_path: Path) -> None:
-    """A document nobody asked about, a chat without documents."""
     await ready(pool, ALICE, upload(tmp_path))
     await said(pool, replace(ALICE, session_id="s2"))
     assert set(await listed(pool)) == {"s1", "s2"}
@@ -74,7 +70,6 @@ async def test_either_makes_a_session(pool: Pool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stranger", STRANGERS)
 async def test_another_s_sessions_are_empty(pool: Pool, tmp_path: Path, stranger: Scope) -> None:
-    """Nothing is listed, nothing read, nothing removed."""
     await ready(pool, ALICE, upload(tmp_path))
     await said(pool, ALICE)
     assert (await listed(pool, stranger), await read_back(pool, stranger)) == ([], [])
@@ -97,7 +92,6 @@ async def test_pages_go_from_the_latest_back(pool: Pool) -> None:
 
 
 async def test_turns_are_read_in_order_page_by_page(pool: Pool) -> None:
-    """Oldest first, each once, with its answer."""
     for n in range(4):
         await said(pool, ALICE, f"q{n}", at=NOON + timedelta(minutes=n), answer=f"a{n}")
     store = SessionStore(pool)
@@ -122,7 +116,6 @@ async def test_threads_of_a_session_are_told_apart(pool: Pool) -> None:
 
 
 async def test_rows_of_other_tools_do_not_disturb(pool: Pool) -> None:
-    """Other roles and empty rows are passed over."""
     await said(pool, ALICE)
     await pool.execute(
         "INSERT INTO public.chat_log (tenant, owner, session_id, role, content) VALUES "
@@ -201,7 +194,6 @@ async def test_its_jobs_are_taken_up(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_a_cursor_of_another_make_is_told(pool: Pool) -> None:
-    """Not taken for the first page."""
     await said(pool, ALICE)
     store = SessionStore(pool)
     forged = (closed(NOON, key) for key in ("", "a", "9" * 30, "1; DROP"))
@@ -211,7 +203,6 @@ async def test_a_cursor_of_another_make_is_told(pool: Pool) -> None:
 
 
 async def test_postgres_away_is_told(pool: Pool) -> None:
-    """By every method."""
     store = SessionStore(pool)
     await pool.close()
     for attempt in (
@@ -252,7 +243,6 @@ async def test_rows_of_one_instant_are_read_as_they_came(pool: Pool, at: datetim
 
 
 async def test_ids_of_another_tool_s_make_are_paged_too(pool: Pool) -> None:
-    """Its table was there first."""
     await pool.execute(
         "ALTER TABLE public.chat_log ALTER COLUMN id DROP IDENTITY; "
         "ALTER TABLE public.chat_log ALTER COLUMN id TYPE uuid USING gen_random_uuid(), "
@@ -295,7 +285,6 @@ async def test_long_sessions_are_read_from_an_index(pool: Pool) -> None:
 
 
 async def test_a_removal_has_one_deadline(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it waits for."""
     monkeypatch.setattr(sessions, "REMOVE_SECONDS", 0.2)
     await said(pool, ALICE)
     async with pool.acquire() as connection, connection.transaction():
@@ -306,7 +295,7 @@ async def test_a_removal_has_one_deadline(pool: Pool, monkeypatch: pytest.Monkey
 
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
-CHATLOG_STRANGERS = [
+OTHERS = [
     pytest.param(replace(HERE, tenant="other"), id="tenant"),
     pytest.param(replace(HERE, owner="bob"), id="owner"),
     pytest.param(replace(HERE, thread_id="t2"), id="thread"),
@@ -314,17 +303,14 @@ CHATLOG_STRANGERS = [
 
 
 def exchange(n: int) -> list[Turn]:
-    """A question and its answer."""
     return [Turn(Role.USER, f"question {n}"), Turn(Role.ASSISTANT, f"answer {n}")]
 
 
 async def said_of_chatlog(log: ChatLogStore, scope: Scope, limit: int = 99) -> list[str]:
-    """The contents of a thread."""
     return [turn.content for turn in await log.turns(scope, limit)]
 
 
 async def test_turns_come_back_in_order(pool: Pool) -> None:
-    """Oldest first, roles and times with them."""
     log = ChatLogStore(pool)
     for n in range(3):
         await tell(pool, HERE, exchange(n), answer_id=f"a{n}")
@@ -337,23 +323,20 @@ async def test_turns_come_back_in_order(pool: Pool) -> None:
 
 
 async def test_the_newest_are_given(pool: Pool) -> None:
-    """A limit drops the oldest."""
     log = ChatLogStore(pool)
     for n in range(3):
         await tell(pool, HERE, exchange(n), answer_id=f"a{n}")
     assert await said_of_chatlog(log, HERE, 3) == ["answer 1", "question 2", "answer 2"]
 
 
-@pytest.mark.parametrize("stranger", CHATLOG_STRANGERS)
+@pytest.mark.parametrize("stranger", OTHERS)
 async def test_another_s_thread_is_empty(pool: Pool, stranger: Scope) -> None:
-    """Threads are keyed (tenant, owner, id)."""
     log = ChatLogStore(pool)
     await tell(pool, HERE, exchange(1), answer_id="a")
     assert await log.turns(stranger, 99) == []
 
 
 async def test_without_a_thread_it_is_the_session_s(pool: Pool) -> None:
-    """The default of `thread_id` is the session."""
     log = ChatLogStore(pool)
     await tell(pool, replace(HERE, thread_id=None), exchange(1), answer_id="a")
     assert len(await log.turns(replace(HERE, thread_id="s1"), 99)) == 2
@@ -370,7 +353,6 @@ async def test_default_threads_of_two_users_are_apart(pool: Pool) -> None:
 
 
 async def test_a_repeated_write_is_kept_once(pool: Pool) -> None:
-    """The recorder repeats what may have been committed."""
     log = ChatLogStore(pool)
     for _ in range(2):
         await tell(pool, HERE, exchange(1), answer_id="a")
@@ -378,7 +360,6 @@ async def test_a_repeated_write_is_kept_once(pool: Pool) -> None:
 
 
 async def test_marks_the_user_s_activity(pool: Pool) -> None:
-    """The latest time only grows; nobody's activity is nobody's."""
     await tell(pool, HERE, exchange(1), answer_id="a")
     first = await pool.fetchval("SELECT last_message_at FROM ibid.activity WHERE user_id = 'alice'")
     await tell(pool, HERE, exchange(2), answer_id="b")
@@ -399,14 +380,12 @@ async def test_given_times_are_kept(pool: Pool) -> None:
 
 
 async def test_text_that_no_column_holds_is_mended(pool: Pool) -> None:
-    """A model's NUL does not lose a turn."""
     log = ChatLogStore(pool)
     await tell(pool, HERE, [Turn(Role.ASSISTANT, "a\0\ud800")], answer_id="a")
     assert await said_of_chatlog(log, HERE) == ["a\ufffd\ufffd"]
 
 
-async def test_rows_of_other_tools_do_not_disturb_chatlog(pool: Pool) -> None:
-    """Other roles, or no content: passed over."""
+async def test_rows_of_other_tools_do_not_disturb_a_thread(pool: Pool) -> None:
     log = ChatLogStore(pool)
     await tell(pool, HERE, exchange(1), answer_id="a")
     await pool.execute(
@@ -417,7 +396,6 @@ async def test_rows_of_other_tools_do_not_disturb_chatlog(pool: Pool) -> None:
 
 
 async def test_postgres_away(pool: Pool) -> None:
-    """Reading ends in `degraded`."""
     log = ChatLogStore(pool)
     await pool.close()
     with pytest.raises(RetrievalError):

@@ -66,7 +66,6 @@ NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2, $1)"
 
 
 def holding_of(pool: Pool, name: str) -> Rows:
-    """By its name."""
     return next(each for each in users.record_holdings(pool) if each.name == name)
 
 
@@ -113,7 +112,6 @@ def test_a_holding_of_the_record_has_tables(pool: Pool) -> None:
 @pytest.mark.parametrize("name", [table.name for table in users.SINGLE])
 @pytest.mark.parametrize("other", OTHERS)
 async def test_a_users_rows_go_and_others_stay(pool: Pool, name: str, other: Scope) -> None:
-    """At once, all of them, and again there is none."""
     for scope in (ADA, other):
         await some(pool, scope)
     holding = holding_of(pool, name)
@@ -143,7 +141,6 @@ async def test_what_was_asked_for_a_user_is_his(pool: Pool, asked: Scope) -> Non
 
 
 async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Oldest first, each row once; without tenant and vectors."""
     monkeypatch.setattr(users, "PAGE", 2)
     for n in range(5):
         turns = [Turn(Role.USER, f"turn {n}", NOON + timedelta(minutes=n))]
@@ -158,7 +155,6 @@ async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.Mo
 
 
 async def test_what_is_for_all_users_of_a_namespace_is_nobody_s(pool: Pool) -> None:
-    """It stays, and is in no export."""
     cards, shared = CardStore(pool), CardDraft(Shape.CARD, "clinic", "Be brief.")
     await cards.put(ADA, shared)
     assert await kept(pool, "vantage_cards", ADA) == []
@@ -232,7 +228,6 @@ async def test_words_kept_meanwhile_go_too(pool: Pool) -> None:
 
 
 async def test_own_documents_are_told_with_the_address_of_their_file(pool: Pool, tmp_path: Path) -> None:
-    """Not those of others, nor what the tenant shares."""
     document = await ready(pool, ALICE, upload(tmp_path))
     await ready(pool, replace(ALICE, owner="bob", user_id="bob"), upload(tmp_path, "x", filename="x.pdf"))
     await ready(pool, Scope(tenant="acme"), upload(tmp_path, "y", filename="y.pdf", session_id=None))
@@ -267,7 +262,6 @@ async def test_own_documents_go_from_every_session(pool: Pool, tmp_path: Path) -
 
 
 def test_reasons_to_keep_a_name_are_given() -> None:
-    """In words."""
     assert all(re.search(r"\w+ \w+ \w+", reason) for reason in NAMES_ONLY.values())
 
 
@@ -279,7 +273,6 @@ async def remembered(pool: Pool, scope: Scope, name: str) -> None:
 
 
 async def test_memories_go_with_their_vectors_in_the_making(pool: Pool) -> None:
-    """At once; others' stay, and the engine is told."""
     bob = replace(ADA, user_id="bob")
     for scope, name in ((ADA, "a1"), (ADA, "a2"), (bob, "b1")):
         await remembered(pool, scope, name)
@@ -297,7 +290,6 @@ async def test_memories_go_with_their_vectors_in_the_making(pool: Pool) -> None:
 
 
 async def test_a_memory_written_while_an_erasure_ran_is_entered_again(pool: Pool) -> None:
-    """Its point may have gone with the others."""
     await remembered(pool, ADA, "a1")
     await pool.execute("DELETE FROM ibid.outbox")
 
@@ -307,7 +299,7 @@ async def test_a_memory_written_while_an_erasure_ran_is_entered_again(pool: Pool
 
 
 NAMES = ("memories", "answers")
-ERASURES_MEMORY = """
+BARE_MEMORY = """
     INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
     VALUES ('m', 'acme', $1, 'words', 'note', 'api', 1, 1, 's', '[1]')
 """
@@ -328,12 +320,10 @@ def asked(at: datetime) -> Answer:
 
 
 def clean(due: list[Due]) -> list[Due]:
-    """All of their files were rewritten."""
     return [replace(each, dirty=()) for each in due]
 
 
 async def stands(pool: Pool, answer: Answer) -> bool:
-    """True if it was written."""
     return bool(await pool.fetchval("SELECT true FROM ibid.answer WHERE id = $1", answer.id))
 
 
@@ -353,7 +343,6 @@ async def test_what_was_asked_before_is_not_written_after(pool: Pool, asker: Sco
 
 @pytest.mark.parametrize("asker", STRANGERS)
 async def test_others_answers_are_written(pool: Pool, asker: Scope) -> None:
-    """An erasure is one user's of one tenant."""
     before = asked(datetime.now(UTC) - timedelta(seconds=1))
     await ErasureStore(pool).begin(ADA, NAMES)
 
@@ -364,7 +353,6 @@ async def test_others_answers_are_written(pool: Pool, asker: Scope) -> None:
 
 @pytest.mark.parametrize("asker", ASKERS)
 async def test_an_answer_that_waits_elsewhere_is_known_to_be_gone(pool: Pool, asker: Scope) -> None:
-    """Another replica asks before it tells one of its backlog."""
     began = datetime.now(UTC) - timedelta(seconds=1)
     store = AnswerStore(pool)
     known = await store.removed(asker, began)
@@ -388,7 +376,6 @@ async def test_an_answer_being_written_is_waited_for(pool: Pool) -> None:
 
 
 async def test_writers_of_memories_are_waited_for(pool: Pool) -> None:
-    """They decide under the lock of the user's memories."""
     async with transaction(pool) as connection:
         await lock_user(connection, "acme", "ada")
         begun = asyncio.create_task(ErasureStore(pool).begin(ADA, NAMES))
@@ -412,7 +399,6 @@ async def test_an_erasure_is_seen_by_caches(pool: Pool) -> None:
 
 
 async def test_files_are_dirty_with_what_was_erased(pool: Pool) -> None:
-    """And due, until they are rewritten."""
     store = ErasureStore(pool)
 
     mark = await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
@@ -427,7 +413,6 @@ async def test_files_are_dirty_with_what_was_erased(pool: Pool) -> None:
 
 
 async def test_nothing_erased_makes_nothing_dirty(pool: Pool) -> None:
-    """To ask again tells when the files were rewritten."""
     store = ErasureStore(pool)
     await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
     await store.compacted(clean(await store.due()))
@@ -516,7 +501,6 @@ async def test_an_earlier_erasure_that_ends_later_counts(pool: Pool) -> None:
 
 
 async def test_what_could_not_be_rewritten_is_looked_at_again_later(pool: Pool) -> None:
-    """And stays dirty, also when asked again; nothing else does."""
     store = ErasureStore(pool)
     await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
     await store.compacted([replace(each, dirty=("chroma",)) for each in await store.due()])
@@ -534,7 +518,7 @@ async def test_names_of_whom_nothing_was_kept_leave_no_mark_for_long(pool: Pool)
     for user in ("ada", "bob", "eve"):
         scope = replace(ADA, user_id=user)
         await store.end(scope, await store.begin(scope, NAMES), ["answers"] if user == "bob" else [])
-    await pool.execute(ERASURES_MEMORY, "eve")
+    await pool.execute(BARE_MEMORY, "eve")
     await store.sweep()
     at_once = await pool.fetchval("SELECT count(*) FROM ibid.memory_user")
     await pool.execute("UPDATE ibid.memory_user SET ended_at = ended_at - interval '49 hours'")
@@ -546,7 +530,6 @@ async def test_names_of_whom_nothing_was_kept_leave_no_mark_for_long(pool: Pool)
 
 
 async def test_an_erasure_is_whole_when_the_last_of_two_has_ended(pool: Pool) -> None:
-    """Until then searches are told what was written since (`retrieval/memories.py`)."""
     ended = "SELECT ended_at IS NOT NULL FROM ibid.memory_user"
     store = ErasureStore(pool)
     first = await store.begin(ADA, NAMES)
@@ -619,18 +602,14 @@ async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> N
 
 
 async def test_an_erasure_names_its_user(pool: Pool) -> None:
-    """Else it would be everybody's."""
     with pytest.raises(ValueError, match="names its user"):
         await ErasureStore(pool).begin(Scope(tenant="acme"), NAMES)
 
 
 async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> None:
-    """Whatever their scopes are called by; nobody else's."""
     predicates: list[Callable[[Key], bool]] = []
 
     class Indexes(IndexCache):
-        """Notes what is to go."""
-
         def evict(self, chosen: Callable[[Key], bool]) -> None:
             predicates.append(chosen)
 
@@ -650,7 +629,6 @@ async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> 
 
 
 async def test_a_configured_server_is_left_alone(pool: Pool) -> None:
-    """Its files are its operator's."""
     subject = RecordFiles(pool)
 
     await subject.compact(list(TABLES))

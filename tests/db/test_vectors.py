@@ -181,7 +181,6 @@ async def test_rows_of_projects_move_too(pool: Pool) -> None:
 
 
 async def test_a_column_of_another_width_is_not_written(pool: Pool) -> None:
-    """It would refuse the vector, and the move with it."""
     await pool.execute("ALTER TABLE public.conversation_index ALTER COLUMN embedding TYPE vector(3)")
     await pool.execute(ROW, uuid_of("a"), "ours", "x", "old@3", WIDE, None)
     store = VectorStore(pool)
@@ -207,12 +206,10 @@ OTHER = Space("other@4", "other", 4, 0.5)
 
 
 async def test_first_there_is_none(pool: Pool) -> None:
-    """A fresh service may choose."""
     assert await SpaceStore(pool).current() is None
 
 
 async def test_the_current_one_is_one(pool: Pool) -> None:
-    """The swap is one step."""
     store = SpaceStore(pool)
     for space in (SPACE, OTHER):
         await store.keep(space)
@@ -222,7 +219,6 @@ async def test_the_current_one_is_one(pool: Pool) -> None:
 
 
 async def test_a_floor_once_measured_stays(pool: Pool) -> None:
-    """Thresholds keep their meaning when a space is met again."""
     store = SpaceStore(pool)
     await store.keep(OTHER)
     await store.keep(Space(OTHER.name, OTHER.model, OTHER.dim, 0.25))
@@ -230,7 +226,6 @@ async def test_a_floor_once_measured_stays(pool: Pool) -> None:
 
 
 async def test_an_unknown_one_cannot_be_current(pool: Pool) -> None:
-    """And the one that is stays."""
     store = SpaceStore(pool)
     await store.keep(SPACE)
     await store.make_current(SPACE.name)
@@ -241,7 +236,6 @@ async def test_an_unknown_one_cannot_be_current(pool: Pool) -> None:
 
 
 async def test_counts_the_vectors_of_a_space(pool: Pool, tmp_path: Path) -> None:
-    """What a change of space would have to make anew."""
     store = SpaceStore(pool)
     assert await store.vectors_in(SPACE.name) == 0
     await ready(pool, ALICE, upload(tmp_path))

@@ -24,7 +24,6 @@ ANSWER, OTHER = new_id(), new_id()
 
 
 async def test_votes_are_counted_each_side(pool: Pool) -> None:
-    """Of each answer one; memories without any are left out."""
     await remembered(pool, ADA, "m1", "m2", "m3")
     store = VoteStore(pool)
     for signal in (1, 1, -1):
@@ -114,7 +113,6 @@ async def test_all_of_an_answer_at_once(pool: Pool) -> None:
     ids=["user", "tenant", "nobody"],
 )
 async def test_another_s_memory_is_not_there(pool: Pool, stranger: Scope) -> None:
-    """Nor does a stranger see, or move, its votes."""
     await remembered(pool, ADA, "m1")
     store = VoteStore(pool)
     await store.cast(ADA, "m1", 1, answer_id=ANSWER)
@@ -126,7 +124,6 @@ async def test_another_s_memory_is_not_there(pool: Pool, stranger: Scope) -> Non
 
 
 async def test_points_of_older_tools_take_votes(pool: Pool) -> None:
-    """Where the index says that they are the user's."""
     asked: list[str] = []
 
     async def foreign(scope: Scope, key: str) -> bool:
@@ -240,19 +237,16 @@ ORDER = ("minutes", "hours", "days", "weeks", "months")
     ],
 )
 def test_buckets_end_where_the_contract_says(seconds: float | None, name: str) -> None:
-    """Each just before its hour or day."""
     assert bucket(seconds) == name
 
 
 @given(st.floats(0, 1e10), st.floats(0, 1e10))
 def test_law_longer_ago_is_no_nearer_bucket(one: float, other: float) -> None:
-    """In their order."""
     nearer, farther = sorted((one, other))
     assert ORDER.index(bucket(nearer)) <= ORDER.index(bucket(farther))
 
 
 async def test_a_new_user_is_new(pool: Pool) -> None:
-    """As is a scope without one."""
     store = TemporalStore(pool)
     assert await store.last(ADA) == await store.last(replace(ADA, user_id=None)) == Moment("new")
 
@@ -280,7 +274,6 @@ async def test_the_time_is_the_database_s(pool: Pool) -> None:
 
 
 async def test_postgres_away_costs_no_answer(pool: Pool) -> None:
-    """It is a fault of reading."""
     await pool.close()
     with pytest.raises(RetrievalError):
         await TemporalStore(pool).last(ADA)
@@ -319,12 +312,10 @@ async def keeps(
 
 
 async def own(pool: Pool, limit: int = 10) -> list[str]:
-    """Ada's words."""
     return [said.text for said in await UtteranceStore(pool).own(ADA, limit)]
 
 
 async def test_own_words_of_all_threads_and_memories(pool: Pool) -> None:
-    """The newest first."""
     await says(pool, "third", hours=3)
     await says(pool, "first", hours=1, thread="other")
     await keeps(pool, "second", hours=2)
@@ -341,14 +332,12 @@ async def test_of_a_long_message_the_beginning_is_read(pool: Pool) -> None:
 
 
 async def test_times_are_told(pool: Pool) -> None:
-    """UTC, as they were written."""
     await says(pool, "an hour ago", hours=1)
     [said] = await UtteranceStore(pool).own(ADA, 1)
     assert said.at == NOON - timedelta(hours=1)
 
 
 async def test_what_others_said_is_not_there(pool: Pool) -> None:
-    """The assistant, other users, other tenants, rows without words."""
     await says(pool, "answer", role="assistant")
     await says(pool, "bob's", user="bob")
     await says(pool, "elsewhere", tenant="other")
@@ -367,13 +356,11 @@ async def test_what_others_said_is_not_there(pool: Pool) -> None:
     ],
 )
 async def test_memories_that_are_not_own_words(pool: Pool, memory: dict[str, object]) -> None:
-    """A card computed from cards would feed on itself."""
     await keeps(pool, "not mine", **memory)  # type: ignore[arg-type] # its own arguments
     assert await own(pool) == []
 
 
 async def test_what_was_said_and_remembered_counts_once(pool: Pool) -> None:
-    """What was said twice counts twice."""
     for hours in (1, 2):
         await says(pool, "I need rest", hours=hours)
     await keeps(pool, "I need rest")
@@ -396,7 +383,6 @@ async def test_the_users_of_a_tenant(pool: Pool) -> None:
 
 
 async def test_a_record_that_is_away(pool: Pool) -> None:
-    """Is told as such."""
     await pool.close()
     store = UtteranceStore(pool)
     with pytest.raises(Unavailable):
