@@ -70,7 +70,7 @@ from app.retrieval.rerank import Second
 from app.retrieval.retrievers.qdrant import CollectionCache
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
-from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, ImportStore
+from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, read_collections
 from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
 from app.services.chat import ChatService
@@ -666,10 +666,10 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             open_vectors(pool, chroma, space, claim) as (_, outbox),
             open_points(settings, dim=space.dim) as points,
         ):
-            embedder, store = Patient(model), ImportStore(pool)
+            embedder = Patient(model)
             if recorded and recorded.name != space.name:
                 await import_others(
-                    ForeignCollections(points, store, embedder, space, await store.collections()), recorded
+                    ForeignCollections(points, pool, embedder, space, await read_collections(pool)), recorded
                 )
             points_outbox = await open_outbox(settings, pool, space, points, claim)
             yield Reembed(VectorStore(pool), embedder, (outbox, points_outbox), space)
@@ -701,5 +701,5 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
             return await outbox.pending()
 
         embedder = Patient(model)
-        collections = ForeignCollections(points, ImportStore(pool), embedder, space, named(settings))
+        collections = ForeignCollections(points, pool, embedder, space, named(settings))
         yield Adopt(AdoptionStore(pool), collections, embedder, space, fill)

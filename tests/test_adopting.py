@@ -34,10 +34,10 @@ from app.services.adopt import (
     Adopt,
     AdoptionStore,
     ForeignCollections,
-    ImportStore,
     Older,
     Report,
     Taken,
+    read_collections,
 )
 from app.settings import Settings
 from app.types import Embedding, Entry, Legs, Passage, Query, Scope, Space, Verdict
@@ -93,7 +93,7 @@ class House:
 
     def collections(self, *only: str) -> ForeignCollections:
         """The collections of one run."""
-        return ForeignCollections(self.points, ImportStore(self.pool), self.model, SPACE, only)
+        return ForeignCollections(self.points, self.pool, self.model, SPACE, only)
 
     def work(self, *only: str) -> Adopt:
         """One run."""
@@ -213,7 +213,7 @@ def rows_of(pool: Pool, model: Model, points: Qdrant) -> Adopt:
         """Nothing follows."""
         return ""
 
-    collections = NoForeignCollections(points, ImportStore(pool), model, WIDE)
+    collections = NoForeignCollections(points, pool, model, WIDE)
     return Adopt(AdoptionStore(pool), collections, model, WIDE, fill)
 
 
@@ -542,8 +542,8 @@ async def test_before_a_move_others_points_become_rows(house: House) -> None:
     house.server.plant(RAW, [{"id": 2, "vector": made, "payload": {"user_id": "ann"}}])
     house.plant("foreign", (1, {"text": OTTERS}))
 
-    store = ImportStore(house.pool)
-    collections = ForeignCollections(house.points, store, house.model, WIDE, await store.collections())
+    recorded = await read_collections(house.pool)
+    collections = ForeignCollections(house.points, house.pool, house.model, WIDE, recorded)
     await import_others(collections, SPACE)
 
     kept, _ = await CorpusStore(house.pool).texts(HERE, "tides", cursor=None, limit=9)

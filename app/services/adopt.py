@@ -146,34 +146,27 @@ def cosine(one: Embedding, other: Embedding) -> float:
 
 
 COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
-
 CHANGED = """
     SELECT given.point FROM unnest($2::text[], $3::bytea[]) AS given (point, digest)
     LEFT JOIN ibid.imported AS known ON known.collection = $1 AND known.point = given.point
     WHERE known.digest IS DISTINCT FROM given.digest
 """
-
 BEFORE = "SELECT DISTINCT tenant, user_id FROM ibid.imported WHERE collection = $1 AND point = ANY($2)"
-
 ERASED = """
     SELECT tenant, user_id FROM ibid.memory_user
     WHERE (tenant, user_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
     AND erased_at IS NOT NULL AND (erased_at > $3 OR ended_at IS NULL)
 """
-
 REPLACED = """
     DELETE FROM ibid.{table} AS kept USING ibid.imported AS known
     WHERE known.collection = $1 AND known.point = ANY($2) AND kept.{column} = known.id
 """
-
 REPLACED_MEMORIES = REPLACED.format(table="memory", column="id")
 
 REPLACED_TEXTS = REPLACED.format(table="corpus_text", column="point")
 
 HAVE_MEMORIES = "SELECT id FROM ibid.memory WHERE id = ANY($1)"
-
 HAVE_TEXTS = "SELECT id FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2 AND id = ANY($3)"
-
 NOTE = """
     INSERT INTO ibid.imported (collection, point, tenant, user_id, id, digest) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (collection, point) DO UPDATE SET tenant = excluded.tenant, user_id = excluded.user_id,
@@ -194,46 +187,262 @@ class Import:
     tokens: int
 
 
-class ImportStore:
+async def read_collections(pool: Pool) -> list[str]:
+    """Collections of the record."""
+    with postgres_faults():
+        return [RAW, *(row[0] for row in await pool.fetch(COLLECTIONS))]
+
+
+def memory_of(each: Import, revision: int) -> Memory:
+    """A point as the memory that is kept; it has no place among what was said to us."""
+    found = memory_from_point(each.point)
+    return replace(
+        found,
+        user_id=each.user_id,
+        text=storable(found.text),
+        tokens=each.tokens,
+        kind=storable(found.kind),
+        tags=tuple(map(storable, found.tags)),
+        origin=storable(found.origin),
+        vantage_id=storable(found.vantage_id) if found.vantage_id else None,
+        thread_id=storable(found.thread_id) if found.thread_id else None,
+        place=0,
+        fields={storable(name): storable_json(value) for name, value in found.fields.items()},
+        revision=revision,
+    )
+
+
+KINDS: Mapping[str, Kept] = {kept.table: kept for kept in (CONVERSATION_INPUT, CODE_INPUT)}
+
+BLOCKS = 8
+"""Of 8 kB, read at a time: some hundred rows."""
+COUNT_SECONDS = 600.0
+"""For a whole table to be read."""
+FITS = """
+    coalesce(embedding_ibid IS NULL AND vector_dims(embedding) = $1 AND vector_norm(embedding) > 0, false)
+"""
+"""Not where the vector is of older words (a [0] beside it, alembic 0012)."""
+STANDS = """
+    SELECT count(*) AS rows, count(*) FILTER (WHERE space = $2) AS ours,
+        count(*) FILTER (WHERE space <> $2) AS elsewhere,
+        count(*) FILTER (WHERE space IS NULL AND {says} AND {fits}) AS fitting,
+        count(*) FILTER (WHERE space IS NULL AND {says} AND NOT {fits}) AS strange,
+        count(*) FILTER (WHERE space IS NULL AND NOT {says}) AS silent
+    FROM {table}
+"""
+SELECT_SAMPLE = """
+    SELECT {columns}, embedding FROM {table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM {table} WHERE space IS NULL AND {says} AND {fits} ORDER BY random() LIMIT $2))
+"""
+SIZE = "SELECT pg_relation_size($1::text::regclass) / current_setting('block_size')::int"
+OPEN = """
+    SELECT ctid::text AS place, xmin::text AS seen, {id}::text AS id, {fits} AS fits, {columns} FROM {table}
+    WHERE ctid >= $2::text::tid AND ctid < $3::text::tid AND space IS NULL AND {says}
+"""
+TAKE = """
+    WITH given AS (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::vector[]) AS row (place, seen, id, made)
+    ),
+    taken AS (
+        UPDATE {table} AS kept SET space = $5, embedding_ibid = given.made FROM given
+        WHERE kept.ctid = given.place::tid AND kept.xmin::text = given.seen
+        AND kept.{id}::text IS NOT DISTINCT FROM given.id AND kept.space IS NULL
+        RETURNING given.id, given.seen
+    ),
+    known AS (
+        UPDATE ibid.project_words AS words SET seen = pg_current_xact_id()::xid::text FROM taken
+        WHERE words.kind = '{words}' AND words.id = taken.id AND words.seen = taken.seen
+    )
+    SELECT count(*) FROM taken
+"""
+OLDER = """
+    SELECT (SELECT count(*) FROM public.chat_log WHERE answer_id IS NULL),
+        (SELECT count(*) FROM public.vantage_answer_trace AS trace
+            WHERE NOT EXISTS (SELECT FROM ibid.answer WHERE id = trace.answer_id::text))
+"""
+
+
+class AdoptionStore:
     def __init__(self, pool: Pool) -> None:
-        self.pool = pool
+        self._pool = pool
 
-    async def collections(self) -> list[str]:
-        """Those of the record."""
+    @property
+    def tables(self) -> Sequence[str]:
+        return tuple(KINDS)
+
+    async def stands(self, table: str, space: Space) -> Table:
         with postgres_faults():
-            return [RAW, *(row[0] for row in await self.pool.fetch(COLLECTIONS))]
+            row = await self._pool.fetchrow(said(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS)
+        assert row is not None  # noqa: S101 - a count is one row
+        return Table(table, **row)
 
-    async def keep_home(self, name: str, home: str, space: str | None) -> None:
-        """Qdrant holds our copy of `name` in `home` from now on; what it had elsewhere is copied there.
-        `space`: of the older tool's vectors, if they belong to one of ours."""
-        async with transaction(self.pool) as connection:
-            if await set_home(connection, name, home, space):
-                await connection.execute(REFILL, "qdrant")
-
-    async def changed(self, collection: str, digests: Mapping[str, bytes]) -> set[str]:
-        """Which of these points were not imported as they are now."""
+    async def sample(self, table: str, space: Space, limit: int) -> list[tuple[str, Embedding]]:
+        """By chance: rows written one after the other are alike."""
         with postgres_faults():
-            rows = await self.pool.fetch(CHANGED, collection, [*digests], [*digests.values()])
-        return {row[0] for row in rows}
+            rows = await self._pool.fetch(said(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS)
+        return [(text, row["embedding"]) for row in rows if (text := KINDS[table].text(row))]
 
-    async def clock(self) -> datetime:
-        """Postgres's, as `erased_at` is."""
+    async def open(self, table: str, space: Space) -> AsyncIterator[list[Foreign]]:
+        """Block by block; what is taken moves to the end, and is passed over there."""
+        block = 0
+        while block < await self._blocks(table):
+            with postgres_faults():
+                rows = await self._pool.fetch(
+                    said(OPEN, table), space.dim, f"({block},0)", f"({block + BLOCKS},0)"
+                )
+            if found := [foreign(row, KINDS[table]) for row in rows]:
+                yield found
+            block += BLOCKS
+
+    async def _blocks(self, table: str) -> int:
+        """As many as it has by now."""
         with postgres_faults():
-            now: datetime = await self.pool.fetchval(CLOCK)
-        return now
+            return int(await self._pool.fetchval(SIZE, table))
 
-    async def take(self, collection: str, imports: Sequence[Import], space: str, *, since: datetime) -> int:
-        """Import points, all or none, that were read after `since`; how many. `space`: of their vectors."""
-        size = sum(len(each.vector) + len(payload.text(each.point.payload)) for each in imports)
-        self.pool.check_room(2 * size)
-        async with transaction(self.pool) as connection:
-            if collection == RAW:
-                rows = await self._memories(connection, imports, space, since)
-            else:
-                rows = await self._texts(connection, collection, imports, space)
-            notes = [
-                (collection, each.point.id, each.tenant, each.user_id, row, each.digest) for each, row in rows
+    async def take(
+        self, table: str, space: Space, rows: Sequence[Foreign], embeddings: Sequence[Embedding | None]
+    ) -> int:
+        places = [[row.place for row in rows], [row.seen for row in rows], [row.id for row in rows]]
+        async with transaction(self._pool) as connection:
+            return int(await connection.fetchval(said(TAKE, table), *places, list(embeddings), space.name))
+
+    async def older(self) -> Older:
+        """Turns without an answer of ours, traces without one."""
+        with postgres_faults():
+            row = await self._pool.fetchrow(OLDER, timeout=COUNT_SECONDS)
+        assert row is not None  # noqa: S101 - two counts are one row
+        return Older(*row)
+
+
+def said(statement: str, table: str) -> str:
+    """A statement of one table."""
+    kept = KINDS[table]
+    return statement.format(
+        table=kept.table, id=kept.id, columns=kept.columns, says=kept.says, words=kept.words, fits=FITS
+    )
+
+
+def foreign(row: asyncpg.Record, kept: Kept) -> Foreign:
+    """A row as it is read."""
+    return Foreign(row["place"], row["seen"], row["id"], kept.text(row), row["fits"])
+
+
+BATCH = 64
+"""Texts embedded and kept, or points read, at a time: what an interruption can lose."""
+ROUNDS = 3
+"""Over a table that another tool keeps writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCollection:
+    """A collection with points of older tools."""
+
+    name: str
+    missing: int
+    """Points with a text and an owner that are not imported as they are now."""
+    silent: int
+    """Points without a text."""
+    unowned: int
+    fits: bool
+    """Whether its vectors may belong to our space: width and distance agree."""
+    home: str
+    """Where Qdrant holds, or would hold, the copy of it."""
+    imported: bool
+    """Whether it was imported before."""
+
+
+class ForeignCollections:
+    """The collections, and their import."""
+
+    def __init__(
+        self, points: Qdrant, pool: Pool, embedder: Embedder, space: Space, only: Collection[str] = ()
+    ) -> None:
+        """`only`: the collections to look at beside the memories; none named: all."""
+        self._points = points
+        self._catalogue = CollectionCache(points)
+        self._pool = pool
+        self._embedder = embedder
+        self._space = space
+        self._only = only
+
+    async def found(self, space: Space | None = None) -> list[ForeignCollection]:
+        """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
+        known = await read_imported_collections(self._pool)
+        homes = known.copies
+        shapes = await self._catalogue.all()
+        taken, found = {*homes.values(), *shapes}, []
+        for name, shape in shapes.items():
+            if name in homes.values() or not (name == RAW or not self._only or name in self._only):
+                continue
+            home = homes.get(name) or free(name, taken)
+            missing = silent = unowned = 0
+            async for _, page in self._pages(name):
+                told = [each for each in page if payload.text(each.payload)]
+                owned = [each for each in told if owner(name, each.payload)]
+                missing += len(await self._changed(name, owned))
+                silent += len(page) - len(told)
+                unowned += len(told) - len(owned)
+            fit = fits(shape, space or self._space)
+            found.append(
+                ForeignCollection(name, missing, silent, unowned, fit, home, known.is_imported(name))
+            )
+            taken.add(home)
+        return found
+
+    async def is_same(self, collection: ForeignCollection) -> bool:
+        """True if its vectors belong to our space, by those of the first points."""
+        pairs: list[tuple[str, Embedding]] = []
+        if collection.fits and collection.missing:
+            async for _, page in self._pages(collection.name, vectors=True):
+                texts = [(payload.text(each.payload), each.dense) for each in page]
+                pairs += [(text, vector) for text, vector in texts if text and vector]
+                if len(pairs) >= SAMPLE:
+                    break
+        return await self.same_space(pairs[:SAMPLE])
+
+    async def same_space(self, pairs: Sequence[tuple[str, Embedding]]) -> bool:
+        """True if vectors of these texts belong to our space."""
+        made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
+        return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
+
+    async def take(self, collection: ForeignCollection, space: Space | None) -> AsyncIterator[Taken]:
+        """Import it, page by page. `space`: of its vectors; None: they are not kept."""
+        async with transaction(self._pool) as connection:
+            own_space = space.name if space else None
+            if await set_home(connection, collection.name, collection.home, own_space):
+                await connection.execute(REFILL, "qdrant")  # what our copy held elsewhere moves
+        async for since, page in self._pages(collection.name, vectors=space is not None):
+            owned = [
+                each for each in page if payload.text(each.payload) and owner(collection.name, each.payload)
             ]
+            changed = await self._changed(collection.name, owned)
+            points = [each for each in owned if each.id in changed]
+            kept = [each for each in points if space and usable(each.dense, space)]
+            if kept and space:
+                vectors = [each.dense or b"" for each in kept]
+                done = await self._write(collection.name, kept, vectors, space, since)
+                yield Taken(collection.name, kept=done)
+            if bare := [each for each in points if each not in kept]:
+                vectors = await self._embedder.passages([input_of(collection.name, each) for each in bare])
+                done = await self._write(collection.name, bare, vectors, self._space, since)
+                yield Taken(collection.name, embedded=done)
+
+    async def _write(
+        self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime
+    ) -> int:
+        """Import points that were read after `since`, all or none; how many. `space`: of the vectors."""
+        texts = [payload.text(each.payload) for each in points]
+        imports = []
+        for each, vector, count in zip(points, vectors, await counted(O200k(), texts), strict=True):
+            tenant, user = owner(name, each.payload) or ("", "")
+            imports.append(Import(each, digest(each.payload), tenant, user, vector, count))
+        self._pool.check_room(2 * sum(map(len, (*vectors, *texts))))
+        async with transaction(self._pool) as connection:
+            if name == RAW:
+                rows = await self._memories(connection, imports, space.name, since)
+            else:
+                rows = await self._texts(connection, name, imports, space.name)
+            notes = [(name, each.point.id, each.tenant, each.user_id, row, each.digest) for each, row in rows]
             await connection.executemany(NOTE, notes)
         return len(notes)
 
@@ -317,270 +526,24 @@ class ImportStore:
             named.append(replace(text, id=name))
         return named
 
-
-def memory_of(each: Import, revision: int) -> Memory:
-    """A point as the memory that is kept; it has no place among what was said to us."""
-    found = memory_from_point(each.point)
-    return replace(
-        found,
-        user_id=each.user_id,
-        text=storable(found.text),
-        tokens=each.tokens,
-        kind=storable(found.kind),
-        tags=tuple(map(storable, found.tags)),
-        origin=storable(found.origin),
-        vantage_id=storable(found.vantage_id) if found.vantage_id else None,
-        thread_id=storable(found.thread_id) if found.thread_id else None,
-        place=0,
-        fields={storable(name): storable_json(value) for name, value in found.fields.items()},
-        revision=revision,
-    )
-
-
-KINDS: Mapping[str, Kept] = {kept.table: kept for kept in (CONVERSATION_INPUT, CODE_INPUT)}
-
-BLOCKS = 8
-"""Of 8 kB, read at a time: some hundred rows."""
-
-COUNT_SECONDS = 600.0
-"""For a whole table to be read."""
-
-FITS = """
-    coalesce(embedding_ibid IS NULL AND vector_dims(embedding) = $1 AND vector_norm(embedding) > 0, false)
-"""
-"""Not where the vector is of older words (a [0] beside it, alembic 0012)."""
-
-STANDS = """
-    SELECT count(*) AS rows, count(*) FILTER (WHERE space = $2) AS ours,
-        count(*) FILTER (WHERE space <> $2) AS elsewhere,
-        count(*) FILTER (WHERE space IS NULL AND {says} AND {fits}) AS fitting,
-        count(*) FILTER (WHERE space IS NULL AND {says} AND NOT {fits}) AS strange,
-        count(*) FILTER (WHERE space IS NULL AND NOT {says}) AS silent
-    FROM {table}
-"""
-
-SELECT_SAMPLE = """
-    SELECT {columns}, embedding FROM {table} WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM {table} WHERE space IS NULL AND {says} AND {fits} ORDER BY random() LIMIT $2))
-"""
-
-SIZE = "SELECT pg_relation_size($1::text::regclass) / current_setting('block_size')::int"
-
-OPEN = """
-    SELECT ctid::text AS place, xmin::text AS seen, {id}::text AS id, {fits} AS fits, {columns} FROM {table}
-    WHERE ctid >= $2::text::tid AND ctid < $3::text::tid AND space IS NULL AND {says}
-"""
-
-TAKE = """
-    WITH given AS (
-        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::vector[]) AS row (place, seen, id, made)
-    ),
-    taken AS (
-        UPDATE {table} AS kept SET space = $5, embedding_ibid = given.made FROM given
-        WHERE kept.ctid = given.place::tid AND kept.xmin::text = given.seen
-        AND kept.{id}::text IS NOT DISTINCT FROM given.id AND kept.space IS NULL
-        RETURNING given.id, given.seen
-    ),
-    known AS (
-        UPDATE ibid.project_words AS words SET seen = pg_current_xact_id()::xid::text FROM taken
-        WHERE words.kind = '{words}' AND words.id = taken.id AND words.seen = taken.seen
-    )
-    SELECT count(*) FROM taken
-"""
-
-OLDER = """
-    SELECT (SELECT count(*) FROM public.chat_log WHERE answer_id IS NULL),
-        (SELECT count(*) FROM public.vantage_answer_trace AS trace
-            WHERE NOT EXISTS (SELECT FROM ibid.answer WHERE id = trace.answer_id::text))
-"""
-
-
-class AdoptionStore:
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    @property
-    def tables(self) -> Sequence[str]:
-        return tuple(KINDS)
-
-    async def stands(self, table: str, space: Space) -> Table:
-        with postgres_faults():
-            row = await self._pool.fetchrow(said(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS)
-        assert row is not None  # noqa: S101 - a count is one row
-        return Table(table, **row)
-
-    async def sample(self, table: str, space: Space, limit: int) -> list[tuple[str, Embedding]]:
-        """By chance: rows written one after the other are alike."""
-        with postgres_faults():
-            rows = await self._pool.fetch(said(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS)
-        return [(text, row["embedding"]) for row in rows if (text := KINDS[table].text(row))]
-
-    async def open(self, table: str, space: Space) -> AsyncIterator[list[Foreign]]:
-        """Block by block; what is taken moves to the end, and is passed over there."""
-        block = 0
-        while block < await self._blocks(table):
-            with postgres_faults():
-                rows = await self._pool.fetch(
-                    said(OPEN, table), space.dim, f"({block},0)", f"({block + BLOCKS},0)"
-                )
-            if found := [foreign(row, KINDS[table]) for row in rows]:
-                yield found
-            block += BLOCKS
-
-    async def _blocks(self, table: str) -> int:
-        """As many as it has by now."""
-        with postgres_faults():
-            return int(await self._pool.fetchval(SIZE, table))
-
-    async def take(
-        self, table: str, space: Space, rows: Sequence[Foreign], embeddings: Sequence[Embedding | None]
-    ) -> int:
-        places = [[row.place for row in rows], [row.seen for row in rows], [row.id for row in rows]]
-        async with transaction(self._pool) as connection:
-            return int(await connection.fetchval(said(TAKE, table), *places, list(embeddings), space.name))
-
-    async def older(self) -> Older:
-        """Turns without an answer of ours, traces without one."""
-        with postgres_faults():
-            row = await self._pool.fetchrow(OLDER, timeout=COUNT_SECONDS)
-        assert row is not None  # noqa: S101 - two counts are one row
-        return Older(*row)
-
-
-def said(statement: str, table: str) -> str:
-    """A statement of one table."""
-    kept = KINDS[table]
-    return statement.format(
-        table=kept.table, id=kept.id, columns=kept.columns, says=kept.says, words=kept.words, fits=FITS
-    )
-
-
-def foreign(row: asyncpg.Record, kept: Kept) -> Foreign:
-    """A row as it is read."""
-    return Foreign(row["place"], row["seen"], row["id"], kept.text(row), row["fits"])
-
-
-BATCH = 64
-"""Texts embedded and kept, or points read, at a time: what an interruption can lose."""
-
-ROUNDS = 3
-"""Over a table that another tool keeps writing."""
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignCollection:
-    """A collection with points of older tools."""
-
-    name: str
-    missing: int
-    """Points with a text and an owner that are not imported as they are now."""
-    silent: int
-    """Points without a text."""
-    unowned: int
-    fits: bool
-    """Whether its vectors may belong to our space: width and distance agree."""
-    home: str
-    """Where Qdrant holds, or would hold, the copy of it."""
-    imported: bool
-    """Whether it was imported before."""
-
-
-class ForeignCollections:
-    """The collections, and their import."""
-
-    def __init__(
-        self, points: Qdrant, store: ImportStore, embedder: Embedder, space: Space, only: Collection[str] = ()
-    ) -> None:
-        """`only`: the collections to look at beside the memories; none named: all."""
-        self._points = points
-        self._catalogue = CollectionCache(points)
-        self._store = store
-        self._embedder = embedder
-        self._space = space
-        self._only = only
-
-    async def found(self, space: Space | None = None) -> list[ForeignCollection]:
-        """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
-        known = await read_imported_collections(self._store.pool)
-        homes = known.copies
-        shapes = await self._catalogue.all()
-        taken, found = {*homes.values(), *shapes}, []
-        for name, shape in shapes.items():
-            if name in homes.values() or not (name == RAW or not self._only or name in self._only):
-                continue
-            home = homes.get(name) or free(name, taken)
-            missing = silent = unowned = 0
-            async for _, page in self._pages(name):
-                told = [each for each in page if payload.text(each.payload)]
-                owned = [each for each in told if owner(name, each.payload)]
-                missing += len(await self._changed(name, owned))
-                silent += len(page) - len(told)
-                unowned += len(told) - len(owned)
-            fit = fits(shape, space or self._space)
-            found.append(
-                ForeignCollection(name, missing, silent, unowned, fit, home, known.is_imported(name))
-            )
-            taken.add(home)
-        return found
-
-    async def is_same(self, collection: ForeignCollection) -> bool:
-        """True if its vectors belong to our space, by those of the first points."""
-        pairs: list[tuple[str, Embedding]] = []
-        if collection.fits and collection.missing:
-            async for _, page in self._pages(collection.name, vectors=True):
-                texts = [(payload.text(each.payload), each.dense) for each in page]
-                pairs += [(text, vector) for text, vector in texts if text and vector]
-                if len(pairs) >= SAMPLE:
-                    break
-        return await self.same_space(pairs[:SAMPLE])
-
-    async def same_space(self, pairs: Sequence[tuple[str, Embedding]]) -> bool:
-        """True if vectors of these texts belong to our space."""
-        made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
-        return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
-
-    async def take(self, collection: ForeignCollection, space: Space | None) -> AsyncIterator[Taken]:
-        """Import it, page by page. `space`: of its vectors; None: they are not kept."""
-        await self._store.keep_home(collection.name, collection.home, space.name if space else None)
-        async for since, page in self._pages(collection.name, vectors=space is not None):
-            owned = [
-                each for each in page if payload.text(each.payload) and owner(collection.name, each.payload)
-            ]
-            changed = await self._changed(collection.name, owned)
-            points = [each for each in owned if each.id in changed]
-            kept = [each for each in points if space and usable(each.dense, space)]
-            if kept and space:
-                vectors = [each.dense or b"" for each in kept]
-                done = await self._write(collection.name, kept, vectors, space, since)
-                yield Taken(collection.name, kept=done)
-            if bare := [each for each in points if each not in kept]:
-                vectors = await self._embedder.passages([input_of(collection.name, each) for each in bare])
-                done = await self._write(collection.name, bare, vectors, self._space, since)
-                yield Taken(collection.name, embedded=done)
-
-    async def _write(
-        self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime
-    ) -> int:
-        """Points as rows; how many."""
-        tokens = await counted(O200k(), [payload.text(each.payload) for each in points])
-        imports = []
-        for each, vector, count in zip(points, vectors, tokens, strict=True):
-            tenant, user = owner(name, each.payload) or ("", "")
-            imports.append(Import(each, digest(each.payload), tenant, user, vector, count))
-        return await self._store.take(name, imports, space.name, since=since)
-
     async def _changed(self, name: str, points: Sequence[Point]) -> set[str]:
         """Those that are not imported as they are now."""
         digests = {each.id: digest(each.payload) for each in points}
-        return await self._store.changed(name, digests) if digests else set()
+        if not digests:
+            return set()
+        with postgres_faults():
+            rows = await self._pool.fetch(CHANGED, name, [*digests], [*digests.values()])
+        return {row[0] for row in rows}
 
     async def _pages(
         self, name: str, *, vectors: bool = False
     ) -> AsyncIterator[tuple[datetime, list[Point]]]:
         """Older tools' points, and a time before they were read."""
-        after, spaces = None, {self._space.name, *await read_spaces(self._store.pool)}
+        after, spaces = None, {self._space.name, *await read_spaces(self._pool)}
         while True:
-            since, others = await self._store.clock(), Where(lacks=NOT_OURS)
+            with postgres_faults():
+                since: datetime = await self._pool.fetchval(CLOCK)
+            others = Where(lacks=NOT_OURS)
             page = await self._points.scroll(name, others, limit=BATCH, after=after, vectors=vectors)
             if not page:
                 return

@@ -18,6 +18,7 @@ from app.cli import doctor
 from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, Finding, finding, older, unmet
 from app.clients.qdrant_engine import folder_of
 from app.clients.qdrant_process import open_qdrant_process
+from app.db.collections import set_home
 from app.db.copies import QdrantCopy
 from app.db.embedded import Cluster
 from app.db.folder import hold
@@ -25,10 +26,10 @@ from app.db.memories import RAW
 from app.db.outbox import Outbox
 from app.db.pool import Pool, open_pool
 from app.db.postgres import identity, recorded
+from app.db.rows import transaction
 from app.db.vectors import SpaceStore
 from app.errors import IbidError, Unavailable
 from app.retrieval.retrievers.qdrant import CollectionCache
-from app.services.adopt import ImportStore
 from app.settings import Cache, Chat, Chroma, Embed, Memory, Postgres, Qdrant, Rerank, Settings
 from app.settings import Ibid as IbidKnobs
 from app.types import Space
@@ -496,8 +497,8 @@ async def test_memories_in_vectors_of_others_are_told(
         await older(config)
     assert told.value.advice == ADOPT
     qdrant.create("home", {"vectors": {"size": 9, "distance": "Cosine"}})
-    async with open_pool(old.dsn) as pool:
-        await ImportStore(pool).keep_home(RAW, "home", None)
+    async with open_pool(old.dsn) as pool, transaction(pool) as connection:
+        await set_home(connection, RAW, "home", None)
     with pytest.raises(Ailment, match="home") as moved:
         await older(config)
     assert moved.value.advice == MOVE
@@ -512,7 +513,8 @@ async def test_a_collection_that_an_earlier_version_adopted_is_told(
     await taken(old)
     qdrant.create("wiki", {"vectors": {"size": 9, "distance": "Cosine"}})
     async with open_pool(old.dsn) as pool:
-        await ImportStore(pool).keep_home("wiki", "wiki_ibid", None)
+        async with transaction(pool) as connection:
+            await set_home(connection, "wiki", "wiki_ibid", None)
         assert "57 rows" in await older(config)
         qdrant.plant("wiki", [{"id": 1, "vector": [1.0] * 9, "payload": {"text": "tides"}}])
         with pytest.raises(Ailment, match="wiki") as told:
