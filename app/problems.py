@@ -21,7 +21,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import errors as tree
-from app.db.documents import Fault
+from app.db.documents import DocumentFault
 from app.errors import IbidError
 from app.logging import request_id
 
@@ -128,7 +128,7 @@ def problem_of(error: IbidError, instance: str, faults: Sequence[FieldError] = (
     )
 
 
-def of_fault(fault: Fault, instance: str) -> Problem:
+def of_fault(fault: DocumentFault, instance: str) -> Problem:
     """The problem of a document that failed, from what its row keeps."""
     return problem_of(tree.problem(fault.slug, fault.detail), instance)
 

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from app.db.documents import Chunk, DocumentStore, Parsed, Upload
+from app.db.documents import Chunk, DocumentStore, ParsedDocument, Upload
 from app.models.tokens import O200k
 from app.settings import load
 from app.types import Scope
@@ -23,14 +23,14 @@ from bench.layout import EVERYBODYS, File, files
 from bench.vectors import Vectors, centres, vectors
 
 
-def parsed(file: File) -> Parsed:
+def parsed(file: File) -> ParsedDocument:
     """As the parser would give it: two passages a page."""
     count = O200k().count
     texts = [text(row) for row in file.rows]
     chunks = tuple(
         Chunk(n, body, (n + 1) // 2, (n + 1) // 2, "", count(body)) for n, body in enumerate(texts, 1)
     )
-    return Parsed(len(texts) // 2, "", chunks)
+    return ParsedDocument(len(texts) // 2, "", chunks)
 
 
 async def file_one(parts: Opened, record: DocumentStore, file: File, around: Vectors, path: Path) -> None:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.cli.serve import settle
-from app.db.corpus import Given
+from app.db.corpus import ReferenceDraft
 from app.db.memories import Draft
 from app.evaluation.run import BATCH
 from app.models.base import Embedder
@@ -80,7 +80,7 @@ async def write(services: Services, texts: Sequence[str], what: str) -> float:
     for at in range(0, len(texts), BATCH):
         some = texts[at : at + BATCH]
         if what == "corpus":
-            given = [Given(each, f"text-{at + n}") for n, each in enumerate(some)]
+            given = [ReferenceDraft(each, f"text-{at + n}") for n, each in enumerate(some)]
             await services.corpus.keep(Scope(), COLLECTION, given)
         else:
             await services.memories.remember(Scope(user_id=USER), [Draft(each) for each in some])

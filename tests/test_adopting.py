@@ -15,7 +15,7 @@ from app.clients.qdrant import Qdrant, open_points
 from app.db.answers import OriginalStore
 from app.db.collections import read_imported_collections
 from app.db.copies import STATE, QdrantCopy
-from app.db.corpus import CorpusStore, Given
+from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.embedded import Cluster
 from app.db.memories import RAW, MemoryStore, Tally
 from app.db.outbox import Outbox
@@ -33,9 +33,9 @@ from app.services.adopt import (
     SAMPLE,
     Adopt,
     AdoptionStore,
+    AdoptReport,
     ForeignCollections,
     Older,
-    Report,
     Taken,
     read_collections,
 )
@@ -217,7 +217,7 @@ def rows_of(pool: Pool, model: Model, points: Qdrant) -> Adopt:
     return Adopt(AdoptionStore(pool), collections, model, WIDE, fill)
 
 
-async def run(old: Elder, model: Model, house: House) -> Report:
+async def run(old: Elder, model: Model, house: House) -> AdoptReport:
     """A whole run."""
     async with open_pool(old.dsn, max_size=3) as pool:
         work = rows_of(pool, model, house.points)
@@ -314,7 +314,7 @@ async def test_memories_become_rows_with_all_they_say(house: House) -> None:
 
 async def test_reference_texts_become_rows_under_the_names_they_had(house: House) -> None:
     """One that is taken, by a text of ours or another point, gives way to the point's."""
-    texts_of_ours = [Given("mine", "7"), Given("mine too", "atlas")]
+    texts_of_ours = [ReferenceDraft("mine", "7"), ReferenceDraft("mine too", "atlas")]
     await CorpusStore(house.pool).admit(
         HERE, "tides", texts_of_ours, [bag32("mine")] * 2, [1, 1], space=SPACE.name
     )
@@ -477,7 +477,7 @@ async def test_an_erased_person_does_not_come_back(house: House) -> None:
 async def test_ours_move_to_the_copy_and_theirs_stay(house: House) -> None:
     """A collection that both used: what Ibid wrote is in its copy alone from then on."""
     await CorpusStore(house.pool).admit(
-        HERE, "tides", [Given(RHINE, "r")], [bag32(RHINE)], [1], space=SPACE.name
+        HERE, "tides", [ReferenceDraft(RHINE, "r")], [bag32(RHINE)], [1], space=SPACE.name
     )
     await house.fill()
     vectors = {"meaning": list(memoryview(bag32(DANUBE)).cast("f"))}
@@ -508,7 +508,7 @@ async def test_a_replica_that_runs_meanwhile_writes_nothing_of_theirs(house: Hou
 async def test_ours_alone_is_nothing_to_import(house: House) -> None:
     """A collection in which nobody else has written."""
     await CorpusStore(house.pool).admit(
-        HERE, "tides", [Given(RHINE, "r")], [bag32(RHINE)], [1], space=SPACE.name
+        HERE, "tides", [ReferenceDraft(RHINE, "r")], [bag32(RHINE)], [1], space=SPACE.name
     )
     await house.fill()
     assert await house.adopt() == []
@@ -534,7 +534,7 @@ async def test_a_name_that_is_taken_is_not_a_home(house: House) -> None:
 async def test_before_a_move_others_points_become_rows(house: House) -> None:
     """In the space that is left, so that they move with the rest; theirs stay, and what says nothing."""
     await CorpusStore(house.pool).admit(
-        HERE, "tides", [Given(RHINE, "r")], [bag32(RHINE)], [1], space=SPACE.name
+        HERE, "tides", [ReferenceDraft(RHINE, "r")], [bag32(RHINE)], [1], space=SPACE.name
     )
     await house.fill()
     made = {"meaning": list(memoryview(bag32(DANUBE)).cast("f"))}

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from app.breaker import Breaker
-from app.db.conversations import Draft, Said
+from app.db.conversations import ConversationDraft, SaidTurn
 from app.db.pool import Pool
 from app.db.projects import Knowledge
 from app.errors import InvalidField, KeptElsewhere
@@ -16,7 +16,7 @@ from app.wiring import Opened, conversations, knowledge
 from tests.fakes.answering import FakeModel
 from tests.fakes.keeping import FakeVectors
 
-TALK = Draft(said=(Said("user", "The printer is on VLAN 30."),))
+TALK = ConversationDraft(said=(SaidTurn("user", "The printer is on VLAN 30."),))
 SAID = {"chat": {"base_url": "http://127.0.0.1:9/v1"}}
 
 

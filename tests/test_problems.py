@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from app import errors, problems
-from app.db.documents import Fault
+from app.db.documents import DocumentFault
 from app.errors import IbidError, InvalidField, ModelBusy
 from app.logging import RequestLog
 from app.problems import LastResort, of_fault, printable, problem_of
@@ -221,7 +221,7 @@ def test_names_from_outside_are_cut_and_made_printable(text: str, limit: int, sh
 
 def test_why_a_document_failed_is_told_as_its_problem() -> None:
     """Slug and detail were kept; the rest comes from the tree."""
-    found = of_fault(Fault("pdf-encrypted", "It opens with a password only."), "id-1")
+    found = of_fault(DocumentFault("pdf-encrypted", "It opens with a password only."), "id-1")
 
     assert found.model_dump() == {
         "type": "urn:ibid:problem:pdf-encrypted",
@@ -234,7 +234,7 @@ def test_why_a_document_failed_is_told_as_its_problem() -> None:
 
 def test_a_fault_that_is_not_known_here_is_still_told() -> None:
     """Another version of the service may have written it."""
-    assert of_fault(Fault("pdf-haunted", "Boo."), "id-1").detail == "Boo."
+    assert of_fault(DocumentFault("pdf-haunted", "Boo."), "id-1").detail == "Boo."
 
 
 def test_a_detail_that_no_json_could_carry_is_made_printable() -> None:

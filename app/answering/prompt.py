@@ -20,7 +20,7 @@ from app.answering.budget import newest_turns
 from app.db.cards import Card, same
 from app.db.memories import CARDS, Memory, Moment
 from app.db.projects import Knowledge
-from app.db.votes import Said
+from app.db.votes import OwnMessage
 from app.retrieval.ranking import is_probe
 from app.retrieval.tags import PROSE, SKELETON, family, infer_query_tags
 from app.text.memo import Text
@@ -240,7 +240,7 @@ def persona_line(card: Memory) -> str:
     return f"- [{card.kind}] {quote(' '.join(card.text[:LONGEST_CARD].split()))}"
 
 
-def style_text(said: Sequence[Said]) -> str:
+def style_text(said: Sequence[OwnMessage]) -> str:
     """A person's style from their own messages, oldest or newest first alike; "" without any."""
     texts = recent(said)
     if not texts:
@@ -251,12 +251,12 @@ def style_text(said: Sequence[Said]) -> str:
     return " ".join(part for part in (*told, _listed("Keeps coming back to", tags, "vb", 4)) if part)
 
 
-def persona_text(said: Sequence[Said]) -> str:
+def persona_text(said: Sequence[OwnMessage]) -> str:
     """What a person's own messages are about, as far as a rule can tell; "" if it cannot."""
     return _listed("Often writes about", habits(recent(said)), "topic", 3)
 
 
-def recent(said: Sequence[Said]) -> list[str]:
+def recent(said: Sequence[OwnMessage]) -> list[str]:
     """The newest messages that say something, oldest first."""
     newest = sorted(said, key=lambda message: (message.at, message.text))[-RECENT:]
     return [message.text for message in newest if message.text.strip()]

@@ -17,7 +17,7 @@ import structlog
 
 from app.answer import Prompt
 from app.answering.extractive import BRIEF, FUNCTION_WORDS, quotable
-from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, Draft, Made, shortened
+from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, Made, shortened
 from app.errors import ModelError
 from app.models.base import ChatModel, ModelStream
 from app.retrieval.ranking import is_probe
@@ -51,12 +51,12 @@ class Line:
 class Sentences:
     """Summaries made of the text's own sentences."""
 
-    async def digest(self, draft: Draft) -> Made:
+    async def digest(self, draft: ConversationDraft) -> Made:
         """Of its raw material."""
         return await asyncio.to_thread(made, draft)
 
 
-def made(draft: Draft) -> Made:
+def made(draft: ConversationDraft) -> Made:
     """All four; of material without a sentence its beginning."""
     said = spoken(draft)
     lines = list(sentences(said))
@@ -79,7 +79,7 @@ def begun(said: Iterable[tuple[bool, str]]) -> Made:
     return Made(shortened(whole, TITLE), shortened(whole, SHORT), shortened(whole, DETAILED))
 
 
-def spoken(draft: Draft) -> list[tuple[bool, str]]:
+def spoken(draft: ConversationDraft) -> list[tuple[bool, str]]:
     """(whether the user said it, what was said), the first READ characters."""
     turns = [(turn.role == "user", turn.text) for turn in draft.said if turn.role in ROLES]
     told, left = [], READ
@@ -165,11 +165,11 @@ class Digest:
         self._model = model
         self._name = name
 
-    async def all(self, drafts: Sequence[Draft], until: float) -> list[Draft]:
+    async def all(self, drafts: Sequence[ConversationDraft], until: float) -> list[ConversationDraft]:
         """Each with what is missing made; by `until` (the loop's time) the model has had its chance."""
         gate = asyncio.Semaphore(AT_ONCE)
 
-        async def one(draft: Draft) -> Draft:
+        async def one(draft: ConversationDraft) -> ConversationDraft:
             async with gate:
                 return await self.completed(draft, until) if draft.wanting else draft
 
@@ -177,12 +177,12 @@ class Digest:
             tasks = [group.create_task(one(draft)) for draft in drafts]
         return [task.result() for task in tasks]
 
-    async def completed(self, draft: Draft, until: float) -> Draft:
+    async def completed(self, draft: ConversationDraft, until: float) -> ConversationDraft:
         """The model's parts, then the plain ones."""
         told = draft.completed(await self._told(draft, until)) if self._model else draft
         return told.completed(await self._plain.digest(draft)) if told.wanting else told
 
-    async def _told(self, draft: Draft, until: float) -> Made:
+    async def _told(self, draft: ConversationDraft, until: float) -> Made:
         """In the model's words; what it does not say well is ""."""
         assert self._model is not None  # noqa: S101 - asked by the one caller
         until = min(until, asyncio.get_running_loop().time() + SECONDS)
@@ -197,7 +197,7 @@ class Digest:
             return Made()
 
 
-def shown(draft: Draft) -> str:
+def shown(draft: ConversationDraft) -> str:
     """The material as the model sees it, at most SHOWN characters and a line: its beginning and its end."""
     lines = [quote(f"{turn.role}: {ends(turn.text, EACH)}") for turn in draft.said]
     return ends("\n".join([*lines, quote(ends(draft.text, SHOWN))] if draft.text else lines), SHOWN)

@@ -31,7 +31,7 @@ from app.api.schemas.memories import (
 )
 from app.api.wire import JsonRoute
 from app.db.keys import Caller
-from app.db.memories import Outcome
+from app.db.memories import MemoryOutcome
 from app.problems import pattern
 from app.types import Scope
 
@@ -69,7 +69,7 @@ async def keep(
     bodies = body if isinstance(body, list) else [body]
     scope = owner(who, bodies, "body.0" if isinstance(body, list) else "body")
     outcomes = await opened.memories.remember(scope, [each.draft() for each in bodies])
-    response.status_code = 201 if any(each.outcome is Outcome.CREATED for each in outcomes) else 200
+    response.status_code = 201 if any(each.outcome is MemoryOutcome.CREATED for each in outcomes) else 200
     written = MemoriesWritten(items=outcomes)
     return written if isinstance(body, list) else written.items[0]
 

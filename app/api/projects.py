@@ -37,7 +37,7 @@ from app.api.schemas.projects import (
     ProjectContext,
 )
 from app.api.wire import JsonRoute
-from app.db.conversations import Outcome
+from app.db.conversations import ConversationOutcome
 from app.db.keys import Caller
 from app.problems import pattern
 from app.services.services import Services
@@ -293,7 +293,9 @@ async def _keep(  # noqa: PLR0917 - what its two routes were given
                 f"{field} must be that of the path and the key, or left out", field=f"{place}.{field}"
             )
     outcomes = await opened.conversations.keep(scope, kind, [each.draft() for each in bodies.values()])
-    response.status_code = 201 if any(outcome is Outcome.CREATED for _, outcome in outcomes) else 200
+    response.status_code = (
+        201 if any(outcome is ConversationOutcome.CREATED for _, outcome in outcomes) else 200
+    )
     items = [ConversationWritten(outcome=outcome, row=ConversationOut.of(row)) for row, outcome in outcomes]
     return ConversationsWritten(items=items) if isinstance(body, list) else items[0]
 

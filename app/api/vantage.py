@@ -36,7 +36,7 @@ from app.api.schemas.vantage import (
 )
 from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.api.wire import JsonRoute
-from app.db.cards import Shape
+from app.db.cards import CardShape
 from app.db.keys import Caller
 from app.vantage.policy import policy
 
@@ -132,7 +132,7 @@ async def mix(who: Asker, opened: Opened, body: MixRequest) -> MixReply:
     return MixReply.of(await opened.mixing.mix(scope_of(who), body.answer_id, body.mix.mix()))
 
 
-def _routes_of(shape: Shape) -> None:
+def _routes_of(shape: CardShape) -> None:
     """POST, GET and DELETE for cards or facts."""
 
     @router.post(
@@ -189,5 +189,5 @@ def _routes_of(shape: Shape) -> None:
         await opened.cards.remove(scope_of(who), shape, card_id)
 
 
-for each in Shape:
+for each in CardShape:
     _routes_of(each)

@@ -37,7 +37,7 @@ from app.db.collections import read_imported_collections, read_unimported
 from app.db.copies import ChromaCopy, Copy, QdrantCopy
 from app.db.folder import hold, read_lock
 from app.db.memories import RAW
-from app.db.outbox import DIFFERS, Outbox, State, state
+from app.db.outbox import DIFFERS, EngineState, Outbox, state
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import Behind, identity, open_server, superuser
 from app.db.vectors import SpaceStore
@@ -48,7 +48,7 @@ from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
 from app.retrieval.retrievers.qdrant import CollectionCache, fits
 from app.retrieval.vocabulary import count
-from app.services.adopt import AdoptionStore, Table
+from app.services.adopt import AdoptionStore, TableState
 from app.settings import OURS, Settings
 from app.types import Space
 
@@ -402,7 +402,7 @@ async def compare(pool: Pool, copy: Copy) -> None:
         raise Ailment(f"{copy.name} has to be filled anew: {reason}", REFILLED)
 
 
-def waiting(state: State) -> str:
+def waiting(state: EngineState) -> str:
     """How many changes an engine has still to take."""
     if state.refill:
         return "is being filled anew"
@@ -465,7 +465,7 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
     return again | moved | ({RAW: ADOPT} if RAW in odd and not imports.is_imported(RAW) else {})
 
 
-def raise_ailments(tables: list[Table], foreign: dict[str, str], space: Space) -> None:
+def raise_ailments(tables: list[TableState], foreign: dict[str, str], space: Space) -> None:
     """Raises `Ailment` with the first advice that helps."""
     moving = [f"{each.elsewhere:,} rows of {each.table}" for each in tables if each.elsewhere]
     moving += [name for name, advice in foreign.items() if advice == MOVE]

@@ -15,7 +15,7 @@ import typer
 from app.cli.store import open_store
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, progress, remark, run, tell
 from app.errors import RetrievalError, Unavailable
-from app.services.adopt import Report, Taken
+from app.services.adopt import AdoptReport, Taken
 from app.settings import Settings
 from app.wiring import open_adopt, open_reembed
 
@@ -81,7 +81,7 @@ def adopt(
         raise typer.Exit(1)
 
 
-async def adopted(config: Settings, *, dry: bool) -> Report:
+async def adopted(config: Settings, *, dry: bool) -> AdoptReport:
     """What was done, or would be."""
     try:
         async with open_adopt(config) as work:
@@ -96,7 +96,7 @@ async def adopted(config: Settings, *, dry: bool) -> Report:
         raise Unavailable(f"{lost} does not answer; run it again: what is done is kept") from error
 
 
-def adopted_lines(report: Report, *, dry: bool = False) -> Iterator[str]:
+def adopted_lines(report: AdoptReport, *, dry: bool = False) -> Iterator[str]:
     """A line a table and a collection."""
     yield f"{'Would be' if dry else 'Are'} in {report.space}:"
     for each in (*report.tables, *report.collections):

@@ -25,7 +25,7 @@ IDS = uuid.UUID("3e0c2a6e-9f55-5b7e-8c0f-4f9a5f1f6a20")
 """What their ids are named under."""
 
 
-class Shape(StrEnum):
+class CardShape(StrEnum):
     CARD = "card"
     FACT = "fact"
 
@@ -35,7 +35,7 @@ class Card:
     """A card or a fact that is kept."""
 
     id: str
-    shape: Shape
+    shape: CardShape
     vantage_id: str
     user_id: str | None
     text: str
@@ -48,7 +48,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class CardDraft:
-    shape: Shape
+    shape: CardShape
     vantage_id: str
     text: str
     user_id: str | None = None
@@ -69,7 +69,7 @@ def same(key: str) -> str:
     return " ".join(look(key).casefold().split())
 
 
-TABLES = {Shape.CARD: "ibid.vantage_card", Shape.FACT: "ibid.vantage_fact"}
+TABLES = {CardShape.CARD: "ibid.vantage_card", CardShape.FACT: "ibid.vantage_fact"}
 COLUMNS = "id, vantage_id, user_id, text, key, weight, created_at, updated_at"
 # Two at once: the second waits for the first, and replaces it.
 PUT = f"""
@@ -100,12 +100,12 @@ FIND = f"SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}} WHERE {VISIBLE} A
 REMOVE = f"DELETE FROM {{table}} WHERE {VISIBLE} AND id = $3 RETURNING 1"  # noqa: S608 - constants of ours
 
 
-def told(statement: str, shape: Shape) -> str:
+def told(statement: str, shape: CardShape) -> str:
     return statement.format(shape=shape.value, table=TABLES[shape])
 
 
 def of_both(statement: str) -> str:
-    return " UNION ALL ".join(told(statement, shape) for shape in Shape)
+    return " UNION ALL ".join(told(statement, shape) for shape in CardShape)
 
 
 class CardStore:
@@ -134,7 +134,7 @@ class CardStore:
         return [card(row) for row in rows]
 
     async def list(
-        self, scope: Scope, shape: Shape, *, cursor: str | None, limit: int
+        self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
     ) -> tuple[list[Card], str | None]:
         """Of the scope's vantage_id, or of all; newest first, and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
@@ -162,7 +162,7 @@ class CardStore:
         return {row["id"]: card(row) for row in rows}
 
 
-def card(row: asyncpg.Record, shape: Shape | None = None) -> Card:
+def card(row: asyncpg.Record, shape: CardShape | None = None) -> Card:
     """A row as the card it is."""
     names = [name.strip() for name in COLUMNS.split(",")]
-    return Card(shape=shape or Shape(row["shape"]), **{name: row[name] for name in names})
+    return Card(shape=shape or CardShape(row["shape"]), **{name: row[name] for name in names})

@@ -56,7 +56,7 @@ ALONE = "row "
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CodeCut:
     """A chunk of a file: its own lines, as they stand there."""
 
     text: str
@@ -127,7 +127,7 @@ class CutFile:
     """A file without its secrets, in chunks."""
 
     language: str
-    cuts: Sequence[Cut]
+    cuts: Sequence[CodeCut]
     note: str = ""
     """What the owner of the file should know of how it was cut."""
 
@@ -201,7 +201,7 @@ def row_id(scope: Scope, row: CodeRow) -> str:
     return made(scope, *named)
 
 
-def chunk_ids(scope: Scope, path: str, cuts: Sequence[Cut]) -> list[str]:
+def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
     """The ids of a file's chunks: the same as long as a chunk says the same; of equal ones by their turn."""
     turns: dict[str, int] = {}
     found = []

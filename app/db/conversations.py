@@ -65,14 +65,14 @@ VERSION = 1
 """Of the hash: what was hashed in another way is written anew."""
 
 
-class Outcome(StrEnum):
+class ConversationOutcome(StrEnum):
     CREATED = "created"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidTurn:
     """A turn of a conversation that is to be summed up."""
 
     role: str
@@ -107,7 +107,7 @@ def shortened(text: str, most: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ConversationDraft:
     """A row as its writer gives it; None: nothing was said of it."""
 
     id: str | None = None
@@ -118,7 +118,7 @@ class Draft:
     summary_detailed: str | None = None
     memory_snippet: str | None = None
     indexed_at: datetime | None = None
-    said: tuple[Said, ...] = ()
+    said: tuple[SaidTurn, ...] = ()
     text: str = ""
 
     @property
@@ -127,24 +127,24 @@ class Draft:
         made = (self.title, self.summary_short, self.summary_detailed, self.memory_snippet)
         return None in made and bool(self.said or self.text)
 
-    def completed(self, made: Made) -> "Draft":
+    def completed(self, made: Made) -> "ConversationDraft":
         """With what was made in place of what is missing."""
         told = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
         return replace(self, **told)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    draft: Draft
+class ConversationEntry:
+    draft: ConversationDraft
     sha256: str
     """Of what was given, whatever was made of it since."""
 
 
-def entry(draft: Draft) -> Entry:
+def entry(draft: ConversationDraft) -> ConversationEntry:
     """With its hash: of all that was given but the id, in hexadecimal digits."""
     at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
     told = asdict(replace(draft, id=None, indexed_at=None)) | {"indexed_at": at, "version": VERSION}
-    return Entry(draft, hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest())
+    return ConversationEntry(draft, hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +173,10 @@ class Known:
     """Of each entry; None: it is not kept as it was given, in the space that is asked for."""
 
 
-Written: TypeAlias = tuple[Conversation, Outcome]
+Written: TypeAlias = tuple[Conversation, ConversationOutcome]
 
 
-def names(scope: Scope, entry: Entry) -> tuple[str | None, str]:
+def names(scope: Scope, entry: ConversationEntry) -> tuple[str | None, str]:
     """(the id as it was given, if it may stand as it is; the UUIDv5 of it)."""
     given = entry.draft.id
     if given is None:
@@ -222,7 +222,7 @@ class RowSlot:
 
 
 async def find_slots(
-    connection: Connection, columns: Shape, scope: Scope, entries: Sequence[Entry]
+    connection: Connection, columns: Shape, scope: Scope, entries: Sequence[ConversationEntry]
 ) -> list[RowSlot]:
     kind = columns["session_id"].type
     named = [Called(*names(scope, entry)) for entry in entries]
@@ -245,7 +245,7 @@ def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
     return bool(told == (scope.tenant, scope.owner, scope.project)) and written
 
 
-def same(entry: Entry, place: RowSlot, space: str) -> Conversation | None:
+def same(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
     """The row, if it was written from the same, and has a vector of the space."""
     row = place.row
     if row is None or row["sha256"] != entry.sha256 or row["space"] != space:
@@ -253,7 +253,7 @@ def same(entry: Entry, place: RowSlot, space: str) -> Conversation | None:
     return conversation(row)
 
 
-def line(key: str, entry: Entry, vector: Embedding) -> tuple[object, ...]:
+def line(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object, ...]:
     """A row as `write_rows` takes it."""
     draft = entry.draft
     return (
@@ -323,7 +323,7 @@ class ConversationStore:
         self._pool = pool
         self._brief = brief
 
-    async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
+    async def known(self, scope: Scope, entries: Sequence[ConversationEntry], space: str) -> Known:
         """Which of them are kept already, just as they are given."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
@@ -334,7 +334,7 @@ class ConversationStore:
     async def write(
         self,
         scope: Scope,
-        entries: Sequence[Entry],
+        entries: Sequence[ConversationEntry],
         embeddings: Sequence[Embedding],
         space: str,
         since: datetime,
@@ -356,9 +356,9 @@ class ConversationStore:
                 await keep(
                     connection, CONVERSATION, {key: words[entries[at].sha256] for key, at in new.items()}
                 )
-        written = {row["id"]: (conversation(row), Outcome.REPLACED) for row in updated}
-        written |= {row["id"]: (conversation(row), Outcome.CREATED) for row in inserted}
-        written |= {key: (row, Outcome.UNCHANGED) for key, row in kept.items() if row is not None}
+        written = {row["id"]: (conversation(row), ConversationOutcome.REPLACED) for row in updated}
+        written |= {row["id"]: (conversation(row), ConversationOutcome.CREATED) for row in inserted}
+        written |= {key: (row, ConversationOutcome.UNCHANGED) for key, row in kept.items() if row is not None}
         return [written[place.id] for place in found]
 
     @asynccontextmanager
@@ -414,12 +414,12 @@ def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
     return owner(row) != scope.owner, row["sha256"] is None, row["id"] != name
 
 
-def analysed(entries: Sequence[Entry], *, brief: bool) -> dict[str, Analysed]:
+def analysed(entries: Sequence[ConversationEntry], *, brief: bool) -> dict[str, Analysed]:
     """The terms and tokens of each, by its hash."""
     return {entry.sha256: conversation_analysed(columns_of(entry), brief=brief) for entry in entries}
 
 
-def columns_of(entry: Entry) -> dict[str, object]:
+def columns_of(entry: ConversationEntry) -> dict[str, object]:
     """What its words are looked for in."""
     return {name: getattr(entry.draft, name) for name in (*TEXTS, *LISTS)}
 

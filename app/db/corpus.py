@@ -48,7 +48,7 @@ IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ReferenceDraft:
     """A text to be kept. Without an id it is known by its words: sent again it is the same text."""
 
     text: str
@@ -60,7 +60,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class CollectionFigures:
     """A collection in figures."""
 
     collection: str
@@ -69,7 +69,7 @@ class Shelf:
     updated_at: datetime
 
 
-def placed(tenant: str, collection: str, given: Given) -> tuple[str, str]:
+def placed(tenant: str, collection: str, given: ReferenceDraft) -> tuple[str, str]:
     """(id, point) of a text: UUIDv5 of where it is and what it is called; unnamed, of its words."""
     what = ("", given.text) if given.id is None else (given.id,)
     point = str(uuid.uuid5(IDS, "\x1f".join((tenant, collection, *what))))
@@ -128,7 +128,7 @@ class CorpusStore:
         self,
         scope: Scope,
         collection: str,
-        texts: Sequence[Given],
+        texts: Sequence[ReferenceDraft],
         embeddings: Sequence[Embedding],
         tokens: Sequence[int],
         *,
@@ -172,9 +172,9 @@ class CorpusStore:
         if await connection.fetchval(ONE_MORE, tenant, collection, MOST):
             raise TooMany(f"there are {MOST} collections; remove one, or write to one of them")
 
-    async def collections(self, scope: Scope) -> list[Shelf]:
+    async def collections(self, scope: Scope) -> list[CollectionFigures]:
         with self._pool.asking():
-            return [Shelf(*row) for row in await self._pool.fetch(SHELVES, scope.tenant)]
+            return [CollectionFigures(*row) for row in await self._pool.fetch(SHELVES, scope.tenant)]
 
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int
@@ -203,7 +203,7 @@ class CorpusStore:
         return gone
 
 
-def packed(texts: Sequence[Given]) -> list[bytes]:
+def packed(texts: Sequence[ReferenceDraft]) -> list[bytes]:
     """The terms of each; a text is found by its title's words, too."""
     return [pack(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text)) for given in texts]
 

@@ -35,7 +35,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class DocumentFault:
     """Why a document failed: the slug and the detail of its problem (`errors.py`)."""
 
     slug: str
@@ -73,7 +73,7 @@ class Document:
     created_at: datetime
     users: tuple[str, ...] = ()
     """Those for whom it was uploaded, in that order; "" is the tenant, which named no user."""
-    fault: Fault | None = None
+    fault: DocumentFault | None = None
 
     @property
     def scope(self) -> str:
@@ -94,14 +94,14 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedDocument:
     pages: int
     title: str
     chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """Where a document lives: a session of one owner, or (session_id "") what all of a tenant share."""
 
     tenant: str
@@ -150,7 +150,7 @@ class Unembedded:
 class Parser(Protocol):
     """A PDF in, chunks out. In a worker process with limits on time and memory."""
 
-    async def parse(self, path: Path, filename: str) -> Parsed:
+    async def parse(self, path: Path, filename: str) -> ParsedDocument:
         """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
 
 
@@ -195,34 +195,38 @@ CHANNEL = "ibid_jobs"
 """Notified when a job is committed, so that an idle worker need not poll for it."""
 
 
-def home(scope: Scope, session_id: str | None) -> Part:
+def home(scope: Scope, session_id: str | None) -> DocumentPart:
     """Where a document of `scope` lives; None: among what the tenant shares, which has no owner."""
-    return Part(scope.tenant) if session_id is None else Part(scope.tenant, scope.owner, session_id)
+    return (
+        DocumentPart(scope.tenant)
+        if session_id is None
+        else DocumentPart(scope.tenant, scope.owner, session_id)
+    )
 
 
-def place(part: Part) -> tuple[str, str, str]:
+def place(part: DocumentPart) -> tuple[str, str, str]:
     """The part's key, as statements take it."""
     return part.tenant, part.owner, part.session_id
 
 
-async def hold(connection: Connection, part: Part) -> None:
+async def hold(connection: Connection, part: DocumentPart) -> None:
     """Take the part's lock until the transaction ends: writers of one part take turns."""
     await take_turns(connection, "ibid.part", *place(part))
 
 
-async def found(connection: Connection, part: Part) -> None:
+async def found(connection: Connection, part: DocumentPart) -> None:
     """Make the tenant's and the part's rows if they are missing."""
     await connection.execute(TENANT, part.tenant)
     await connection.execute(PART, *place(part))
 
 
-async def bump(connection: Connection, part: Part) -> None:
+async def bump(connection: Connection, part: DocumentPart) -> None:
     """A search in this part would see a change: shelves and caches compare the version."""
     await connection.execute(BUMP, *place(part))
 
 
 async def enqueue(
-    connection: Connection, kind: str, document_id: str, part: Part, *, delay_seconds: float = 0
+    connection: Connection, kind: str, document_id: str, part: DocumentPart, *, delay_seconds: float = 0
 ) -> None:
     """A job that exists if and only if the transaction commits."""
     await connection.execute(JOB, kind, document_id, *place(part), delay_seconds)
@@ -230,7 +234,7 @@ async def enqueue(
 
 
 async def cleared(
-    connection: Connection, part: Part, *, user: str | None = None, seconds: float | None = None
+    connection: Connection, part: DocumentPart, *, user: str | None = None, seconds: float | None = None
 ) -> int:
     """Unseen from now on: all documents of the part, or a user's, under its lock; a job clears each away.
     A document that others uploaded as well stays theirs alone. How many."""
@@ -269,7 +273,7 @@ def asker(scope: Scope) -> tuple[str, str, str | None]:
 
 def document(row: asyncpg.Record) -> Document:
     """A row as the document it is, under its own name."""
-    fault = Fault(row["fault_slug"], row["fault_detail"] or "") if row["fault_slug"] else None
+    fault = DocumentFault(row["fault_slug"], row["fault_detail"] or "") if row["fault_slug"] else None
     return Document(
         id=row["id"],
         label=label_name(row["name"]),
@@ -458,7 +462,7 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
 
 
 async def standing(
-    connection: Connection, part: Part, filename: str, upload: Upload
+    connection: Connection, part: DocumentPart, filename: str, upload: Upload
 ) -> Sequence[asyncpg.Record]:
     """What has these bytes or this name, oldest first. Under the part's lock."""
     return await connection.fetch(STANDING, *place(part), upload.sha256, filename)
@@ -473,7 +477,7 @@ def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> D
 
 
 async def enter(
-    connection: Connection, part: Part, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
+    connection: Connection, part: DocumentPart, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
 ) -> Document:
     """Make an arrived document visible, with its label name and its job."""
     await found(connection, part)
@@ -491,7 +495,7 @@ async def enter(
     return document(row)
 
 
-async def withdraw(connection: Connection, part: Part, known: Document) -> None:
+async def withdraw(connection: Connection, part: DocumentPart, known: Document) -> None:
     """Whoever sends the old bytes again with replace=true wants them to stay: later uploads of the name
     that are still being read must not push them out."""
     later = await connection.fetch(WITHDRAW, *place(part), known.filename, known.created_at)
@@ -500,7 +504,7 @@ async def withdraw(connection: Connection, part: Part, known: Document) -> None:
 
 
 def chunk_rows(
-    document_id: str, filename: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+    document_id: str, filename: str, parsed: ParsedDocument, embeddings: Sequence[Embedding], space: str
 ) -> list[tuple[object, ...]]:
     """Rows of `ibid.chunk`. CPU: about 0.5 ms each, for the terms."""
     rows: list[tuple[object, ...]] = []
@@ -513,7 +517,7 @@ def chunk_rows(
     return rows
 
 
-async def discard(connection: Connection, part: Part, document_id: str) -> None:
+async def discard(connection: Connection, part: DocumentPart, document_id: str) -> None:
     """Gone from the next answer on; what it left follows by a job."""
     await connection.execute(GONE, document_id)
     await enqueue(connection, "purge", document_id, part)
@@ -563,7 +567,9 @@ class DocumentStore:
         finally:
             self._uploads.release()
 
-    async def _same_bytes(self, part: Part, filename: str, upload: Upload, user: str) -> Document | None:
+    async def _same_bytes(
+        self, part: DocumentPart, filename: str, upload: Upload, user: str
+    ) -> Document | None:
         """The same bytes, already there: from now on the user's too. `Conflict` before a byte is written."""
         async with transaction(self._pool) as connection:
             await check_not_erased(connection, part.tenant, user)
@@ -576,7 +582,7 @@ class DocumentStore:
             joined = await connection.fetchrow(JOIN, known.id, user)
             return document(joined) if joined else known
 
-    async def _receive(self, part: Part, filename: str, upload: Upload, user: str) -> Document:
+    async def _receive(self, part: DocumentPart, filename: str, upload: Upload, user: str) -> Document:
         """Everything in one transaction, the bytes first. Raises `_Raced`."""
         new = new_id()
         async with transaction(self._pool) as connection:
@@ -664,7 +670,7 @@ class DocumentStore:
             row = await connection.fetchrow(WHERE_IT_LIVES, *asker(scope), document_id)
             if row is None:
                 return False
-            part = Part(scope.tenant, row["owner"], row["session_id"])
+            part = DocumentPart(scope.tenant, row["owner"], row["session_id"])
             await hold(connection, part)
             if not await connection.fetchval(STILL_THERE, document_id):
                 return False  # another request was faster
@@ -678,14 +684,14 @@ class DocumentStore:
         async with transaction(self._pool) as connection:
             row = await connection.fetchrow(FORGET, document_id)
             if row is not None:
-                part = Part(row["tenant"], row["owner"], row["session_id"])
+                part = DocumentPart(row["tenant"], row["owner"], row["session_id"])
                 await enqueue(connection, "purge", document_id, part, delay_seconds=FORGET_SECONDS)
 
-    async def placed(self, document_id: str) -> tuple[Document, Part] | None:
+    async def placed(self, document_id: str) -> tuple[Document, DocumentPart] | None:
         """A document that is not removed, and where it lives; for jobs, whoever asks."""
         with postgres_faults():
             row = await self._pool.fetchrow(PLACED, document_id)
-        return (document(row), Part(row["tenant"], row["owner"], row["session_id"])) if row else None
+        return (document(row), DocumentPart(row["tenant"], row["owner"], row["session_id"])) if row else None
 
     async def content(self, document_id: str) -> AsyncIterator[bytes]:
         """The file's bytes in pieces of 1 MiB; nothing is held between two. `Missing`: it is gone."""
@@ -703,7 +709,7 @@ class DocumentStore:
             left, n = left - len(piece), n + 1
 
     async def keep_chunks(
-        self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+        self, document_id: str, parsed: ParsedDocument, embeddings: Sequence[Embedding], space: str
     ) -> None:
         """Write the chunks with their terms, and their vectors of `space`; again replaces. `Missing`: it is
         gone. `ValueError`: ordinals do not count from 1."""
@@ -753,7 +759,7 @@ class DocumentStore:
             await connection.execute(READY, document_id)
             await bump(connection, part)
 
-    async def fail(self, document_id: str, fault: Fault) -> None:
+    async def fail(self, document_id: str, fault: DocumentFault) -> None:
         """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
         async with transaction(self._pool) as connection:
             if await connection.fetchval(FAILED, document_id, fault.slug, storable(fault.detail)):

@@ -54,7 +54,7 @@ PLANTED = os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 @dataclass(frozen=True, slots=True)
-class Quarters:
+class ClusterPlaces:
     """The places and the user of one server. Made by `prepare()`."""
 
     home: Path
@@ -126,13 +126,13 @@ def ending(path: Path) -> str:
         return file.read(TAIL).decode(errors="replace")
 
 
-def prepare(home: Path) -> Quarters:
+def prepare(home: Path) -> ClusterPlaces:
     """Make the folders and hand them to the user the server runs as."""
     home = home.absolute()
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         user, group = account(home)
-        quarters = Quarters(home, programs(), socket_folder(home), user, group)
+        quarters = ClusterPlaces(home, programs(), socket_folder(home), user, group)
         settle(quarters)
         give(quarters)
     except OSError as error:
@@ -187,7 +187,7 @@ def real(path: Path, kind: int) -> os.stat_result | None:
     return found
 
 
-def settle(quarters: Quarters) -> None:
+def settle(quarters: ClusterPlaces) -> None:
     """The socket's folder made, everything looked at, a long log dropped."""
     real(quarters.data, stat.S_IFDIR)
     log = real(quarters.log, stat.S_IFREG)
@@ -202,7 +202,7 @@ def settle(quarters: Quarters) -> None:
             raise StartError(f"{quarters.run} is another's, or others may look into it: remove it")
 
 
-def give(quarters: Quarters) -> None:
+def give(quarters: ClusterPlaces) -> None:
     """Root hands everything beneath `home` over, once: a restored copy may be root's."""
     if os.geteuid():
         return
@@ -275,7 +275,7 @@ OPTIONS: Mapping[str, str] = {
 
 
 class Cluster:
-    def __init__(self, quarters: Quarters, options: Mapping[str, str]) -> None:
+    def __init__(self, quarters: ClusterPlaces, options: Mapping[str, str]) -> None:
         self.quarters = quarters
         self.options = {**OPTIONS, "unix_socket_directories": str(quarters.run), **options}
         self.process: Process | None = None

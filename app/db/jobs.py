@@ -19,7 +19,7 @@ from typing import Self
 
 import asyncpg
 
-from app.db.documents import CHANNEL, Part
+from app.db.documents import CHANNEL, DocumentPart
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
 
@@ -35,7 +35,7 @@ class Job:
     kind: str
     """`ingest` or `purge`."""
     document_id: str
-    part: Part
+    part: DocumentPart
     attempts: int
     """Times it was leased, this one included."""
     lost: int = 0
@@ -254,5 +254,5 @@ class JobStore:
 
 def job(row: asyncpg.Record) -> Job:
     """A row as the job it is."""
-    part = Part(row["tenant"], row["owner"], row["session_id"])
+    part = DocumentPart(row["tenant"], row["owner"], row["session_id"])
     return Job(row["id"], row["kind"], row["document_id"], part, row["attempts"], row["lost"])

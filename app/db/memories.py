@@ -86,7 +86,7 @@ class Memory:
     """Of this write of it, and of no other: what was written again is another text."""
 
 
-class Outcome(StrEnum):
+class MemoryOutcome(StrEnum):
     CREATED = "created"
     REPEATED = "repeated"
     """The user has a memory of the same words: that one stands."""
@@ -98,7 +98,7 @@ class Outcome(StrEnum):
 class Written:
     """One draft's outcome; `memory` is None for an echo."""
 
-    outcome: Outcome
+    outcome: MemoryOutcome
     memory: Memory | None = None
 
 
@@ -217,7 +217,7 @@ async def decide(
     written = []
     for at, (draft, name, count) in enumerate(zip(drafts, ids, tokens, strict=True)):
         if name in known:
-            written.append(Written(Outcome.REPEATED, known[name]))
+            written.append(Written(MemoryOutcome.REPEATED, known[name]))
             continue
         place, thread = 0, draft.thread_id or ""
         if draft.origin not in DAEMONS:
@@ -225,7 +225,7 @@ async def decide(
         moment = draft.created_at or now + timedelta(microseconds=at)
         this = new_memory(draft, name, owner[1], tokens=count, at=moment, place=place)
         known[name] = replace(this, revision=revision)
-        written.append(Written(Outcome.CREATED, known[name]))
+        written.append(Written(MemoryOutcome.CREATED, known[name]))
     return written
 
 
@@ -310,7 +310,7 @@ PAGE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Analysed:
+class AnalysedMemory:
     """What is read of a text before its transaction begins."""
 
     terms: bytes
@@ -320,7 +320,7 @@ class Analysed:
     """What is noted of the days it speaks of (`text/dates.py`)."""
 
     @classmethod
-    def of(cls, draft: Draft | Memory) -> "Analysed":
+    def of(cls, draft: Draft | Memory) -> "AnalysedMemory":
         """CPU: about half a millisecond."""
         text, day = storable(draft.text), day_of(draft.created_at or datetime.now(UTC))
         return cls(pack(text), day, noted(text, day) if day else [])
@@ -349,7 +349,7 @@ class MemoryStore:
         Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
-        analysed = await asyncio.to_thread(lambda: [Analysed.of(draft) for draft in drafts])
+        analysed = await asyncio.to_thread(lambda: [AnalysedMemory.of(draft) for draft in drafts])
         terms = [each.terms for each in analysed]
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
         async with transaction(self._pool) as connection:
@@ -360,7 +360,7 @@ class MemoryStore:
             rows = [
                 (tenant, space, *row_of(each.memory), vector, found.terms, found.days_of(each.memory))
                 for each, vector, found in zip(written, embeddings, analysed, strict=True)
-                if each.memory and each.outcome is Outcome.CREATED
+                if each.memory and each.outcome is MemoryOutcome.CREATED
             ]
             if rows:
                 await connection.executemany(WRITE, rows)

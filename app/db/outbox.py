@@ -77,7 +77,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class EngineState:
     """How far an engine follows the record, as Postgres has it."""
 
     taken: int | None
@@ -98,11 +98,11 @@ class State:
         return f"more than {COUNTED_MOST:,}" if self.waiting > COUNTED_MOST else f"{self.waiting:,}"
 
 
-async def state(pool: Pool, engine: str) -> State:
+async def state(pool: Pool, engine: str) -> EngineState:
     with postgres_faults():
         row = await pool.fetchrow(STATE, engine)
     assert row is not None  # noqa: S101 - it selects no rows but its own
-    return State(**row)
+    return EngineState(**row)
 
 
 def progress(cursor: Sequence[str]) -> tuple[int, RefillCursor]:

@@ -127,7 +127,7 @@ MOST = 40_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EmbeddedRow:
     kind: str
     """As `ibid.text_next` calls its rows."""
     words: str
@@ -173,7 +173,7 @@ def says(*names: str, listed: Sequence[str] = ()) -> str:
 
 LIST_COLUMNS = ("tags", "key_entities")
 TOLD = ("title", "summary_short", "summary_detailed", "memory_snippet")
-CONVERSATION_INPUT = Kept(
+CONVERSATION_INPUT = EmbeddedRow(
     kind="conversation",
     words="conversations",
     table="public.conversation_index",
@@ -182,7 +182,7 @@ CONVERSATION_INPUT = Kept(
     columns=cut_to_input(*LIST_COLUMNS, *TOLD),
     told=conversation,
 )
-CODE_INPUT = Kept(
+CODE_INPUT = EmbeddedRow(
     kind="code",
     words="code",
     table="public.code_index",

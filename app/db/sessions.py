@@ -14,7 +14,7 @@ from datetime import datetime
 import asyncpg
 
 from app.answer import Role, Turn
-from app.db.documents import Part, cleared, hold, place
+from app.db.documents import DocumentPart, cleared, hold, place
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, closed, opened, take_turns, transaction
 from app.errors import InvalidField
@@ -139,7 +139,7 @@ class SessionStore:
         What is being uploaded and not yet admitted is a later document of a session that begins anew."""
         if not scope.session_id:
             return False
-        part = Part(scope.tenant, scope.owner, scope.session_id)
+        part = DocumentPart(scope.tenant, scope.owner, scope.session_id)
         with postgres_faults():
             async with asyncio.timeout(REMOVE_SECONDS), transaction(self._pool) as connection:
                 return await emptied(connection, part)
@@ -155,7 +155,7 @@ def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
     return AFTER, (key, at)
 
 
-async def emptied(connection: Connection, part: Part) -> bool:
+async def emptied(connection: Connection, part: DocumentPart) -> bool:
     """True if anything was there."""
     await hold(connection, part)
     # What is being written of it ends before, what is written later finds the mark (`ibid.session_stands`).
@@ -166,7 +166,7 @@ async def emptied(connection: Connection, part: Part) -> bool:
     return bool(documents or any(said))
 
 
-async def forgotten(connection: Connection, table: str, part: Part) -> int:
+async def forgotten(connection: Connection, table: str, part: DocumentPart) -> int:
     """Delete a session's rows of a table of ours, and say how many there were."""
     count: int = await connection.fetchval(FORGOTTEN.format(table=table), *place(part))
     return count

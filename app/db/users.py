@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import asyncpg
 import orjson
 
-from app.db.documents import Part, cleared, hold
+from app.db.documents import DocumentPart, cleared, hold
 from app.db.jobs import Listener
 from app.db.memories import lock_user
 from app.db.pool import Pool, postgres_faults
@@ -395,7 +395,7 @@ def in_utc(name: str, value: object) -> object:
         return value
 
 
-class Rows:
+class HoldingRows:
     """One table. A `Holding`."""
 
     def __init__(self, pool: Pool, table: HoldingTable) -> None:
@@ -425,7 +425,7 @@ class Rows:
         return count
 
 
-class Indexed(Rows):
+class Indexed(HoldingRows):
     """Rows of a project, in whichever: with them goes what was derived of them, their words."""
 
     def __init__(self, pool: Pool, table: HoldingTable, row: str, *, next_kind: str) -> None:
@@ -447,7 +447,7 @@ class Indexed(Rows):
         return len(ids)
 
 
-class Documents(Rows):
+class Documents(HoldingRows):
     """The documents uploaded by or for a user, told without their files, which have an address each."""
 
     def __init__(self, pool: Pool) -> None:
@@ -468,13 +468,13 @@ class Documents(Rows):
         async with transaction(self._pool) as connection:
             # In their order, as every writer of several parts would: nobody waits in a ring.
             for row in await connection.fetch(PARTS, scope.tenant, scope.user_id):
-                part = Part(scope.tenant, row["owner"], row["session_id"])
+                part = DocumentPart(scope.tenant, row["owner"], row["session_id"])
                 await hold(connection, part)
                 count += await cleared(connection, part, user=scope.user_id, seconds=ERASE_SECONDS)
         return count
 
 
-class Memories(Rows):
+class Memories(HoldingRows):
     """The rows of memories, beside which others may have written points (`services/users.py`)."""
 
     def __init__(self, pool: Pool) -> None:
@@ -496,11 +496,11 @@ class Memories(Rows):
             await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
 
 
-def record_holdings(pool: Pool) -> tuple[Rows, ...]:
+def record_holdings(pool: Pool) -> tuple[HoldingRows, ...]:
     """All holdings of the record but the memories, which the index holds too."""
     conversations = Indexed(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
     code = Indexed(pool, CODE, CHUNK.id, next_kind="code")
-    return (*(Rows(pool, table) for table in SINGLE), conversations, code, Documents(pool))
+    return (*(HoldingRows(pool, table) for table in SINGLE), conversations, code, Documents(pool))
 
 
 MARKS = "ibid.memory_user"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from app.db.documents import CHUNK, Unembedded
 from app.db.pool import Pool, postgres_faults
-from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, Kept
+from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, EmbeddedRow
 from app.db.rows import Connection, transaction
 from app.errors import Missing
 from app.types import Embedding, Space
@@ -39,7 +39,7 @@ LACKING_ROW = """
 ROWS = (CONVERSATION_INPUT, CODE_INPUT)
 
 
-def of(statement: str, row: Kept) -> str:
+def of(statement: str, row: EmbeddedRow) -> str:
     """A statement of one of the projects' tables."""
     facts = {"table": row.table, "kind": row.kind, "words": row.words, "id": row.id}
     return statement.format(says=row.says, columns=row.columns, **facts)

@@ -178,7 +178,7 @@ def bucket(seconds: float | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class OwnMessage:
     text: str
     at: datetime
 
@@ -218,12 +218,12 @@ class UtteranceStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def own(self, scope: Scope, limit: int) -> list[Said]:
+    async def own(self, scope: Scope, limit: int) -> list[OwnMessage]:
         """The newest of the scope's user, newest first: what they said in chats, and what they kept."""
         where = (scope.tenant, scope.user_id, list(UNTOLD), [GRAVITY, DESIRE], limit)
         with self._pool.asking():
             rows = await self._pool.fetch(OWN, *where)
-        return [Said(row["text"], row["at"]) for row in rows]
+        return [OwnMessage(row["text"], row["at"]) for row in rows]
 
     async def speakers(self, scope: Scope, after: str, limit: int) -> list[str]:
         """Users of the scope's tenant who said or kept something, in order, those after `after`."""

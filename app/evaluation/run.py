@@ -32,11 +32,11 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import TypeVar
 
 from app.db.code import CodeRow
-from app.db.conversations import Draft as Conversation
-from app.db.corpus import Given
-from app.db.documents import Parsed, Parser, Upload
+from app.db.conversations import ConversationDraft as Conversation
+from app.db.corpus import ReferenceDraft
+from app.db.documents import ParsedDocument, Parser, Upload
 from app.db.folder import read_lock
-from app.db.memories import Draft, Outcome
+from app.db.memories import Draft, MemoryOutcome
 from app.errors import PdfTextless, StartError
 from app.evaluation.data import ABLATIONS, SERVED, Benchmark, Question, Text
 from app.ingest.chunking import Count, chunks
@@ -112,9 +112,9 @@ class Target:
             drafts = [Draft(text.whole, thread_id=text.thread, created_at=text.said_at) for text in texts]
             written = await self._services.memories.remember(self.scope(name), drafts, seconds=BATCH_SECONDS)
             self._note_words(name, texts)
-            return sum(one.outcome is Outcome.CREATED for one in written)
+            return sum(one.outcome is MemoryOutcome.CREATED for one in written)
         if self.source is Source.CORPUS:
-            given = [Given(text.text, text.id, text.title) for text in texts]
+            given = [ReferenceDraft(text.text, text.id, text.title) for text in texts]
             corpus = self._services.corpus
             self._note_words(name, texts)
             return len(await corpus.keep(self.scope(name), "texts", given, seconds=BATCH_SECONDS))
@@ -263,16 +263,16 @@ class PlainParser:
     def __init__(self, count: Count) -> None:
         self._count = count
 
-    async def parse(self, path: Path, filename: str) -> Parsed:
+    async def parse(self, path: Path, filename: str) -> ParsedDocument:
         return await asyncio.to_thread(self._read, path)
 
-    def _read(self, path: Path) -> Parsed:
+    def _read(self, path: Path) -> ParsedDocument:
         _, title, text = path.read_text(encoding="utf-8").split("\n", 2)
         prose = [" ".join(part.split()) for part in text.split("\n\n")]
         blocks = [Block(Kind.PROSE, part, ((0, 1),)) for part in prose if part]
         if not blocks:
             raise PdfTextless
-        return Parsed(1, title, tuple(chunks(blocks, self._count)))
+        return ParsedDocument(1, title, tuple(chunks(blocks, self._count)))
 
 
 def as_pdf(title: str, text: str) -> bytes:

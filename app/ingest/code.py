@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from app.db.code import CodeFile, Cut, CutFile
+from app.db.code import CodeCut, CodeFile, CutFile
 from app.ingest.secrets import mask_file
 from app.ingest.syntax import GRAMMARS, TEXT, Definition, definitions, language_of
 from app.retrieval.vocabulary import pieces
@@ -256,7 +256,7 @@ def cut_file(file: CodeFile, seconds: float) -> CutFile:
     return CutFile(language, tuple(chunks(lines, language, found)), CUT_BY_LINES if is_late else "")
 
 
-def chunks(lines: Lines, language: str, found: Sequence[Definition] | None) -> Iterator[Cut]:
+def chunks(lines: Lines, language: str, found: Sequence[Definition] | None) -> Iterator[CodeCut]:
     """The chunks of a file with these definitions; None: its syntax is not known."""
     if found is None:
         spans = join_small(section_spans(lines, language), SHORT_SECTION)
@@ -358,10 +358,10 @@ def divide(lines: Lines, span: Span) -> Iterator[Span]:
     yield replace(span, first=at)
 
 
-def cuts(lines: Lines, span: Span) -> Iterator[Cut]:
+def cuts(lines: Lines, span: Span) -> Iterator[CodeCut]:
     """A span as a chunk without blank lines around it; a single overlong line as several."""
     first, last = lines.strip(span.first, span.last)
     if first > last:
         return
     for text in lines.texts(first, last, LIMIT):
-        yield Cut(text, first + 1, last + 1, span.function, span.class_name, span.signature, span.heading)
+        yield CodeCut(text, first + 1, last + 1, span.function, span.class_name, span.signature, span.heading)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from app.db.code import CodeFile, Cut, CutFile
+from app.db.code import CodeCut, CodeFile, CutFile
 from app.errors import InvalidField, Overloaded
 from app.ingest.code import CUT_BY_LINES
 from app.ingest.pdf import INTEGER_MAX, MALFORMED, is_integer
@@ -95,7 +95,7 @@ def decode_files(items: Sequence[Reply]) -> list[CutFile]:
 
 def decode_file(value: dict[str, Any]) -> CutFile:
     """Raises one of MALFORMED if a value has another type or range."""
-    cuts = tuple(Cut(**cut) for cut in value["cuts"])
+    cuts = tuple(CodeCut(**cut) for cut in value["cuts"])
     valid = isinstance(value["language"], str) and isinstance(value["note"], str)
     for cut in cuts:
         names = (cut.function_name, cut.class_name, cut.signature, cut.heading)

@@ -14,7 +14,15 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.db.documents import Document, DocumentStore, Fault, Parsed, Parser, State, embedded_text
+from app.db.documents import (
+    Document,
+    DocumentFault,
+    DocumentStore,
+    ParsedDocument,
+    Parser,
+    State,
+    embedded_text,
+)
 from app.db.jobs import Job
 from app.db.jobs import JobStore as Jobs
 from app.errors import BadInput, Damaged, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
@@ -239,7 +247,7 @@ class Ingest:
         finally:
             folder.cleanup()  # one unlink: not worth a thread that a cancellation would abandon
 
-    async def _embed(self, parsed: Parsed) -> list[Embedding]:
+    async def _embed(self, parsed: ParsedDocument) -> list[Embedding]:
         """A vector per chunk, of its title, heading and text."""
         texts = [embedded_text(parsed.title, chunk.heading, chunk.text) for chunk in parsed.chunks]
         vectors: list[Embedding] = []
@@ -250,7 +258,7 @@ class Ingest:
         return vectors
 
     async def _fail(self, job: Job, error: BadInput | Unavailable) -> None:
-        await self._record.fail(job.document_id, Fault(error.slug, error.detail))
+        await self._record.fail(job.document_id, DocumentFault(error.slug, error.detail))
         log.info("document failed", document=job.document_id, slug=error.slug)
 
 

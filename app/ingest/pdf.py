@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from app.db.documents import Chunk, Parsed
+from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
     BadInput,
     EmptyFile,
@@ -57,7 +57,7 @@ class PdfParser:
         self.limits = limits
         self._worker = worker
 
-    async def parse(self, path: Path, filename: str) -> Parsed:
+    async def parse(self, path: Path, filename: str) -> ParsedDocument:
         with await asyncio.to_thread(path.open, "rb") as file:
             await asyncio.to_thread(check_header, file)
             data = await self._call_worker(file.fileno(), filename)
@@ -113,11 +113,11 @@ def decode_problem(payload: Mapping[str, Any]) -> BadInput:
     return problem(str(payload.get("detail"))[:DETAIL_CHARS]) if problem else PdfDamaged(UNREADABLE)
 
 
-def decode(data: bytes | bytearray) -> Parsed:
+def decode(data: bytes | bytearray) -> ParsedDocument:
     """A document as the worker encodes it. Raises `PdfDamaged` if a value has another type or range."""
     try:
         header, *rows = [json.loads(line) for line in data.split(b"\n")]
-        parsed = Parsed(header["pages"], header["title"], tuple(Chunk(**row) for row in rows))
+        parsed = ParsedDocument(header["pages"], header["title"], tuple(Chunk(**row) for row in rows))
     except MALFORMED:
         raise PdfDamaged(UNREADABLE) from None
     if not (is_integer(parsed.pages, 1, INTEGER_MAX) and isinstance(parsed.title, str)):

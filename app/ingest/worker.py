@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from app.child import Call, confine, connected
 from app.db.code import CodeFile
-from app.db.documents import Parsed
+from app.db.documents import ParsedDocument
 from app.errors import IbidError, PdfTextless, PdfTooComplex
 from app.ingest import reader
 from app.ingest.chunking import chunks
@@ -62,7 +62,7 @@ def answer(parent: int, call: Call) -> None:
         call.reply(data=parsed)
 
 
-def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
+def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> ParsedDocument:
     """The chunks of a PDF. Raises what `reader.py` does, and `PdfTextless`."""
     with reader.opened(source, max_pages) as pdf:
         pages, metadata, outline, raw = (
@@ -75,7 +75,7 @@ def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
     if not any(char.isalnum() for line in lines for char in line.text):
         raise PdfTextless(f"{pages:,} {'page' if pages == 1 else 'pages'}, none with text; is it a scan?")
     title = reader.document_title(metadata, lines, filename)
-    return Parsed(pages, title, tuple(chunks(blocks(lines, outline), count)))
+    return ParsedDocument(pages, title, tuple(chunks(blocks(lines, outline), count)))
 
 
 def cut_files(parent: int, call: Call) -> None:
@@ -102,7 +102,7 @@ def cut_files(parent: int, call: Call) -> None:
     call.reply()
 
 
-def encode(parsed: Parsed) -> bytes:
+def encode(parsed: ParsedDocument) -> bytes:
     rows = [{"pages": parsed.pages, "title": parsed.title}, *map(asdict, parsed.chunks)]
     return b"\n".join(map(to_json, rows))
 

@@ -18,7 +18,7 @@ import numpy as np
 import structlog
 
 from app.clients.chroma import Chroma
-from app.db.documents import Part, indexed_text
+from app.db.documents import DocumentPart, indexed_text
 from app.db.pool import Pool, postgres_faults, retrieval_faults
 from app.retrieval.bm25 import invert
 from app.retrieval.index import Address, IndexSearch, Matrix, PassageKey, ScopeIndex, Segment, computed
@@ -100,7 +100,7 @@ class Documents(dict[str, Listed]):
         return frozenset(key(document.name) for document in self.values())
 
 
-class DocumentSource(IndexedSource[Part]):
+class DocumentSource(IndexedSource[DocumentPart]):
     name = "documents"
 
     def __init__(
@@ -117,18 +117,18 @@ class DocumentSource(IndexedSource[Part]):
         self._pool = pool
         self._chroma = chroma
 
-    async def reach(self, scope: Scope) -> Reached[Part]:
+    async def reach(self, scope: Scope) -> Reached[DocumentPart]:
         """The session's documents and what the tenant shares."""
-        parts = [Part(scope.tenant)]
+        parts = [DocumentPart(scope.tenant)]
         if scope.session_id:
-            parts.insert(0, Part(scope.tenant, scope.owner, scope.session_id))
+            parts.insert(0, DocumentPart(scope.tenant, scope.owner, scope.session_id))
         columns = [[getattr(part, name) for part in parts] for name in ("tenant", "owner", "session_id")]
         with self._pool.reading():
             known: dict[int, int] = dict(map(tuple, await self._pool.fetch(VERSIONS, *columns)))
         versions = ((part, known.get(n, 0)) for n, part in enumerate(parts, 1))
         return Reached(self, scope, tuple(versions))
 
-    async def listing(self, scope: Part) -> Listing:
+    async def listing(self, scope: DocumentPart) -> Listing:
         """The ready documents of a part."""
         with retrieval_faults():
             rows = await self._pool.fetch(LISTING, scope.tenant, scope.owner, scope.session_id)
@@ -144,7 +144,7 @@ class DocumentSource(IndexedSource[Part]):
 
     async def segment(
         self,
-        scope: Part,
+        scope: DocumentPart,
         entries: Sequence[str],
         *,
         vectors: bool,
@@ -194,11 +194,11 @@ class DocumentSource(IndexedSource[Part]):
             rows = await self._pool.fetch(VECTORS, *columns_of(keys), self._space.name)
         return {(row[0], row[1]): np.frombuffer(row[2], dtype="<f4") for row in rows}
 
-    async def waiting(self, scope: Part) -> tuple[Sequence[str], bool]:
+    async def waiting(self, scope: DocumentPart) -> tuple[Sequence[str], bool]:
         return await untaken(self._pool, "chroma", "")
 
     async def nearest(
-        self, reached: Reached[Part], scope: Part, vector: Embedding, limit: int
+        self, reached: Reached[DocumentPart], scope: DocumentPart, vector: Embedding, limit: int
     ) -> Sequence[PassageKey]:
         part = {"tenant": scope.tenant}
         if not scope.is_global:
@@ -207,7 +207,7 @@ class DocumentSource(IndexedSource[Part]):
         return [key_of(key) for key, _ in await nearest(self._chroma, name, vector, part, limit)]
 
     async def passages(
-        self, reached: Reached[Part], search: IndexSearch, similar: Mapping[Address, float | None]
+        self, reached: Reached[DocumentPart], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
         """Chunks as passages, their texts read by one statement."""
         addresses = {search.key(address): address for address in similar}
@@ -270,7 +270,7 @@ def shown_names(indexes: Sequence[ScopeIndex]) -> Mapping[str, str]:
     as `name-2.pdf`. Empty where no two names look alike: then all keep theirs."""
     own, shared = Documents(), Documents()
     for index in indexes:
-        if isinstance(index.entries, Documents) and isinstance(index.scope, Part):
+        if isinstance(index.entries, Documents) and isinstance(index.scope, DocumentPart):
             own, shared = (own, index.entries) if index.scope.is_global else (index.entries, shared)
     if len(own.looks) + len(shared.looks) == len(own) + len(shared) and own.looks.isdisjoint(shared.looks):
         return {}

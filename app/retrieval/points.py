@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from app.clients.points import Payload, Point, Where
-from app.db.corpus import Given, Reference
+from app.db.corpus import Reference, ReferenceDraft
 from app.db.memories import NOTE, RAW, Memory
 from app.retrieval import payload
 from app.retrieval.retrievers.qdrant import MARK
@@ -201,11 +201,11 @@ def text_to_point(scope: Scope, text: Reference, embedding: Embedding, space: st
     return Point(text.point, {**kept, **MARK}, embedding)
 
 
-def text_from_point(found: Point) -> Given:
+def text_from_point(found: Point) -> ReferenceDraft:
     """Another tool's point as a text of the corpus, under the name that its passage had."""
     facts = found.payload
     below = facts.get("metadata")
-    return Given(
+    return ReferenceDraft(
         text=payload.text(facts),
         id=payload.fact(facts, "id") or found.id,
         title=payload.fact(facts, "title", most=payload.TITLE),

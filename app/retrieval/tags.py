@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.db.memories import DESIRE, GRAVITY, Memory
-from app.db.votes import Said
+from app.db.votes import OwnMessage
 from app.text.memo import once
 from app.text.phrases import Phrases
 from app.text.sanitise import quote
@@ -238,7 +238,7 @@ def decay(at: datetime, now: datetime) -> float:
 
 
 def tag_weights(
-    said: Iterable[Said], infer: Callable[[str], Sequence[str]], now: datetime
+    said: Iterable[OwnMessage], infer: Callable[[str], Sequence[str]], now: datetime
 ) -> dict[str, float]:
     """Share of the messages, by their decay, that carry a tag; heaviest first, six decimals."""
     mass: defaultdict[str, float] = defaultdict(float)

@@ -24,12 +24,12 @@ from app.clients.qdrant import Qdrant
 from app.db import corpus
 from app.db import memories as memories_
 from app.db.collections import read_imported_collections, set_home
-from app.db.corpus import IDS, Given, placed
+from app.db.corpus import IDS, ReferenceDraft, placed
 from app.db.documents import embedded_text
-from app.db.memories import RAW, WRITE, Analysed, Memory
+from app.db.memories import RAW, WRITE, AnalysedMemory, Memory
 from app.db.outbox import REFILL
 from app.db.pool import Pool, postgres_faults
-from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, Kept
+from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, EmbeddedRow
 from app.db.rows import CLOCK, Connection, storable, storable_json, take_turns, transaction
 from app.db.vectors import read_spaces
 from app.models.base import Embedder
@@ -50,7 +50,7 @@ space's raw cosine is .0 ± .04 (docs/adr/0019); a doubt costs embeddings, a mis
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignRow:
     """A row of the projects' tables that has no space yet."""
 
     place: str
@@ -66,7 +66,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableState:
     """How a table stands."""
 
     table: str
@@ -116,7 +116,7 @@ class Older:
 
 
 @dataclass(slots=True)
-class Report:
+class AdoptReport:
     """What a run came to."""
 
     space: str
@@ -212,7 +212,7 @@ def memory_of(each: Import, revision: int) -> Memory:
     )
 
 
-KINDS: Mapping[str, Kept] = {kept.table: kept for kept in (CONVERSATION_INPUT, CODE_INPUT)}
+KINDS: Mapping[str, EmbeddedRow] = {kept.table: kept for kept in (CONVERSATION_INPUT, CODE_INPUT)}
 
 BLOCKS = 8
 """Of 8 kB, read at a time: some hundred rows."""
@@ -270,11 +270,11 @@ class AdoptionStore:
     def tables(self) -> Sequence[str]:
         return tuple(KINDS)
 
-    async def stands(self, table: str, space: Space) -> Table:
+    async def stands(self, table: str, space: Space) -> TableState:
         with postgres_faults():
             row = await self._pool.fetchrow(said(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS)
         assert row is not None  # noqa: S101 - a count is one row
-        return Table(table, **row)
+        return TableState(table, **row)
 
     async def sample(self, table: str, space: Space, limit: int) -> list[tuple[str, Embedding]]:
         """By chance: rows written one after the other are alike."""
@@ -282,7 +282,7 @@ class AdoptionStore:
             rows = await self._pool.fetch(said(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS)
         return [(text, row["embedding"]) for row in rows if (text := KINDS[table].text(row))]
 
-    async def open(self, table: str, space: Space) -> AsyncIterator[list[Foreign]]:
+    async def open(self, table: str, space: Space) -> AsyncIterator[list[ForeignRow]]:
         """Block by block; what is taken moves to the end, and is passed over there."""
         block = 0
         while block < await self._blocks(table):
@@ -300,7 +300,7 @@ class AdoptionStore:
             return int(await self._pool.fetchval(SIZE, table))
 
     async def take(
-        self, table: str, space: Space, rows: Sequence[Foreign], embeddings: Sequence[Embedding | None]
+        self, table: str, space: Space, rows: Sequence[ForeignRow], embeddings: Sequence[Embedding | None]
     ) -> int:
         places = [[row.place for row in rows], [row.seen for row in rows], [row.id for row in rows]]
         async with transaction(self._pool) as connection:
@@ -322,9 +322,9 @@ def said(statement: str, table: str) -> str:
     )
 
 
-def foreign(row: asyncpg.Record, kept: Kept) -> Foreign:
+def foreign(row: asyncpg.Record, kept: EmbeddedRow) -> ForeignRow:
     """A row as it is read."""
-    return Foreign(row["place"], row["seen"], row["id"], kept.text(row), row["fits"])
+    return ForeignRow(row["place"], row["seen"], row["id"], kept.text(row), row["fits"])
 
 
 BATCH = 64
@@ -462,7 +462,7 @@ class ForeignCollections:
         _, revision = await memories_.stamp(connection)
         those = [each for each in imports if (each.tenant, each.user_id) not in erased]
         memories = [memory_of(each, revision) for each in those]
-        analysed = await asyncio.to_thread(lambda: [Analysed.of(memory) for memory in memories])
+        analysed = await asyncio.to_thread(lambda: [AnalysedMemory.of(memory) for memory in memories])
         every = zip(those, memories, analysed, strict=True)
         rows = [
             (each.tenant, space, *memories_.row_of(memory), each.vector, found.terms, found.days_of(memory))
@@ -510,7 +510,7 @@ class ForeignCollections:
 
     async def _named(
         self, connection: Connection, tenant: str, collection: str, imports: Sequence[Import]
-    ) -> list[Given]:
+    ) -> list[ReferenceDraft]:
         """With ids that no other text of the collection has: their own, their points', or made of them."""
         texts = [text_from_point(each.point) for each in imports]
         choices = [
@@ -566,12 +566,12 @@ class Adopt:
         self._embedder = embedder
         self._space = space
         self._fill = fill
-        self.report = Report(space.name)
+        self.report = AdoptReport(space.name)
         """What it came to."""
 
-    async def plan(self) -> Report:
+    async def plan(self) -> AdoptReport:
         """What a run would do now; a sample of each table and collection is embedded, nothing is written."""
-        report = Report(self._space.name, older=await self._rows.older())
+        report = AdoptReport(self._space.name, older=await self._rows.older())
         for table in self._rows.tables:
             stands = await self._rows.stands(table, self._space)
             kept = stands.fitting if await self._is_same(table) else 0
@@ -590,7 +590,7 @@ class Adopt:
 
     async def run(self) -> AsyncIterator[int]:
         """Take everything over; yields how many rows or points each step took."""
-        self.report = Report(self._space.name, older=await self._rows.older())
+        self.report = AdoptReport(self._space.name, older=await self._rows.older())
         for table in self._rows.tables:
             async for taken in self._table(table):
                 yield taken
@@ -626,7 +626,7 @@ class Adopt:
                 break
         self.report.tables.append(taken)
 
-    async def _page(self, table: str, page: Sequence[Foreign], *, ours: bool) -> AsyncIterator[Taken]:
+    async def _page(self, table: str, page: Sequence[ForeignRow], *, ours: bool) -> AsyncIterator[Taken]:
         """Some of its rows, step by step. `ours`: those whose vectors fit keep them."""
         said = [row for row in page if row.text]
         stay = [row for row in said if ours and row.fits]

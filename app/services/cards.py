@@ -4,7 +4,7 @@ A row of one user is written and removed by that user's key, or the tenant's; on
 by a tenant key alone. Raises `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`.
 """
 
-from app.db.cards import Card, CardDraft, CardStore, Shape
+from app.db.cards import Card, CardDraft, CardShape, CardStore
 from app.errors import Forbidden, Missing
 from app.types import Scope
 
@@ -21,12 +21,12 @@ class CardService:
         return await self._cards.put(scope, draft)
 
     async def list(
-        self, scope: Scope, shape: Shape, *, cursor: str | None, limit: int
+        self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
     ) -> tuple[list[Card], str | None]:
         """Those that the scope's user may see, newest first, and the cursor of the next page."""
         return await self._cards.list(scope, shape, cursor=cursor, limit=limit)
 
-    async def remove(self, scope: Scope, shape: Shape, card_id: str) -> None:
+    async def remove(self, scope: Scope, shape: CardShape, card_id: str) -> None:
         """Gone from the next prompt on."""
         found = (await self._cards.by_id(scope, [card_id])).get(card_id)
         if found is None or found.shape is not shape:

@@ -12,7 +12,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.answering.summaries import Digest
-from app.db.conversations import Conversation, ConversationStore, Draft, Entry, Outcome, Written, entry
+from app.db.conversations import (
+    Conversation,
+    ConversationDraft,
+    ConversationEntry,
+    ConversationOutcome,
+    ConversationStore,
+    Written,
+    entry,
+)
 from app.db.project_text import conversation_text
 from app.errors import Forbidden, KeptElsewhere, Missing
 from app.models.base import Embedder
@@ -35,7 +43,7 @@ class ConversationService:
         self._dreams = dreams
 
     async def keep(
-        self, scope: Scope, kind: str, drafts: Sequence[Draft], *, seconds: float = SECONDS
+        self, scope: Scope, kind: str, drafts: Sequence[ConversationDraft], *, seconds: float = SECONDS
     ) -> list[Written]:
         """One outcome a draft, in order; durable and searchable when it returns, all or none. Of one id in
         one request the last stands. `scope` names the project."""
@@ -47,12 +55,12 @@ class ConversationService:
         known = await self._record.known(scope, asked_for, self._embedder.space)
         new = [each for each, row in zip(asked_for, known.rows, strict=True) if row is None]
         made = iter(await self._write(scope, new, known.began, start, seconds) if new else ())
-        written = [next(made) if row is None else (row, Outcome.UNCHANGED) for row in known.rows]
+        written = [next(made) if row is None else (row, ConversationOutcome.UNCHANGED) for row in known.rows]
         outcomes = dict(zip(last, written, strict=True))
         return [outcomes[called(each)] for each in entries]
 
     async def _write(
-        self, scope: Scope, new: Sequence[Entry], began: datetime, start: float, seconds: float
+        self, scope: Scope, new: Sequence[ConversationEntry], began: datetime, start: float, seconds: float
     ) -> list[Written]:
         """Completed, embedded, kept. Of an owner who was erased since it began nothing is."""
         drafts = await self._digest.all([each.draft for each in new], start + SUMMARY_SHARE * seconds)
@@ -100,12 +108,12 @@ class ConversationService:
             raise KeptElsewhere(f"this project keeps {keeps}: use its path /{keeps}")
 
 
-def called(each: Entry) -> str:
+def called(each: ConversationEntry) -> str:
     """By what a request knows a row: its id, else what it says."""
     return each.draft.id or each.sha256
 
 
-def text_of(draft: Draft) -> str:
+def text_of(draft: ConversationDraft) -> str:
     """What a row is embedded as."""
     return conversation_text(
         title=draft.title,

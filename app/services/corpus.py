@@ -8,7 +8,7 @@ works are documents. Needs a tenant key. Raises `Forbidden`, `Missing`, `TooMany
 import asyncio
 from collections.abc import Sequence
 
-from app.db.corpus import CorpusStore, Given, Reference, Shelf
+from app.db.corpus import CollectionFigures, CorpusStore, Reference, ReferenceDraft
 from app.db.documents import embedded_text
 from app.errors import Forbidden, Missing
 from app.models.base import Embedder, Tokens
@@ -25,7 +25,7 @@ class CorpusService:
         self._tokens = tokens
 
     async def keep(
-        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float = SECONDS
+        self, scope: Scope, collection: str, texts: Sequence[ReferenceDraft], *, seconds: float = SECONDS
     ) -> list[tuple[Reference, bool]]:
         """(text, whether it is new), in order; durable and searchable when it returns. Of texts with one id
         in one request the last stands."""
@@ -37,7 +37,7 @@ class CorpusService:
         space = self._embedder.space
         return await self._record.admit(scope, collection, texts, embeddings, tokens, space=space)
 
-    async def collections(self, scope: Scope) -> list[Shelf]:
+    async def collections(self, scope: Scope) -> list[CollectionFigures]:
         """What was written here, by name."""
         return await self._record.collections(scope)
 

@@ -19,8 +19,8 @@ from app.db.memories import (
     DAEMONS,
     Draft,
     Memory,
+    MemoryOutcome,
     MemoryStore,
-    Outcome,
     RecentTextStore,
     Written,
     memory_id,
@@ -158,7 +158,7 @@ class MemoryService:
         if new:
             fresh = [draft for draft in (said[at] for at in new) if draft]
             known |= dict(zip(new, await self._write(scope, fresh, since, until), strict=True))
-        return [known.get(at, Written(Outcome.ECHO)) for at in range(len(drafts))]
+        return [known.get(at, Written(MemoryOutcome.ECHO)) for at in range(len(drafts))]
 
     async def _own(self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None) -> list[Draft | None]:
         """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
@@ -175,7 +175,7 @@ class MemoryService:
             if draft is not None and draft.origin not in DAEMONS
         }
         found = await self._record.known(scope, [draft for at in ids if (draft := drafts[at])])
-        return {at: Written(Outcome.REPEATED, found[name]) for at, name in ids.items() if name in found}
+        return {at: Written(MemoryOutcome.REPEATED, found[name]) for at, name in ids.items() if name in found}
 
     async def _write(
         self, scope: Scope, drafts: Sequence[Draft], since: datetime, until: float

@@ -19,7 +19,7 @@ import structlog
 from app.answer import Prompt
 from app.answering.prompt import RECENT, persona_text, style_text
 from app.db.memories import CARDS, DAEMONS, DESIRE, GRAVITY, Cards, Draft, Written, memory_id
-from app.db.votes import Said, UtteranceStore
+from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing, ModelError, RemovedMeanwhile
 from app.models.base import ChatModel, ModelStream
 from app.retrieval.ranking import is_probe
@@ -45,7 +45,7 @@ class Portrait:
     persona: str
 
 
-def portrait(said: Sequence[Said], now: datetime) -> Portrait:
+def portrait(said: Sequence[OwnMessage], now: datetime) -> Portrait:
     """By rule: the same messages make the same cards, whenever it is done."""
     return Portrait(
         gravity=tag_weights(said, infer_query_tags, now),
@@ -159,7 +159,7 @@ class Summary:
         self._model = model
         self._name = name
 
-    async def persona(self, said: Sequence[Said], rule: str) -> str:
+    async def persona(self, said: Sequence[OwnMessage], rule: str) -> str:
         """In the model's words; else `rule`."""
         if self._model is None or len(said) < ENOUGH:
             return rule
@@ -175,7 +175,7 @@ class Summary:
         return text if taken(text, said) else rule
 
 
-def shown(said: Iterable[Said]) -> str:
+def shown(said: Iterable[OwnMessage]) -> str:
     """The newest messages as the model sees them, at most SHOWN characters."""
     lines, left = [], SHOWN
     for message in sorted(said, key=lambda message: (message.at, message.text), reverse=True):
@@ -204,7 +204,7 @@ def settled(text: str) -> str:
     return line[: ends[-1]] if ends else ""
 
 
-def taken(text: str, said: Iterable[Said]) -> bool:
+def taken(text: str, said: Iterable[OwnMessage]) -> bool:
     """True if it may be kept: something, no prompt, and no words of theirs in a row."""
     ours = runs(text)
     return bool(text) and not is_probe(text) and all(ours.isdisjoint(runs(message.text)) for message in said)
@@ -280,7 +280,7 @@ class ProfileService:
         """How many the scope's tenant has."""
         return await self._own.count(scope)
 
-    async def _portrait(self, said: Sequence[Said]) -> Portrait:
+    async def _portrait(self, said: Sequence[OwnMessage]) -> Portrait:
         """By rule, in a thread: tags of two thousand messages take a moment; then in a model's words."""
         found = await asyncio.to_thread(portrait, said, self._clock())
         return replace(found, persona=await self._summary.persona(said, found.persona))

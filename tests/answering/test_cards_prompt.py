@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from app.answer import Ref, sha256
 from app.answering.prompt import CARDS_HEAD, HEADS, CardsBlock, card_line, cards_block, cards_text
-from app.db.cards import Card, CardDraft, Shape, card_id
+from app.db.cards import Card, CardDraft, CardShape, card_id
 from tests.fakes.noted import card
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 DRAFTS = st.builds(
-    CardDraft, st.sampled_from(Shape), TEXT, TEXT, st.none() | TEXT, st.none() | TEXT, st.floats(0, 1)
+    CardDraft, st.sampled_from(CardShape), TEXT, TEXT, st.none() | TEXT, st.none() | TEXT, st.floats(0, 1)
 )
 
 
@@ -22,14 +22,14 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def one(text: str, key: str | None = None, shape: Shape = Shape.CARD) -> Card:
+def one(text: str, key: str | None = None, shape: CardShape = CardShape.CARD) -> Card:
     """A card."""
     return card(CardDraft(shape, "clinic", text, key=key))
 
 
 def test_cards_are_told_line_by_line() -> None:
     """In the order given; a fact says what it is about."""
-    cards = [one("Prefers mornings."), one("Closed on Wednesdays.", "opening hours", Shape.FACT)]
+    cards = [one("Prefers mornings."), one("Closed on Wednesdays.", "opening hours", CardShape.FACT)]
     found = cards_block(cards, words)
     assert found.text == "[Cards]\n- [card] Prefers mornings.\n- [fact] opening hours: Closed on Wednesdays."
     assert found.refs == (
@@ -106,18 +106,18 @@ def test_an_id_is_of_whose_it_is_and_what_it_says(draft: CardDraft, tenant: str,
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param(CardDraft(Shape.FACT, "v", "text"), id="a fact"),
-        pytest.param(CardDraft(Shape.CARD, "w", "text"), id="another namespace"),
-        pytest.param(CardDraft(Shape.CARD, "v", "text", user_id="ada"), id="a user's"),
-        pytest.param(CardDraft(Shape.CARD, "v", "text", user_id=""), id="of a user without a name"),
-        pytest.param(CardDraft(Shape.CARD, "v", "text", key="k"), id="with a key"),
-        pytest.param(CardDraft(Shape.CARD, "v", "text", key=""), id="with an empty key"),
-        pytest.param(CardDraft(Shape.CARD, "v", "texts"), id="other words"),
+        pytest.param(CardDraft(CardShape.FACT, "v", "text"), id="a fact"),
+        pytest.param(CardDraft(CardShape.CARD, "w", "text"), id="another namespace"),
+        pytest.param(CardDraft(CardShape.CARD, "v", "text", user_id="ada"), id="a user's"),
+        pytest.param(CardDraft(CardShape.CARD, "v", "text", user_id=""), id="of a user without a name"),
+        pytest.param(CardDraft(CardShape.CARD, "v", "text", key="k"), id="with a key"),
+        pytest.param(CardDraft(CardShape.CARD, "v", "text", key=""), id="with an empty key"),
+        pytest.param(CardDraft(CardShape.CARD, "v", "texts"), id="other words"),
     ],
 )
 def test_what_is_another_has_another_id(other: CardDraft) -> None:
     """In any of its parts."""
-    assert card_id("t", other) != card_id("t", CardDraft(Shape.CARD, "v", "text"))
+    assert card_id("t", other) != card_id("t", CardDraft(CardShape.CARD, "v", "text"))
 
 
 @pytest.mark.parametrize(
@@ -126,15 +126,15 @@ def test_what_is_another_has_another_id(other: CardDraft) -> None:
 )
 def test_a_key_is_its_words_however_they_are_written(key: str) -> None:
     """Case, width, white space and what nobody sees aside: two facts of one key would be two answers."""
-    drafts = [CardDraft(Shape.FACT, "v", "nine", key=each) for each in (key, "opening hours")]
+    drafts = [CardDraft(CardShape.FACT, "v", "nine", key=each) for each in (key, "opening hours")]
     assert card_id("t", drafts[0]) == card_id("t", drafts[1])
 
 
 def test_a_user_s_own_fact_stands_for_everybody_s_however_its_key_is_written() -> None:
     """And no other is kept back."""
-    everybody = one("Open.", "Hours", Shape.FACT)
-    own = replace(one("Open for Ada.", "hours", Shape.FACT), user_id="ada")
-    others = [one("A card.", "hours"), one("No key."), one("Parking.", "parking", Shape.FACT)]
+    everybody = one("Open.", "Hours", CardShape.FACT)
+    own = replace(one("Open for Ada.", "hours", CardShape.FACT), user_id="ada")
+    others = [one("A card.", "hours"), one("No key."), one("Parking.", "parking", CardShape.FACT)]
     found = cards_block([everybody, *others, own], words)
     assert found == cards_block([*others, own], words)
     assert cards_block([everybody, *others], words).text.count("\n- ") == 4
@@ -142,5 +142,5 @@ def test_a_user_s_own_fact_stands_for_everybody_s_however_its_key_is_written() -
 
 def test_a_key_outlives_its_words() -> None:
     """A later fact of the same key replaces it."""
-    one, other = (CardDraft(Shape.FACT, "v", text, key="hours") for text in ("nine", "ten"))
+    one, other = (CardDraft(CardShape.FACT, "v", text, key="hours") for text in ("nine", "ten"))
     assert card_id("t", one) == card_id("t", other)

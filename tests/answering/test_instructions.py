@@ -39,7 +39,7 @@ from app.answering.prompt import (
 )
 from app.db.memories import Memory
 from app.db.projects import Knowledge, KnowledgeNote
-from app.db.votes import Said
+from app.db.votes import OwnMessage
 from app.models.tokens import O200k
 
 TEXTS = {
@@ -162,9 +162,9 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def said(*texts: str) -> list[Said]:
+def said(*texts: str) -> list[OwnMessage]:
     """Messages, a minute apart."""
-    return [Said(text, WHEN + timedelta(minutes=n)) for n, text in enumerate(texts)]
+    return [OwnMessage(text, WHEN + timedelta(minutes=n)) for n, text in enumerate(texts)]
 
 
 def test_the_newest_cards_come_first() -> None:
@@ -247,7 +247,7 @@ def test_prose_is_asked_for_too() -> None:
 
 
 @pytest.mark.parametrize("messages", [[], said("", "  ")], ids=["none", "blank"])
-def test_who_said_nothing_has_no_style(messages: list[Said]) -> None:
+def test_who_said_nothing_has_no_style(messages: list[OwnMessage]) -> None:
     """No card then."""
     assert style_text(messages) == ""
 
@@ -277,7 +277,7 @@ def test_a_style_holds_no_words_of_a_message(texts: list[str]) -> None:
 
 
 @given(st.permutations(said("as a list", "why?", "rest", "compare squats")))
-def test_the_order_of_the_messages_does_not_matter(messages: list[Said]) -> None:
+def test_the_order_of_the_messages_does_not_matter(messages: list[OwnMessage]) -> None:
     """Newest or oldest first."""
     assert style_text(messages) == style_text(sorted(messages, key=lambda message: message.at))
 

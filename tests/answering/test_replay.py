@@ -59,7 +59,7 @@ from app.answering.replay import (
     turn_blocks,
     unkept,
 )
-from app.db.cards import Card, Shape
+from app.db.cards import Card, CardShape
 from app.db.memories import GRAVITY, Memory
 from app.db.projects import Knowledge, KnowledgeNote
 from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
@@ -74,7 +74,7 @@ SAILS = Memory("c1", "ann", "Sails.", 2, NOW, kind="persona")
 LISTS = Memory("c2", "ann", "Likes lists.", 3, NOW, kind="preference")
 PROFILE = Memory("c3", "ann", "vb", 1, NOW, kind=GRAVITY, fields={"weights": {"topic:fm": 0.9}})
 ASKED, SAID = Turn(Role.USER, "hello", id="7"), Turn(Role.ASSISTANT, "hi", id="8")
-FACT = Card("f1", Shape.FACT, "work", None, "At nine.", "ferry", 1.0, NOW, NOW)
+FACT = Card("f1", CardShape.FACT, "work", None, "At nine.", "ferry", 1.0, NOW, NOW)
 WEIGHTS = gravity_weights(PROFILE)
 NOTE = gravity_note(gravity(infer_query_tags(QUESTION), WEIGHTS), WEIGHTS)
 PERSONA = block_of([SAILS, LISTS])

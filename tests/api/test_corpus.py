@@ -5,7 +5,7 @@ import pytest
 
 from app import errors
 from app.api.schemas.memories import CollectionPage, TextPage, TextsWritten
-from app.db.corpus import Given
+from app.db.corpus import ReferenceDraft
 from app.db.keys import Caller
 from app.types import Scope
 from tests.fakes.checks import told
@@ -26,7 +26,7 @@ async def test_texts_are_kept(client: httpx.AsyncClient, fakes: Fakes) -> None:
     assert [item["outcome"] for item in again.json()["items"]] == ["replaced", "replaced"]
     scope, collection, texts = fakes.corpus.asks[0]
     assert (scope, collection) == (Scope(), "sleep")
-    assert texts == [Given("Light delays sleep."), Given("Keep the hours.", "a1")]
+    assert texts == [ReferenceDraft("Light delays sleep."), ReferenceDraft("Keep the hours.", "a1")]
 
 
 @pytest.mark.parametrize("name", ["ab", "memory_raw", "Memory_Raw", "a%20b", "-abc", "x" * 101])

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from app import errors
 from app.api.documents import disposition
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage
-from app.db.documents import Fault, State
+from app.db.documents import DocumentFault, State
 from app.db.keys import Caller
 from app.services.documents import Outcome
 from app.text.labels import clean
@@ -207,7 +207,7 @@ async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncCli
 
 async def test_a_failed_document_says_why(client: httpx.AsyncClient, fakes: Fakes) -> None:
     """The problem that a waiting uploader would have got."""
-    fault = Fault("pdf-damaged", "The cross-reference table is missing.")
+    fault = DocumentFault("pdf-damaged", "The cross-reference table is missing.")
     fakes.documents.document = stored(state=State.FAILED, fault=fault)
 
     shown = (await client.get(f"/api/documents/{DOCUMENT_ID}")).json()

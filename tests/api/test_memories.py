@@ -15,7 +15,7 @@ from app.api.schemas.memories import (
     VoteReply,
 )
 from app.db.keys import Caller
-from app.db.memories import Moment, Outcome
+from app.db.memories import MemoryOutcome, Moment
 from app.errors import Unavailable
 from app.types import Scope
 from tests.fakes.checks import told
@@ -37,20 +37,22 @@ async def test_a_memory_is_kept(client: httpx.AsyncClient, fakes: Fakes) -> None
     assert (scope, draft.text) == (Scope(user_id="ada"), "I moved.")
 
 
-@pytest.mark.parametrize("outcome", [Outcome.REPEATED, Outcome.ECHO])
-async def test_nothing_new_is_no_creation(client: httpx.AsyncClient, fakes: Fakes, outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", [MemoryOutcome.REPEATED, MemoryOutcome.ECHO])
+async def test_nothing_new_is_no_creation(
+    client: httpx.AsyncClient, fakes: Fakes, outcome: MemoryOutcome
+) -> None:
     """200, and what became of it."""
     fakes.memories.outcomes = [outcome]
 
     response = await client.post("/memories", json=MEMORY)
 
     assert (response.status_code, response.json()["outcome"]) == (200, outcome.value)
-    assert (response.json()["memory"] is None) == (outcome is Outcome.ECHO)
+    assert (response.json()["memory"] is None) == (outcome is MemoryOutcome.ECHO)
 
 
 async def test_several_come_back_as_several(client: httpx.AsyncClient, fakes: Fakes) -> None:
     """In order; one of them new makes it a 201."""
-    fakes.memories.outcomes = [Outcome.ECHO, Outcome.CREATED]
+    fakes.memories.outcomes = [MemoryOutcome.ECHO, MemoryOutcome.CREATED]
 
     response = await client.post("/memories", json=[MEMORY, MEMORY | {"text": "I slept."}])
 

@@ -18,8 +18,8 @@ from app.api.schemas.documents import UploadFields
 from app.api.schemas.memories import NewMemories, NewMemory, NewTexts
 from app.api.schemas.projects import NewConversation
 from app.db import conversations as conversation
-from app.db.conversations import Said
-from app.db.corpus import Given
+from app.db.conversations import SaidTurn
+from app.db.corpus import ReferenceDraft
 from app.db.memories import ASSISTANT, CARDS, DAEMONS, DESIRE, GRAVITY, Draft
 from app.problems import field_error, phrase
 from app.types import Reason, Verdict
@@ -238,7 +238,10 @@ def test_texts_come_named_or_not() -> None:
 
     given = NewTexts.model_validate({"texts": ["a", named]}).given()
 
-    assert given == [Given("a"), Given("b", "a1", "B", {"n": 1, "ok": True, "tags": ["x"], "no": None})]
+    assert given == [
+        ReferenceDraft("a"),
+        ReferenceDraft("b", "a1", "B", {"n": 1, "ok": True, "tags": ["x"], "no": None}),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -295,8 +298,8 @@ def test_a_body_becomes_a_draft() -> None:
 
     draft = NewConversation.model_validate(body).draft()
 
-    assert draft == conversation.Draft(
-        id="a", title="", tags=(), indexed_at=NOON, said=(Said("user", "Hello"),)
+    assert draft == conversation.ConversationDraft(
+        id="a", title="", tags=(), indexed_at=NOON, said=(SaidTurn("user", "Hello"),)
     )
     assert draft.key_entities is None
 

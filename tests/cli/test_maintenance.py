@@ -10,7 +10,7 @@ from anyio.from_thread import start_blocking_portal
 from app.cli import maintenance
 from app.cli.maintenance import adopted_lines
 from app.errors import RetrievalError
-from app.services.adopt import Older, Report, Taken
+from app.services.adopt import AdoptReport, Older, Taken
 from tests.cli.conftest import HARBOUR, Ibid, Running, lines
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
@@ -63,7 +63,7 @@ def test_what_was_stored_is_found_in_the_new_space(
             assert source == "documents" or round(found["similarity"], 2) == 1.0
 
 
-REPORT = Report(
+REPORT = AdoptReport(
     "model@8",
     [Taken("public.code_index", 1_200, 30, 2, 1), Taken("public.conversation_index")],
     [Taken("memory_raw", embedded=3, home="memory_raw_ibid")],
@@ -89,7 +89,7 @@ def test_a_line_a_table_and_a_collection() -> None:
 def test_what_was_written_all_the_while_is_told(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit 1, with what to do."""
 
-    async def adopted(*_arguments: object, dry: bool) -> Report:
+    async def adopted(*_arguments: object, dry: bool) -> AdoptReport:
         return REPORT
 
     monkeypatch.setattr(maintenance, "adopted", adopted)
@@ -101,8 +101,8 @@ def test_what_was_written_all_the_while_is_told(ibid: Ibid, monkeypatch: pytest.
 def test_what_qdrant_has_yet_to_take_is_told(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -> None:
     """The record has everything, so that it is no failure."""
 
-    async def adopted(*_arguments: object, dry: bool) -> Report:
-        return Report("model@8", waiting="qdrant has yet to take 3 entries")
+    async def adopted(*_arguments: object, dry: bool) -> AdoptReport:
+        return AdoptReport("model@8", waiting="qdrant has yet to take 3 entries")
 
     monkeypatch.setattr(maintenance, "adopted", adopted)
     done = ibid("adopt")

@@ -30,7 +30,7 @@ from app.answering.prompt import SYSTEM
 from app.answering.recorder import Kept, Recorder
 from app.answering.replay import BROUGHT, instructions, turn_blocks
 from app.db.answers import COLUMNS, AnswerStore, mended, named, plain, restored, traced, written
-from app.db.documents import Part
+from app.db.documents import DocumentPart
 from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool
 from app.db.rows import storable
@@ -296,7 +296,7 @@ async def test_what_is_written_waits_for_a_removal(pool: Pool) -> None:
     answer = asked(seconds=1)
     async with pool.acquire() as connection:
         async with connection.transaction():
-            await emptied(connection, Part(HERE.tenant, HERE.owner, "s1"))
+            await emptied(connection, DocumentPart(HERE.tenant, HERE.owner, "s1"))
             keeping = asyncio.create_task(AnswerStore(pool).keep(HERE, answer, SAID))
             await asyncio.wait({keeping}, timeout=0.2)
             assert not keeping.done()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.db.cards import Card, CardDraft, CardStore, Shape
+from app.db.cards import Card, CardDraft, CardShape, CardStore
 from app.db.pool import Pool
 from app.db.users import ErasureStore
 from app.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
@@ -15,12 +15,12 @@ from tests.fakes.noted import FakeCards
 TENANT = Scope("acme", vantage_id="clinic")
 ADA = replace(TENANT, user_id="ada")
 BOB = replace(TENANT, user_id="bob")
-SHARED = CardDraft(Shape.CARD, "clinic", "Be brief.")
-OWN = CardDraft(Shape.CARD, "clinic", "Prefers mornings.", user_id="ada")
+SHARED = CardDraft(CardShape.CARD, "clinic", "Be brief.")
+OWN = CardDraft(CardShape.CARD, "clinic", "Prefers mornings.", user_id="ada")
 MARK = """
     INSERT INTO ibid.memory_user (tenant, user_id, version, erased_at) VALUES ($1, $2, 1, now() + '1 second')
 """
-FACT = CardDraft(Shape.FACT, "clinic", "Closed on Wednesdays.", key="opening hours")
+FACT = CardDraft(CardShape.FACT, "clinic", "Closed on Wednesdays.", key="opening hours")
 LOUD = "Opening  HOURS"
 """The same key."""
 
@@ -41,7 +41,9 @@ def texts(cards: list[Card]) -> list[str]:
 
 async def test_a_card_is_kept_as_it_is(stores: list[CardStore]) -> None:
     for store in stores:
-        draft = CardDraft(Shape.FACT, "clinic", "Closed.", user_id="ada", key="opening hours", weight=0.25)
+        draft = CardDraft(
+            CardShape.FACT, "clinic", "Closed.", user_id="ada", key="opening hours", weight=0.25
+        )
         kept, fresh = await store.put(ADA, draft)
         assert fresh
         told = (kept.shape, kept.vantage_id, kept.text, kept.user_id, kept.key, kept.weight)
@@ -84,7 +86,7 @@ async def test_the_heaviest_are_shown_first(pool: Pool) -> None:
     drafts = [
         CardDraft(shape, "clinic", f"{shape} {weight}", weight=weight)
         for weight in (0.5, 0.0, 1.0)
-        for shape in Shape
+        for shape in CardShape
     ]
     await keep(store, *drafts)
     await store.put(TENANT, drafts[0])
@@ -121,7 +123,7 @@ async def test_a_user_s_own_fact_stands_before_everybody_s(pool: Pool) -> None:
     """Of the same key and the same kind; for the others nothing changes."""
     store = CardStore(pool)
     own = replace(FACT, user_id="ada", text="Open for Ada.", weight=0.1)
-    await keep(store, FACT, own, replace(FACT, shape=Shape.CARD, text="A card of that key."))
+    await keep(store, FACT, own, replace(FACT, shape=CardShape.CARD, text="A card of that key."))
     assert texts(await store.shown(ADA, 9)) == ["A card of that key.", "Open for Ada."]
     assert set(texts(await store.shown(BOB, 9))) == {"A card of that key.", FACT.text}
 
@@ -139,7 +141,7 @@ async def test_a_user_s_own_fact_stands_before_everybody_s(pool: Pool) -> None:
 async def test_lists_hold_what_one_may_see(stores: list[CardStore], scope: Scope, count: int) -> None:
     for store in stores:
         await keep(store, SHARED, OWN, replace(OWN, user_id="bob"), FACT)
-        found, after = await store.list(scope, Shape.CARD, cursor=None, limit=9)
+        found, after = await store.list(scope, CardShape.CARD, cursor=None, limit=9)
         assert (len(found), after) == (count, None)
 
 
@@ -149,13 +151,13 @@ async def test_a_list_is_read_page_by_page(pool: Pool) -> None:
     made = await keep(store, *(replace(SHARED, text=f"card {n}") for n in range(5)))
     seen, cursor = list[str](), None
     while True:
-        page, cursor = await store.list(TENANT, Shape.CARD, cursor=cursor, limit=2)
+        page, cursor = await store.list(TENANT, CardShape.CARD, cursor=cursor, limit=2)
         seen += [card.id for card in page]
         if cursor is None:
             break
     assert seen == [card.id for card in reversed(made)]
     with pytest.raises(InvalidField):
-        await store.list(TENANT, Shape.CARD, cursor="x", limit=2)
+        await store.list(TENANT, CardShape.CARD, cursor="x", limit=2)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ async def test_postgres_away_is_told(pool: Pool) -> None:
         await store.shown(ADA, 9)
     for work in (
         store.put(ADA, OWN),
-        store.list(ADA, Shape.CARD, cursor=None, limit=1),
+        store.list(ADA, CardShape.CARD, cursor=None, limit=1),
         store.by_id(ADA, []),
         store.remove(ADA, "4d0c6a2e-77c1-5b0a-8f3e-0d9a7f1b2c3d"),
     ):

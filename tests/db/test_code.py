@@ -13,12 +13,12 @@ import pytest
 from app.db.code import (
     ALONE,
     TABLE,
+    CodeCut,
     CodeEntry,
     CodeFile,
     CodeOutcome,
     CodeRow,
     CodeStore,
-    Cut,
     chunk_ids,
     drop,
     free,
@@ -129,7 +129,7 @@ async def test_a_uuid_that_is_free_is_the_id(pool: Pool) -> None:
 )
 async def test_nobody_claims_an_id_that_another_will_need(pool: Pool, thief: Scope) -> None:
     """Ids of chunks are made of public facts: what stands there already is in nobody's way, and stays."""
-    cut = Cut("MIT License", 1, 1)
+    cut = CodeCut("MIT License", 1, 1)
     (name,) = chunk_ids(HERE, "LICENSE", [cut])
     await put(pool, entry("claimed", thief, id=name), scope=thief)
     chunk = CodeEntry(name, CodeRow("LICENSE", "text", cut.text), vector(1))
@@ -498,7 +498,7 @@ ROW = CodeRow("app/hello.py", "python", "pass")
 
 
 def test_metadata_have_every_name() -> None:
-    assert Cut("pass", 3, 4, function_name="greet").metadata() == {
+    assert CodeCut("pass", 3, 4, function_name="greet").metadata() == {
         "function_name": "greet",
         "class_name": None,
         "signature": None,
@@ -552,7 +552,7 @@ def test_an_id_is_no_text() -> None:
 
 
 def test_equal_chunks_of_a_file_have_ids_of_their_own() -> None:
-    one, other = Cut("pass", 1, 1), Cut("x = 1", 2, 2)
+    one, other = CodeCut("pass", 1, 1), CodeCut("x = 1", 2, 2)
 
     first, between, second = chunk_ids(HERE, "a.py", [one, other, replace(one, start_line=3)])
 

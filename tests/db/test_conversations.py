@@ -16,11 +16,11 @@ from app.db.conversations import (
     BRIEF,
     ROWS,
     Conversation,
+    ConversationDraft,
+    ConversationOutcome,
     ConversationStore,
-    Draft,
     Made,
-    Outcome,
-    Said,
+    SaidTurn,
     Written,
     derived,
     entry,
@@ -41,7 +41,7 @@ ADA = replace(THN, owner="ada", user_id="ada")
 PLAIN = Scope(project="THN")
 UUID = "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f"
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-DRAFT = Draft(
+DRAFT = ConversationDraft(
     id="chat-1",
     title="Network setup",
     tags=("vlan", 'a "quoted" tag\\'),
@@ -63,7 +63,7 @@ def vector(seed: int, dim: int = 8) -> Embedding:
 
 
 async def keep(
-    store: ConversationStore, *drafts: Draft, scope: Scope = THN, space: str = SPACE, dim: int = 8
+    store: ConversationStore, *drafts: ConversationDraft, scope: Scope = THN, space: str = SPACE, dim: int = 8
 ) -> list[Written]:
     known = await store.known(scope, [entry(draft) for draft in drafts], space)
     vectors = [vector(at, dim) for at in range(len(drafts))]
@@ -84,7 +84,7 @@ async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> N
     [(kept, outcome)] = await keep(store, DRAFT)
 
     tags = ("vlan", 'a "quoted" tag\\')
-    assert outcome is Outcome.CREATED
+    assert outcome is ConversationOutcome.CREATED
     assert kept == Conversation(
         derived(THN, "chat-1"), "THN", "Network setup", tags, (), "Short.", "Detailed.", None, NOON
     )
@@ -98,7 +98,7 @@ async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> N
 
 async def test_the_tokens_of_what_is_shown_are_kept(store: ConversationStore, pool: Pool) -> None:
     """Of the detailed summary; of a dream, of the short one."""
-    draft = Draft(summary_short="one", summary_detailed="one two three")
+    draft = ConversationDraft(summary_short="one", summary_detailed="one two three")
     for project, tokens in (("THN", 3), ("DAAS", 1)):
         [(kept, _)] = await keep(store, draft, scope=Scope(project=project))
         asked = "SELECT tokens FROM ibid.project_words WHERE id = $1"
@@ -132,7 +132,11 @@ async def test_what_another_tool_has_written_over_is_written_again(
 
     [(kept, outcome)] = await keep(store, DRAFT)
 
-    assert (outcome, kept.summary_detailed, kept.tags[:1]) == (Outcome.REPLACED, "Detailed.", ("vlan",))
+    assert (outcome, kept.summary_detailed, kept.tags[:1]) == (
+        ConversationOutcome.REPLACED,
+        "Detailed.",
+        ("vlan",),
+    )
     assert outcomes(await keep(store, DRAFT)) == ["unchanged"]
 
 
@@ -151,9 +155,9 @@ async def test_an_id_again_replaces(store: ConversationStore, pool: Pool) -> Non
         "INSERT INTO ibid.text_next VALUES ('next@8', 'conversation', $1, $2)", first.id, vector(9)
     )
 
-    [(kept, outcome)] = await keep(store, Draft(id="chat-1", title="Another"))
+    [(kept, outcome)] = await keep(store, ConversationDraft(id="chat-1", title="Another"))
 
-    assert outcome is Outcome.REPLACED
+    assert outcome is ConversationOutcome.REPLACED
     assert (kept.id, kept.title, kept.tags, kept.summary_short) == (first.id, "Another", (), None)
     assert kept.indexed_at is not None
     assert kept.indexed_at > NOON
@@ -168,7 +172,9 @@ async def test_of_one_id_the_last_stands(store: ConversationStore) -> None:
 
 
 @pytest.mark.parametrize("draft", [DRAFT, replace(DRAFT, id=None)], ids=["named", "unnamed"])
-async def test_writers_that_race_make_one_row(store: ConversationStore, pool: Pool, draft: Draft) -> None:
+async def test_writers_that_race_make_one_row(
+    store: ConversationStore, pool: Pool, draft: ConversationDraft
+) -> None:
     written = await asyncio.gather(*(keep(store, draft) for _ in range(5)))
 
     assert sorted(outcomes([each for [each] in written])) == ["created", *["unchanged"] * 4]
@@ -193,7 +199,7 @@ async def test_all_of_a_request_or_none(store: ConversationStore, pool: Pool) ->
     )
 
     with pytest.raises(InvalidField, match="short"):
-        await keep(store, DRAFT, Draft(title="a title that is too long for them"))
+        await keep(store, DRAFT, ConversationDraft(title="a title that is too long for them"))
     assert await pool.fetchval(COUNT) == 0
 
 
@@ -249,7 +255,7 @@ async def test_a_uuid_of_the_default_tenant_stays(store: ConversationStore) -> N
 async def test_a_list_comes_in_pages(store: ConversationStore, pool: Pool) -> None:
     """Newest first, those without a time last; of equal times each once; long texts cut."""
     drafts = [replace(DRAFT, id=str(n), indexed_at=NOON.replace(hour=n // 2)) for n in range(6)]
-    await keep(store, *drafts, Draft(id="none", title="x" * (BRIEF + 1)))
+    await keep(store, *drafts, ConversationDraft(id="none", title="x" * (BRIEF + 1)))
     await pool.execute("UPDATE public.conversation_index SET indexed_at = NULL WHERE title LIKE 'x%'")
     await pool.execute(ENDLESS)
 
@@ -306,7 +312,7 @@ async def test_what_another_tool_wrote_is_only_read(
     theirs = (await store.get(PLAIN, UUID), True)[0]
 
     [(mine, outcome)] = await keep(store, replace(DRAFT, id=UUID), scope=PLAIN)
-    assert outcome is Outcome.CREATED
+    assert outcome is ConversationOutcome.CREATED
     assert outcomes(await keep(store, replace(DRAFT, id=UUID, title="New"), scope=PLAIN)) == ["replaced"]
     assert await store.remove(PLAIN, None) == 1
     assert await store.remove(PLAIN, mine.id) == 0
@@ -341,7 +347,7 @@ async def test_hostile_text_is_kept_as_it_can_be(store: ConversationStore) -> No
     """NUL and halves of characters are replaced; fences, quotes and control characters stay."""
     [(kept, _)] = await keep(
         store,
-        Draft(
+        ConversationDraft(
             title="a\0\ud800",
             tags=("```", "\x1b[0m", "'; DROP TABLE x;--", "\0"),
             summary_short="```\n[System]",
@@ -402,7 +408,7 @@ async def test_our_vector_goes_beside_a_column_of_another_length(
     [(kept, outcome)] = await keep(store, replace(DRAFT, id=UUID), scope=PLAIN)
     row = await pool.fetchrow("SELECT * FROM public.conversation_index")
 
-    assert (kept.id, outcome) == (UUID, Outcome.REPLACED)
+    assert (kept.id, outcome) == (UUID, ConversationOutcome.REPLACED)
     assert row is not None
     assert (row["embedding"], row["embedding_ibid"], row["space"]) == (None, vector(0), SPACE)
 
@@ -438,7 +444,7 @@ async def test_ids_of_other_types_are_found_again(
         store, replace(DRAFT, id=given), replace(DRAFT, id="new"), scope=PLAIN
     )
 
-    assert (first, second) == (Outcome.CREATED, Outcome.CREATED)
+    assert (first, second) == (ConversationOutcome.CREATED, ConversationOutcome.CREATED)
     assert await store.get(PLAIN, given) == (beside, True)
     assert await store.remove(PLAIN, beside.id) == 1
     assert outcomes(await keep(store, replace(DRAFT, id="new"), scope=PLAIN)) == ["unchanged"]
@@ -461,7 +467,7 @@ async def test_columns_of_theirs_are_filled(store: ConversationStore, pool: Pool
     await older(pool, more=more)
     for name in ("title", "summary_short", "tags", "embedding"):
         await pool.execute(f"ALTER TABLE public.conversation_index ALTER {name} SET NOT NULL")
-    await keep(store, Draft(memory_snippet="Only this."))
+    await keep(store, ConversationDraft(memory_snippet="Only this."))
     row = await pool.fetchrow("SELECT * FROM public.conversation_index")
 
     assert row is not None
@@ -553,7 +559,7 @@ def test_lists_are_read_or_none(stored: str | None, told: tuple[str, ...]) -> No
 
 
 def test_what_postgres_cannot_hold_is_replaced() -> None:
-    given = entry(Draft(title="a\0", tags=("\u00e9\ud800",), summary_short="x"))
+    given = entry(ConversationDraft(title="a\0", tags=("\u00e9\ud800",), summary_short="x"))
     _, title, short, detailed, snippet, tags, entities, at, sha256, vector = line("id", given, b"\0")
 
     assert (title, short, detailed, snippet, entities, at) == ("a\ufffd", "x", None, None, None, None)
@@ -584,8 +590,8 @@ def test_values_are_cast_to_their_columns() -> None:
 SUMMARIES = ("summary_short", "summary_detailed", "memory_snippet")
 
 
-GIVEN = Draft(
-    "a", "Title", ("x",), ("y",), "Short.", "Detailed.", "Snippet.", NOON, (Said("user", "Hi"),), "Text"
+GIVEN = ConversationDraft(
+    "a", "Title", ("x",), ("y",), "Short.", "Detailed.", "Snippet.", NOON, (SaidTurn("user", "Hi"),), "Text"
 )
 MADE = Made("made title", "made short", "made detailed", "made snippet")
 
@@ -601,7 +607,7 @@ MADE = Made("made title", "made short", "made detailed", "made snippet")
         {"key_entities": ("x",)},
         {"summary_short": "Detailed."},
         {"indexed_at": NOON + timedelta(microseconds=1)},
-        {"said": (Said("assistant", "Hi"),)},
+        {"said": (SaidTurn("assistant", "Hi"),)},
         {"text": ""},
     ],
     ids=str,
@@ -615,7 +621,7 @@ def test_the_hash_is_of_what_was_meant() -> None:
     local = NOON.astimezone(timezone(timedelta(hours=2)))
 
     assert entry(replace(GIVEN, id="b", indexed_at=local)).sha256 == entry(GIVEN).sha256
-    assert len(entry(Draft(title="\ud800")).sha256) == 64
+    assert len(entry(ConversationDraft(title="\ud800")).sha256) == 64
 
 
 def test_what_is_missing_is_made_where_something_was_said() -> None:

@@ -17,7 +17,7 @@ from app.clients.chroma_client import Client
 from app.clients.qdrant import Qdrant
 from app.clients.threads import Threads
 from app.db.copies import ChromaCopy, Position, QdrantCopy
-from app.db.documents import Part
+from app.db.documents import DocumentPart
 from app.db.memories import RAW
 from app.db.outbox import Outbox
 from app.db.pool import Pool
@@ -29,7 +29,7 @@ from app.types import Space
 from tests.fakes.filing import SPACE, file, publish
 
 OLDER = Space("older@32", "bag", 32, 0.0)
-SESSION, SHARED = Part("default", "", "s1"), Part("default")
+SESSION, SHARED = DocumentPart("default", "", "s1"), DocumentPart("default")
 RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
 
 
@@ -60,7 +60,7 @@ async def outbox(pool: Pool, copy: ChromaCopy) -> Outbox:
     return Outbox(pool, copy, await identity(pool))
 
 
-async def held(chroma: Chroma, document: str, part: Part = SESSION) -> int:
+async def held(chroma: Chroma, document: str, part: DocumentPart = SESSION) -> int:
     """How many vectors of a document there are."""
     name = collection(SPACE.name, is_global=part.is_global)
     return len(await chroma.ids(name, {"document": document}))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from app.db import corpus as module
-from app.db.corpus import CorpusStore, Given, Reference, placed
+from app.db.corpus import CorpusStore, Reference, ReferenceDraft, placed
 from app.db.pool import Pool
 from app.retrieval.terms import pack
 from app.types import Scope
@@ -17,7 +17,7 @@ VERSION = "SELECT version FROM ibid.collection_version WHERE tenant = 'acme'"
 
 
 async def admitted(
-    pool: Pool, *texts: Given, scope: Scope = ACME, collection: str = "sleep"
+    pool: Pool, *texts: ReferenceDraft, scope: Scope = ACME, collection: str = "sleep"
 ) -> list[tuple[Reference, bool]]:
     """What becomes of texts in the record."""
     vectors, counts = [vector(text.text) for text in texts], [len(text.text) for text in texts]
@@ -25,13 +25,13 @@ async def admitted(
 
 
 async def written(
-    pool: Pool, *texts: Given, scope: Scope = ACME, collection: str = "sleep"
+    pool: Pool, *texts: ReferenceDraft, scope: Scope = ACME, collection: str = "sleep"
 ) -> Sequence[Reference]:
     return [text for text, _ in await admitted(pool, *texts, scope=scope, collection=collection)]
 
 
 async def test_a_text_is_kept_with_all_it_came_with(pool: Pool) -> None:
-    given = Given("Keep the hours.", "a1", "Hygiene", {"kind": "guide", "n": 2, "tags": ["x"]})
+    given = ReferenceDraft("Keep the hours.", "a1", "Hygiene", {"kind": "guide", "n": 2, "tags": ["x"]})
 
     ((kept, fresh),) = await admitted(pool, given)
 
@@ -47,9 +47,9 @@ async def test_a_text_is_kept_with_all_it_came_with(pool: Pool) -> None:
 
 
 async def test_an_id_again_replaces(pool: Pool) -> None:
-    await written(pool, Given("old", "a1"))
+    await written(pool, ReferenceDraft("old", "a1"))
 
-    outcomes = await admitted(pool, Given("new", "a1"), Given("newest", "a1"))
+    outcomes = await admitted(pool, ReferenceDraft("new", "a1"), ReferenceDraft("newest", "a1"))
 
     assert [fresh for _, fresh in outcomes] == [False, False]
     assert await pool.fetchval("SELECT array_agg(text) FROM ibid.corpus_text") == ["newest"]
@@ -57,8 +57,8 @@ async def test_an_id_again_replaces(pool: Pool) -> None:
 
 async def test_without_an_id_the_words_are_it(pool: Pool) -> None:
     """Sent again it is the same text; other words are another."""
-    ((one, _), (two, _)) = await admitted(pool, Given("a"), Given("b"))
-    ((again, fresh),) = await admitted(pool, Given("a"))
+    ((one, _), (two, _)) = await admitted(pool, ReferenceDraft("a"), ReferenceDraft("b"))
+    ((again, fresh),) = await admitted(pool, ReferenceDraft("a"))
 
     assert (again.id, fresh) == (one.id, False)
     assert one.id != two.id
@@ -71,8 +71,8 @@ async def test_without_an_id_the_words_are_it(pool: Pool) -> None:
 )
 async def test_a_text_belongs_to_tenant_and_collection(pool: Pool, scope: Scope, collection: str) -> None:
     """The same id elsewhere is another text, and is not removed with it."""
-    (mine,) = await written(pool, Given("a", "a1"))
-    (theirs,) = await written(pool, Given("a", "a1"), scope=scope, collection=collection)
+    (mine,) = await written(pool, ReferenceDraft("a", "a1"))
+    (theirs,) = await written(pool, ReferenceDraft("a", "a1"), scope=scope, collection=collection)
 
     assert theirs.point != mine.point
     assert await CorpusStore(pool).remove(scope, collection, "a1")
@@ -81,9 +81,9 @@ async def test_a_text_belongs_to_tenant_and_collection(pool: Pool, scope: Scope,
 
 
 async def test_collections_are_told_in_figures(pool: Pool) -> None:
-    await written(pool, Given("abc"), Given("de"))
-    await written(pool, Given("x"), collection="Art")
-    await written(pool, Given("x"), scope=OTHER, collection="theirs")
+    await written(pool, ReferenceDraft("abc"), ReferenceDraft("de"))
+    await written(pool, ReferenceDraft("x"), collection="Art")
+    await written(pool, ReferenceDraft("x"), scope=OTHER, collection="theirs")
 
     told = await CorpusStore(pool).collections(ACME)
 
@@ -96,7 +96,7 @@ async def test_collections_are_told_in_figures(pool: Pool) -> None:
 async def test_every_change_grows_the_version(pool: Pool) -> None:
     seen = []
     for text in ("a", "b"):
-        await written(pool, Given(text, "a1"))
+        await written(pool, ReferenceDraft(text, "a1"))
         seen.append(await pool.fetchval(VERSION))
     await CorpusStore(pool).remove(ACME, "sleep", "a1")
     await CorpusStore(pool).remove(ACME, "sleep", "a1")
@@ -105,7 +105,7 @@ async def test_every_change_grows_the_version(pool: Pool) -> None:
 
 
 async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
-    await written(pool, Given("Keep the hours.", title="Hygiene"))
+    await written(pool, ReferenceDraft("Keep the hours.", title="Hygiene"))
 
     assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == pack(
         "Hygiene\nKeep the hours.", "Keep the hours."
@@ -113,11 +113,11 @@ async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
 
 
 async def test_a_removed_text_is_new_when_it_comes_again(pool: Pool) -> None:
-    await written(pool, Given("a", "a1"))
+    await written(pool, ReferenceDraft("a", "a1"))
     await CorpusStore(pool).remove(ACME, "sleep", "a1")
     assert await pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 0
 
-    ((_, fresh),) = await admitted(pool, Given("a", "a1"))
+    ((_, fresh),) = await admitted(pool, ReferenceDraft("a", "a1"))
 
     assert fresh
 
@@ -128,24 +128,24 @@ async def test_a_tenant_has_as_many_collections_as_it_may(
     """One more is refused, also to writers at the same time; those it has take texts; another tenant has its
     own; one that is removed makes room."""
     monkeypatch.setattr(module, "MOST", 2)
-    await written(pool, Given("a"), collection="one")
+    await written(pool, ReferenceDraft("a"), collection="one")
 
     outcomes = await asyncio.gather(
-        *(admitted(pool, Given("a"), collection=name) for name in ("two", "three", "four")),
+        *(admitted(pool, ReferenceDraft("a"), collection=name) for name in ("two", "three", "four")),
         return_exceptions=True,
     )
 
     assert sorted(type(each).__name__ for each in outcomes) == ["TooMany", "TooMany", "list"]
-    await admitted(pool, Given("b"), collection="one")
-    await admitted(pool, Given("a"), scope=OTHER, collection="five")
+    await admitted(pool, ReferenceDraft("b"), collection="one")
+    await admitted(pool, ReferenceDraft("a"), scope=OTHER, collection="five")
     assert await CorpusStore(pool).clear(ACME, "one") == 2
-    await admitted(pool, Given("a"), collection="six")
+    await admitted(pool, ReferenceDraft("a"), collection="six")
 
 
 async def test_a_collection_is_cleared_for_its_tenant(pool: Pool) -> None:
     """They are counted, none a second time; another tenant's stay, and the version grows."""
-    await written(pool, Given("a"), Given("b"))
-    await written(pool, Given("a"), scope=OTHER)
+    await written(pool, ReferenceDraft("a"), ReferenceDraft("b"))
+    await written(pool, ReferenceDraft("a"), scope=OTHER)
     before = await pool.fetchval(VERSION)
 
     assert await CorpusStore(pool).clear(ACME, "sleep") == 2

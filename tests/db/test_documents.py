@@ -19,9 +19,9 @@ from app.db.documents import (
     PIECE,
     TITLE_CHARS,
     Document,
+    DocumentFault,
+    DocumentPart,
     DocumentStore,
-    Fault,
-    Part,
     State,
     bump,
     embedded_text,
@@ -314,7 +314,7 @@ async def test_an_upload_that_arrives_while_its_user_is_erased_is_refused(pool: 
     assert await count(pool, "document") == 0
 
 
-DAMAGED = Fault("pdf-damaged", "no page can be read")
+DAMAGED = DocumentFault("pdf-damaged", "no page can be read")
 
 
 async def version(pool: Pool, session_id: str = "s1") -> int:
@@ -341,7 +341,7 @@ async def test_placed_tells_where_it_lives(pool: Pool, tmp_path: Path) -> None:
     store = DocumentStore(pool)
     placed = await store.placed(document.id)
     assert placed is not None
-    assert placed[1] == Part("acme", "alice", "s1")
+    assert placed[1] == DocumentPart("acme", "alice", "s1")
     await store.remove(ALICE, document.id)
     assert await store.placed(document.id) is None
 
@@ -647,12 +647,12 @@ async def test_a_forgotten_failure_is_unseen_at_once(pool: Pool, tmp_path: Path)
     """Its uploader was told; others who wait for the same bytes still hear of it, then it is purged."""
     store = DocumentStore(pool)
     document, _ = await store.admit(ALICE, upload(tmp_path))
-    await store.fail(document.id, Fault("pdf-damaged", "no"))
+    await store.fail(document.id, DocumentFault("pdf-damaged", "no"))
     await store.forget_failed(document.id)
     assert await store.get(ALICE, document.id) is None
     waiting = await store.finished(document.id, seconds=0)
     assert waiting is not None
-    assert waiting.fault == Fault("pdf-damaged", "no")
+    assert waiting.fault == DocumentFault("pdf-damaged", "no")
     assert await pool.fetchval("SELECT run_after > now() FROM ibid.job WHERE kind = 'purge'")
 
 
@@ -680,7 +680,7 @@ async def test_what_is_being_read_is_known_to_who_will_reach_it(pool: Pool, tmp_
     shared, _ = await store.admit(TENANT, upload(tmp_path, "shared", filename="all.pdf", session_id=None))
     own, _ = await store.admit(ALICE, upload(tmp_path, "own", filename="own.pdf"))
     failed, _ = await store.admit(ALICE, upload(tmp_path, "failed", filename="failed.pdf"))
-    await store.fail(failed.id, Fault("pdf-damaged", ""))
+    await store.fail(failed.id, DocumentFault("pdf-damaged", ""))
     removed, _ = await store.admit(ALICE, upload(tmp_path, "removed", filename="removed.pdf"))
     await store.remove(ALICE, removed.id)
 
@@ -820,17 +820,17 @@ async def test_an_outage_to_the_end_is_told(pool: Pool) -> None:
     assert all(isinstance(end, Unavailable) for end in ends)
 
 
-HERE = Part("acme", "alice", "s1")
+HERE = DocumentPart("acme", "alice", "s1")
 
 
 @pytest.mark.parametrize(
     ("session_id", "part"),
     [
-        pytest.param("s1", Part("acme", "alice", "s1"), id="session"),
-        pytest.param(None, Part("acme", "", ""), id="global"),
+        pytest.param("s1", DocumentPart("acme", "alice", "s1"), id="session"),
+        pytest.param(None, DocumentPart("acme", "", ""), id="global"),
     ],
 )
-def test_home(session_id: str | None, part: Part) -> None:
+def test_home(session_id: str | None, part: DocumentPart) -> None:
     """A session is its owner's; what is shared has no owner."""
     assert home(Scope(tenant="acme", owner="alice"), session_id) == part
 
@@ -846,7 +846,7 @@ async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
             await release.wait()
             order.append("first")
 
-    async def write(name: str, part: Part) -> None:
+    async def write(name: str, part: DocumentPart) -> None:
         async with transaction(pool) as connection:
             await hold(connection, part)
             order.append(name)
@@ -855,7 +855,7 @@ async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
         group.create_task(first())
         await holding.wait()
         group.create_task(write("second", HERE))
-        await write("elsewhere", Part("acme", "alice", "s2"))
+        await write("elsewhere", DocumentPart("acme", "alice", "s2"))
         await asyncio.sleep(0.05)
         release.set()
     assert order == ["elsewhere", "first", "second"]
@@ -895,8 +895,8 @@ def test_a_document_says_who_reaches_it(session_id: str | None, scope: str) -> N
 
 
 def test_a_part_without_session_is_the_tenants() -> None:
-    assert Part("t").is_global
-    assert not Part("t", "", "s1").is_global
+    assert DocumentPart("t").is_global
+    assert not DocumentPart("t", "", "s1").is_global
 
 
 @pytest.mark.parametrize(

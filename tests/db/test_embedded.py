@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 
 from app.db import embedded as module
 from app.db import launcher
-from app.db.embedded import SOCKET_NAME, Cluster, Quarters, open_cluster, prepare, programs, socket_folder
+from app.db.embedded import (
+    SOCKET_NAME,
+    Cluster,
+    ClusterPlaces,
+    open_cluster,
+    prepare,
+    programs,
+    socket_folder,
+)
 from app.errors import StartError
 from tests.fakes.servers import alive, ask, pid, status
 
@@ -183,7 +191,7 @@ def test_own_server_is_never_disowned(tmp_path: Path) -> None:
         disown(quarters, page)
 
 
-def disown(quarters: Quarters, page: Path) -> None:
+def disown(quarters: ClusterPlaces, page: Path) -> None:
     """The same for each of the two."""
     stand_in = ["/bin/sh", "-c", "echo; read line", str(quarters.data)]
     with subprocess.Popen(stand_in, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:

@@ -11,7 +11,7 @@ import pytest
 
 from app.db import jobs
 from app.db import jobs as module
-from app.db.documents import Part, enqueue
+from app.db.documents import DocumentPart, enqueue
 from app.db.jobs import BROKE, Job, JobStore, Listener, gone, here, new_worker
 from app.db.pool import Pool, open_pool
 from app.db.rows import transaction
@@ -51,7 +51,7 @@ def test_of_what_it_cannot_see_nothing_is_said(worker: str) -> None:
     assert not gone(worker)
 
 
-HERE = Part("acme", "alice", "s1")
+HERE = DocumentPart("acme", "alice", "s1")
 LONG = 60.0
 SHORT = 0.05
 

@@ -21,8 +21,8 @@ from app.db.memories import (
     WRITE,
     Draft,
     Memory,
+    MemoryOutcome,
     MemoryStore,
-    Outcome,
     RecentTextStore,
     Tally,
     Written,
@@ -60,7 +60,7 @@ async def admitted(pool: Pool, *drafts: Draft, scope: Scope = ADA, since: dateti
 async def written(pool: Pool, *drafts: Draft, scope: Scope = ADA) -> list[Memory]:
     """Those of the drafts that are new."""
     outcomes = await admitted(pool, *drafts, scope=scope)
-    return [each.memory for each in outcomes if each.memory and each.outcome is Outcome.CREATED]
+    return [each.memory for each in outcomes if each.memory and each.outcome is MemoryOutcome.CREATED]
 
 
 async def listed(pool: Pool, scope: Scope = ADA) -> list[str]:
@@ -85,7 +85,7 @@ async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
 
     (again,) = await admitted(pool, Draft("  i MOVED\nto lyon. ", created_at=NOON))
 
-    assert again == Written(Outcome.REPEATED, first)
+    assert again == Written(MemoryOutcome.REPEATED, first)
     drafts = [Draft("I moved  to Lyon."), Draft("I slept.")]
     assert await MemoryStore(pool).known(ADA, drafts) == {first.id: first}
 
@@ -93,7 +93,7 @@ async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
 async def test_twice_in_one_request_is_once(pool: Pool) -> None:
     one, two = await admitted(pool, Draft("I moved."), Draft("i moved."))
 
-    assert (one.outcome, two.outcome) == (Outcome.CREATED, Outcome.REPEATED)
+    assert (one.outcome, two.outcome) == (MemoryOutcome.CREATED, MemoryOutcome.REPEATED)
     assert two.memory == one.memory
 
 
@@ -103,7 +103,7 @@ async def test_another_s_words_are_another_s_memory(pool: Pool, other: Scope) ->
     (memory,) = await written(pool, Draft("I moved."))
     store = MemoryStore(pool)
 
-    assert (await admitted(pool, Draft("I moved."), scope=other))[0].outcome is Outcome.CREATED
+    assert (await admitted(pool, Draft("I moved."), scope=other))[0].outcome is MemoryOutcome.CREATED
     assert await store.get(other, memory.id) is None
     assert not await store.remove(other, memory.id)
     assert await listed(pool) == ["I moved."]
@@ -114,7 +114,7 @@ async def test_a_namespace_has_memories_of_its_own(pool: Pool) -> None:
 
     (there,) = await admitted(pool, Draft("I moved.", vantage_id="work"))
 
-    assert there.outcome is Outcome.CREATED
+    assert there.outcome is MemoryOutcome.CREATED
     assert list(await MemoryStore(pool).known(ADA, [Draft("I moved.", vantage_id="home")])) == []
 
 

@@ -20,7 +20,7 @@ from app.db import outbox as outbox_
 from app.db.claim import EngineClaim
 from app.db.collections import read_imported_collections
 from app.db.copies import STATE, Position, QdrantCopy, RefillCursor
-from app.db.corpus import CorpusStore, Given
+from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
 from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
@@ -40,7 +40,7 @@ NEXT = Space("next@2", "next", 2, 0.0)
 CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
 
 
-async def shelve(pool: Pool, *texts: Given, collection: str = "sleep", tenant: str = "acme") -> None:
+async def shelve(pool: Pool, *texts: ReferenceDraft, collection: str = "sleep", tenant: str = "acme") -> None:
     vectors = [vector(text.text) for text in texts]
     counts = [1] * len(texts)
     await CorpusStore(pool).admit(Scope(tenant), collection, texts, vectors, counts, space=SPACE.name)
@@ -89,7 +89,7 @@ async def test_every_change_of_the_record_is_entered(pool: Pool) -> None:
     (card,) = await say(pool, CARD)
     await say(pool, Draft("likes play", kind=GRAVITY, origin=DAEMONS[0]))
     await MemoryStore(pool).remove(ADA, memory)
-    await shelve(pool, Given("a", "a1"))
+    await shelve(pool, ReferenceDraft("a", "a1"))
     await CorpusStore(pool).clear(Scope("acme"), "sleep")
     (point, again) = [item for engine, collection, item in await entered(pool) if collection == "sleep"]
 
@@ -118,7 +118,7 @@ async def test_the_engine_takes_what_is_written_and_removed(house: House) -> Non
     """And the outbox is empty; the collection of a tenant's last text goes."""
     async with house.running():
         first, _ = await say(house.pool, "I moved.", "I slept.")
-        await shelve(house.pool, Given("tides", "a1"))
+        await shelve(house.pool, ReferenceDraft("tides", "a1"))
         await house.outbox.drain()
         assert (await house.texts(), await house.texts("sleep")) == (["I moved.", "I slept."], ["tides"])
 
@@ -133,7 +133,7 @@ async def test_the_engine_takes_what_is_written_and_removed(house: House) -> Non
 async def test_a_collection_of_two_tenants_stays_until_both_are_gone(house: House) -> None:
     async with house.running():
         for tenant in ("acme", "other"):
-            await shelve(house.pool, Given(f"of {tenant}", "a1"), tenant=tenant)
+            await shelve(house.pool, ReferenceDraft(f"of {tenant}", "a1"), tenant=tenant)
         await house.outbox.drain()
         await CorpusStore(house.pool).clear(Scope("acme"), "sleep")
         await house.outbox.drain()
@@ -297,7 +297,7 @@ async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) ->
 async def test_a_lost_folder_is_refilled(house: House) -> None:
     async with house.running():
         await say(house.pool, "I moved.")
-        await shelve(house.pool, Given("tides", "a1"))
+        await shelve(house.pool, ReferenceDraft("tides", "a1"))
         await house.outbox.drain()
     shutil.rmtree(house.folder)
 
@@ -326,7 +326,7 @@ async def test_an_engine_of_another_database_is_refilled(house: House) -> None:
 async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
     async with house.running():
         await say(house.pool, "I moved.")
-        await shelve(house.pool, Given("tides", "a1"))
+        await shelve(house.pool, ReferenceDraft("tides", "a1"))
         await house.outbox.drain()
         await house.edge.drop("sleep")
 
@@ -363,8 +363,8 @@ async def test_a_foreign_collection_that_cannot_hold_our_vectors_stays_as_it_is(
     copy = QdrantCopy(pool, server, CollectionCache(server), SPACE, external=True, imports=imports)
     outbox = Outbox(pool, copy, await identity(pool))
     await say(pool, "I moved.")
-    await shelve(pool, Given("tides", "a1"))
-    await shelve(pool, Given("surf", "a1"), collection="waves")
+    await shelve(pool, ReferenceDraft("tides", "a1"))
+    await shelve(pool, ReferenceDraft("surf", "a1"), collection="waves")
     if entered_by == "a refill":
         await pool.execute("DELETE FROM ibid.outbox")
         await outbox.ask_refill()
@@ -530,8 +530,8 @@ async def test_each_part_of_a_refill_goes_on_after_a_cursor(
     monkeypatch.setattr(copies, "PAGE", 2)
     async with house.running():
         await say(house.pool, *(f"note {n}" for n in range(5)))
-        await shelve(house.pool, *(Given(f"text {n}", f"a{n}") for n in range(3)))
-        await shelve(house.pool, Given("tides", "a1"), collection="waves")
+        await shelve(house.pool, *(ReferenceDraft(f"text {n}", f"a{n}") for n in range(3)))
+        await shelve(house.pool, ReferenceDraft("tides", "a1"), collection="waves")
 
         async def steps(cursor: RefillCursor | None) -> list[tuple[int, RefillCursor | None]]:
             copy = QdrantCopy(house.pool, house.edge, CollectionCache(house.edge), SPACE)
@@ -554,9 +554,9 @@ async def test_a_collection_named_as_the_home_of_another_gets_a_home_of_its_own(
     await client.create_collection("sleep", vectors_config=FOREIGN["another size"])
     copy = QdrantCopy(pool, server, CollectionCache(server), SPACE, external=True, imports=imports)
     outbox = Outbox(pool, copy, await identity(pool))
-    await shelve(pool, Given("tides", "a1"))
+    await shelve(pool, ReferenceDraft("tides", "a1"))
     await outbox.drain()
-    await shelve(pool, Given("surf", "a1"), collection="sleep_ibid")
+    await shelve(pool, ReferenceDraft("surf", "a1"), collection="sleep_ibid")
     await outbox.drain()
     await outbox.compare()
 

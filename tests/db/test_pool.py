@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from app.breaker import Breaker
 from app.db import pool as pool_
 from app.db.answers import AnswerStore
-from app.db.cards import CardDraft, CardStore, Shape
+from app.db.cards import CardDraft, CardShape, CardStore
 from app.db.code import CodeStore
 from app.db.conversations import ConversationStore
 from app.db.documents import DocumentStore
@@ -188,8 +188,8 @@ OTHERS: Mapping[str, Callable[[Pool], Awaitable[object]]] = {
     "sessions": lambda pool: SessionStore(pool).recent(SCOPE, cursor=None, limit=1),
     "turns": lambda pool: SessionStore(pool).turns(SCOPE, cursor=None, limit=1),
     "session removed": lambda pool: SessionStore(pool).remove(SCOPE),
-    "card": lambda pool: CardStore(pool).put(SCOPE, CardDraft(Shape.CARD, "clinic", "text")),
-    "cards": lambda pool: CardStore(pool).list(SCOPE, Shape.CARD, cursor=None, limit=1),
+    "card": lambda pool: CardStore(pool).put(SCOPE, CardDraft(CardShape.CARD, "clinic", "text")),
+    "cards": lambda pool: CardStore(pool).list(SCOPE, CardShape.CARD, cursor=None, limit=1),
     "vote": lambda pool: VoteStore(pool).cast(SCOPE, "m", 1, answer_id=None),
     "votes": lambda pool: VoteStore(pool).judge(SCOPE, ["m"], 1, answer_id="a"),
     "knowledge put": lambda pool: KnowledgeStore(pool).put(SCOPE, Knowledge()),

@@ -12,7 +12,7 @@ import pytest
 from app.db import projects, users
 from app.db.embedded import Cluster
 from app.db.pool import Pool
-from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, MOST, Kept
+from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, MOST, EmbeddedRow
 from app.db.projects import (
     LINKS,
     MOST_NOTES,
@@ -514,7 +514,7 @@ SAYING = [
 ]
 
 
-async def read(pool: Pool, kept: Kept, facts: dict[str, str]) -> asyncpg.Record:
+async def read(pool: Pool, kept: EmbeddedRow, facts: dict[str, str]) -> asyncpg.Record:
     """A row of these columns, as those who embed it see it."""
     names, values = ", ".join(facts) or kept.id, [f"${n}" for n in range(1, len(facts) + 1)]
     given = ", ".join(values) or "gen_random_uuid()"
@@ -524,20 +524,22 @@ async def read(pool: Pool, kept: Kept, facts: dict[str, str]) -> asyncpg.Record:
     return row
 
 
-def named(given: Kept | dict[str, str] | str) -> str:
+def named(given: EmbeddedRow | dict[str, str] | str) -> str:
     """A case's name, the same in every process."""
-    return given.kind if isinstance(given, Kept) else str(given)
+    return given.kind if isinstance(given, EmbeddedRow) else str(given)
 
 
 @pytest.mark.parametrize(("kept", "facts"), SILENT, ids=named)
-async def test_a_row_without_a_word_says_nothing(pool: Pool, kept: Kept, facts: dict[str, str]) -> None:
+async def test_a_row_without_a_word_says_nothing(
+    pool: Pool, kept: EmbeddedRow, facts: dict[str, str]
+) -> None:
     """Nulls, white space, empty JSON; a path alone is no code."""
     assert not (await read(pool, kept, facts))["says"]
 
 
 @pytest.mark.parametrize(("kept", "facts", "text"), SAYING, ids=named)
 async def test_a_row_with_a_word_is_embedded(
-    pool: Pool, kept: Kept, facts: dict[str, str], text: str
+    pool: Pool, kept: EmbeddedRow, facts: dict[str, str], text: str
 ) -> None:
     row = await read(pool, kept, facts)
     assert row["says"]

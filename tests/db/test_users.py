@@ -13,8 +13,8 @@ from app.answer import Answer, Role, Turn, new_id
 from app.answering.recorder import Recorder
 from app.db import users
 from app.db.answers import AnswerStore
-from app.db.cards import CardDraft, CardStore, Shape
-from app.db.documents import Part
+from app.db.cards import CardDraft, CardShape, CardStore
+from app.db.documents import DocumentPart
 from app.db.memories import lock_user
 from app.db.pool import Pool
 from app.db.rows import transaction
@@ -25,8 +25,8 @@ from app.db.users import (
     Documents,
     Due,
     ErasureStore,
+    HoldingRows,
     RecordFiles,
-    Rows,
     evict_erased,
 )
 from app.retrieval.index_cache import IndexCache, Key
@@ -65,7 +65,7 @@ TRACE = """
 NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2, $1)"
 
 
-def holding_of(pool: Pool, name: str) -> Rows:
+def holding_of(pool: Pool, name: str) -> HoldingRows:
     return next(each for each in users.record_holdings(pool) if each.name == name)
 
 
@@ -82,7 +82,7 @@ async def some(pool: Pool, scope: Scope, words: str = "why") -> None:
     who = (scope.tenant, scope.user_id or scope.owner)
     await pool.execute("INSERT INTO ibid.memory_vote VALUES ($1, $2, $3, $4, 1)", *who, new_id(), new_id())
     await pool.execute(TRACE, new_id(), scope.tenant, scope.owner, scope.user_id)
-    for shape in Shape:
+    for shape in CardShape:
         await CardStore(pool).put(scope, CardDraft(shape, "clinic", words, user_id=who[1]))
 
 
@@ -146,7 +146,7 @@ async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.Mo
         turns = [Turn(Role.USER, f"turn {n}", NOON + timedelta(minutes=n))]
         await tell(pool, ADA, turns, answer_id=f"a{n}")
 
-    rows = [row async for row in Rows(pool, users.CHAT_LOG).export(ADA)]
+    rows = [row async for row in HoldingRows(pool, users.CHAT_LOG).export(ADA)]
 
     assert [row["content"] for row in rows] == [f"turn {n}" for n in range(5)]
     assert all("tenant" not in row for row in rows)
@@ -155,7 +155,7 @@ async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.Mo
 
 
 async def test_what_is_for_all_users_of_a_namespace_is_nobody_s(pool: Pool) -> None:
-    cards, shared = CardStore(pool), CardDraft(Shape.CARD, "clinic", "Be brief.")
+    cards, shared = CardStore(pool), CardDraft(CardShape.CARD, "clinic", "Be brief.")
     await cards.put(ADA, shared)
     assert await kept(pool, "vantage_cards", ADA) == []
 
@@ -623,8 +623,12 @@ async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> 
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
 
-    goes = [("memories", ("acme", "alice")), ("documents", Part("acme", "alice", "s1"))]
-    stays = [("memories", ("acme", "bob")), ("memories", ("other", "alice")), ("documents", Part("acme"))]
+    goes = [("memories", ("acme", "alice")), ("documents", DocumentPart("acme", "alice", "s1"))]
+    stays = [
+        ("memories", ("acme", "bob")),
+        ("memories", ("other", "alice")),
+        ("documents", DocumentPart("acme")),
+    ]
     assert [predicates[0](key) for key in (*goes, *stays)] == [True, True, False, False, False]
 
 

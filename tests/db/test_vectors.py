@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.corpus import Given
+from app.db.corpus import ReferenceDraft
 from app.db.memories import Draft, MemoryStore
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore, VectorStore
@@ -89,7 +89,7 @@ async def test_the_swap_moves_everything_at_once(pool: Pool, tmp_path: Path) -> 
 async def test_memories_and_texts_move_too(pool: Pool) -> None:
     """Counted, asked for with what is embedded of them, swapped in the same step; versions grow."""
     (memory,) = await written(pool, Draft("I moved."))
-    (text,) = await test_corpus.written(pool, Given("Light delays sleep.", "a1", "Sleep"))
+    (text,) = await test_corpus.written(pool, ReferenceDraft("Light delays sleep.", "a1", "Sleep"))
     before = await pool.fetchval("SELECT version FROM ibid.memory_user")
     store, seen = VectorStore(pool), []
     assert await store.count(NEXT.name) == 2
@@ -241,6 +241,6 @@ async def test_counts_the_vectors_of_a_space(pool: Pool, tmp_path: Path) -> None
     await ready(pool, ALICE, upload(tmp_path))
     assert await store.vectors_in(SPACE.name) == 2
     await written(pool, Draft("a memory"))
-    await test_corpus.written(pool, Given("a text"))
+    await test_corpus.written(pool, ReferenceDraft("a text"))
     assert await store.vectors_in(SPACE.name) == 4
     assert await store.vectors_in(OTHER.name) == 0

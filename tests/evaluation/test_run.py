@@ -12,12 +12,12 @@ import pytest
 
 from app.db.code import CodeRow
 from app.db.conversations import Conversation
-from app.db.conversations import Draft as Talk
-from app.db.conversations import Outcome as Kept
+from app.db.conversations import ConversationDraft as Talk
+from app.db.conversations import ConversationOutcome as Kept
 from app.db.conversations import Written as WrittenTalk
-from app.db.corpus import Given
+from app.db.corpus import ReferenceDraft
 from app.db.documents import Document, Upload
-from app.db.memories import Draft, Outcome, Written
+from app.db.memories import Draft, MemoryOutcome, Written
 from app.errors import PdfTextless, RetrievalError, StartError, Unavailable
 from app.evaluation import run
 from app.evaluation.data import Benchmark, Question, Text
@@ -56,7 +56,7 @@ class Writing:
         for draft in drafts:
             known = any((scope, draft.text) == (whose, there.text) for whose, there in self.kept)
             self.kept.append((scope, draft))
-            written.append(Written(Outcome.REPEATED if known else Outcome.CREATED))
+            written.append(Written(MemoryOutcome.REPEATED if known else MemoryOutcome.CREATED))
         await asyncio.sleep(0)
         return written
 
@@ -248,7 +248,7 @@ def test_ranks_fall_and_tell_each_once() -> None:
 class Stores:
     """The other write sides; the same bytes in the same place are one document, the same code one row."""
 
-    texts: list[tuple[Scope, Sequence[Given]]] = field(default_factory=list)
+    texts: list[tuple[Scope, Sequence[ReferenceDraft]]] = field(default_factory=list)
     uploads: list[tuple[Upload, bytes]] = field(default_factory=list)
     code: list[tuple[str, CodeRow]] = field(default_factory=list)
     talks: list[tuple[str | None, str, Talk]] = field(default_factory=list)
@@ -261,7 +261,7 @@ class Stores:
         return Target(cast(Services, services), source, scratch)
 
     async def keep_texts(
-        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float
+        self, scope: Scope, collection: str, texts: Sequence[ReferenceDraft], *, seconds: float
     ) -> list[tuple[object, bool]]:
         self.texts.append((scope, texts))
         return [(text, True) for text in texts]

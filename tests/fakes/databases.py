@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
-from app.db.embedded import Quarters
+from app.db.embedded import ClusterPlaces
 
 _CATALOGS = """attribute attrdef constraint index type proc namespace depend rewrite trigger policy extension
     operator statistic statistic_ext default_acl db_role_setting event_trigger largeobject_metadata"""
@@ -46,7 +46,7 @@ class State:
 class Databases:
     """Those of one worker's server."""
 
-    quarters: Quarters
+    quarters: ClusterPlaces
     fresh: State | None = None
     spare: list[str] = field(default_factory=list)
     """Under names that no test has been told: what an earlier one left running finds none of them."""

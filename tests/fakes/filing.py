@@ -8,7 +8,7 @@ import numpy as np
 from app.answer import new_id
 from app.clients.chroma import Chroma
 from app.db.copies import ChromaCopy
-from app.db.documents import Chunk, Part, indexed_text
+from app.db.documents import Chunk, DocumentPart, indexed_text
 from app.db.pool import Pool
 from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
@@ -50,7 +50,7 @@ def chunks(texts: Sequence[str]) -> list[Chunk]:
     return [Chunk(n, text, n, n, "", len(text.split())) for n, text in enumerate(texts, 1)]
 
 
-async def insert(pool: Pool, part: Part, texts: Sequence[str], name: str = "a.pdf") -> str:
+async def insert(pool: Pool, part: DocumentPart, texts: Sequence[str], name: str = "a.pdf") -> str:
     """A document in the record, still processing."""
     document = new_id()
     place = (part.tenant, part.owner, part.session_id)
@@ -66,7 +66,7 @@ async def insert(pool: Pool, part: Part, texts: Sequence[str], name: str = "a.pd
     return document
 
 
-async def publish(pool: Pool, part: Part, document: str, *, removed: bool = False) -> None:
+async def publish(pool: Pool, part: DocumentPart, document: str, *, removed: bool = False) -> None:
     """Ready, or gone: as the record's own transactions leave it."""
     change = "removed_at = now()" if removed else "state = 'ready'"
     await pool.execute(f"UPDATE ibid.document SET {change} WHERE id = $1", document)  # noqa: S608
@@ -75,7 +75,7 @@ async def publish(pool: Pool, part: Part, document: str, *, removed: bool = Fals
 
 async def file(
     pool: Pool,
-    part: Part,
+    part: DocumentPart,
     texts: Sequence[str],
     name: str = "a.pdf",
     vectors: ChromaCopy | None = None,

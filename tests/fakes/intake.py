@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.db.documents import Parsed
+from app.db.documents import ParsedDocument
 from app.errors import IbidError
 from app.types import Embedding
 from tests.fakes.uploads import SPACE, parsed, vector
@@ -53,7 +53,7 @@ class FakeParser:
     gate: asyncio.Event | None = None
     paths: list[Path] = field(default_factory=list)
 
-    async def parse(self, path: Path, filename: str) -> Parsed:
+    async def parse(self, path: Path, filename: str) -> ParsedDocument:
         """Keeps `ports.Parser`."""
         self.paths.append(path)
         if self.gate:

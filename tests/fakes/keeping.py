@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from app.db.corpus import Given, Reference, Shelf
-from app.db.memories import Draft, Memory, MemoryStore, Outcome, Written
+from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
+from app.db.memories import Draft, Memory, MemoryOutcome, MemoryStore, Written
 from app.db.pool import Pool
 from app.errors import IbidError, Missing
 from app.types import Embedding, Scope
@@ -70,7 +70,7 @@ async def say(pool: Pool, *texts: str | Draft, scope: Scope = ADA) -> list[str]:
 class FakeMemories:
     """The service behind the API: holds one memory."""
 
-    outcomes: Sequence[Outcome] = (Outcome.CREATED,)
+    outcomes: Sequence[MemoryOutcome] = (MemoryOutcome.CREATED,)
     error: IbidError | None = None
     asks: list[tuple[Scope, Sequence[Draft]]] = field(default_factory=list)
     pages: list[tuple[Scope, str | None, int]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class FakeMemories:
         if self.error:
             raise self.error
         return [
-            Written(outcome, None if outcome is Outcome.ECHO else kept(draft.text))
+            Written(outcome, None if outcome is MemoryOutcome.ECHO else kept(draft.text))
             for outcome, draft in zip(self.outcomes, drafts, strict=True)
         ]
 
@@ -105,10 +105,10 @@ class FakeCorpus:
 
     fresh: bool = True
     error: IbidError | None = None
-    asks: list[tuple[Scope, str, Sequence[Given]]] = field(default_factory=list)
+    asks: list[tuple[Scope, str, Sequence[ReferenceDraft]]] = field(default_factory=list)
 
     async def keep(
-        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float = 0
+        self, scope: Scope, collection: str, texts: Sequence[ReferenceDraft], *, seconds: float = 0
     ) -> list[tuple[Reference, bool]]:
         """All of them."""
         self.asks.append((scope, collection, texts))
@@ -116,9 +116,9 @@ class FakeCorpus:
             raise self.error
         return [(reference(text.text, id=text.id or "made"), self.fresh) for text in texts]
 
-    async def collections(self, scope: Scope) -> list[Shelf]:
+    async def collections(self, scope: Scope) -> list[CollectionFigures]:
         """One."""
-        return [Shelf("sleep", 2, 18, NOON)]
+        return [CollectionFigures("sleep", 2, 18, NOON)]
 
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int

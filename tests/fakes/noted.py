@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from app.db.cards import Card, CardDraft, CardStore, Shape, card_id
+from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.errors import IbidError
 from app.types import Scope
 
@@ -43,7 +43,7 @@ class FakeCards(CardStore):
         return sorted(seen, key=lambda each: -each.weight)[:limit]
 
     async def list(
-        self, scope: Scope, shape: Shape, *, cursor: str | None, limit: int
+        self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
     ) -> tuple[list[Card], str | None]:
         """All on one page."""
         self._asked(scope)

@@ -5,29 +5,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from app.db.memories import Draft, Memory, Outcome, Written, memory_id
-from app.db.votes import Said, UtteranceStore
+from app.db.memories import Draft, Memory, MemoryOutcome, Written, memory_id
+from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing
 from app.services.profiles import Profiled
 from app.types import Scope
 from tests.fakes.answering import NOW
 
 
-def said(*texts: str, at: datetime = NOW) -> list[Said]:
+def said(*texts: str, at: datetime = NOW) -> list[OwnMessage]:
     """Messages, a minute apart, the newest first."""
-    return [Said(text, at - timedelta(minutes=n)) for n, text in enumerate(reversed(texts))]
+    return [OwnMessage(text, at - timedelta(minutes=n)) for n, text in enumerate(reversed(texts))]
 
 
 @dataclass
 class FakeUtterances(UtteranceStore):
     """Gives each user's words, waits, or fails."""
 
-    words: Mapping[str, Sequence[Said]] = field(default_factory=dict)
+    words: Mapping[str, Sequence[OwnMessage]] = field(default_factory=dict)
     delay: float = 0
     error: IbidError | None = None
     asked: list[tuple[Scope, int]] = field(default_factory=list)
 
-    async def own(self, scope: Scope, limit: int) -> list[Said]:
+    async def own(self, scope: Scope, limit: int) -> list[OwnMessage]:
         """Theirs."""
         self.asked.append((scope, limit))
         await asyncio.sleep(self.delay)
@@ -64,7 +64,7 @@ class FakeKeeping:
         if self.error:
             raise self.error
         self.written += drafts
-        return [Written(Outcome.CREATED, self._kept(scope, draft)) for draft in drafts]
+        return [Written(MemoryOutcome.CREATED, self._kept(scope, draft)) for draft in drafts]
 
     def _kept(self, scope: Scope, draft: Draft) -> Memory:
         user = scope.user_id or ""

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from app.answering.summaries import Sentences
 from app.db.conversations import (
     Conversation,
+    ConversationDraft,
+    ConversationEntry,
+    ConversationOutcome,
     ConversationStore,
-    Draft,
-    Entry,
     Known,
     Made,
-    Outcome,
     Written,
     derived,
     names,
@@ -32,10 +32,10 @@ class FakeTalks(ConversationStore):
     rows: dict[tuple[str, str, str | None, str], tuple[Conversation, str, str]] = field(default_factory=dict)
     error: IbidError | None = None
     scopes: list[Scope] = field(default_factory=list)
-    written: list[list[Entry]] = field(default_factory=list)
+    written: list[list[ConversationEntry]] = field(default_factory=list)
     since: list[datetime] = field(default_factory=list)
 
-    async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
+    async def known(self, scope: Scope, entries: Sequence[ConversationEntry], space: str) -> Known:
         """Which of them are kept."""
         self._asked(scope)
         return Known(NOON, [self._same(scope, each, space) for each in entries])
@@ -43,7 +43,7 @@ class FakeTalks(ConversationStore):
     async def write(
         self,
         scope: Scope,
-        entries: Sequence[Entry],
+        entries: Sequence[ConversationEntry],
         embeddings: Sequence[Embedding],
         space: str,
         since: datetime,
@@ -97,12 +97,12 @@ class FakeTalks(ConversationStore):
             if (tenant, project) == (scope.tenant, scope.project) and owner in {"", scope.owner}
         ]
 
-    def _same(self, scope: Scope, entry: Entry, space: str) -> Conversation | None:
+    def _same(self, scope: Scope, entry: ConversationEntry, space: str) -> Conversation | None:
         """The row, if it is just so."""
         found = self.rows.get((scope.tenant, scope.owner, scope.project, names(scope, entry)[1]))
         return found[0] if found and found[1:] == (entry.sha256, space) else None
 
-    def _put(self, scope: Scope, entry: Entry, space: str) -> Written:
+    def _put(self, scope: Scope, entry: ConversationEntry, space: str) -> Written:
         """One, a minute after the last."""
         name, draft = names(scope, entry)[1], entry.draft
         key = (scope.tenant, scope.owner, scope.project, name)
@@ -117,7 +117,7 @@ class FakeTalks(ConversationStore):
             memory_snippet=draft.memory_snippet,
             indexed_at=draft.indexed_at or NOON + timedelta(minutes=len(self.rows)),
         )
-        outcome = Outcome.REPLACED if key in self.rows else Outcome.CREATED
+        outcome = ConversationOutcome.REPLACED if key in self.rows else ConversationOutcome.CREATED
         self.rows[key] = (row, entry.sha256, space)
         return row, outcome
 
@@ -126,9 +126,9 @@ class FakeTalks(ConversationStore):
 class FakeDigest(Sentences):
     """Keeps `conversation.Digests`."""
 
-    asked: list[Draft] = field(default_factory=list)
+    asked: list[ConversationDraft] = field(default_factory=list)
 
-    async def digest(self, draft: Draft) -> Made:
+    async def digest(self, draft: ConversationDraft) -> Made:
         """Each part says what it is."""
         self.asked.append(draft)
         return Made("plain title", "plain short", "plain detailed", "plain snippet")

@@ -5,7 +5,7 @@ import itertools
 import struct
 from pathlib import Path
 
-from app.db.documents import Chunk, Document, DocumentStore, Parsed, Upload
+from app.db.documents import Chunk, Document, DocumentStore, ParsedDocument, Upload
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore
 from app.types import Embedding, Scope, Space
@@ -32,11 +32,11 @@ def upload(
     return Upload(path, filename, len(data), hashlib.sha256(data).hexdigest(), session_id, replace)
 
 
-def parsed(text: str = "one\ntwo") -> Parsed:
+def parsed(text: str = "one\ntwo") -> ParsedDocument:
     """What the fake parser makes of it."""
     lines = [line for line in text.splitlines() if line]
     chunks = tuple(Chunk(n, line, n, n, "Heading", len(line)) for n, line in enumerate(lines, 1))
-    return Parsed(len(lines), "Title", chunks)
+    return ParsedDocument(len(lines), "Title", chunks)
 
 
 def vector(text: str) -> Embedding:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.code import CodeFile, Cut, CutFile
+from app.db.code import CodeCut, CodeFile, CutFile
 from app.errors import InvalidField, Overloaded
 from app.ingest.code import LIMIT, cut_file, sections
 from app.ingest.cutter import WORKER, CodeCutter
@@ -25,7 +25,7 @@ METHOD = "    def {0}(self):\n" + "        self.total = self.value + other.value
 BIG = "class Big(Base):\n    '''About it.'''\n\n" + "\n".join(METHOD.format(f"m{at}", at) for at in range(8))
 
 
-def cut(text: str, language: str) -> list[Cut]:
+def cut(text: str, language: str) -> list[CodeCut]:
     """The chunks of a file."""
     return list(cut_file(CodeFile("file", text, language), SECONDS).cuts)
 
@@ -35,7 +35,7 @@ def bare(text: str) -> str:
     return "".join(text.split())
 
 
-def named(cuts: list[Cut]) -> list[tuple[str | None, str | None]]:
+def named(cuts: list[CodeCut]) -> list[tuple[str | None, str | None]]:
     """(class, function) of each."""
     return [(each.class_name, each.function_name) for each in cuts]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.documents import Chunk, Document, DocumentStore, Part, State
+from app.db.documents import Chunk, Document, DocumentPart, DocumentStore, State
 from app.db.jobs import Job, JobStore
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore
@@ -15,7 +15,7 @@ from app.types import Space
 from tests.fakes.intake import Crash, FakeEmbedder, FakeParser, Fuse, until
 from tests.fakes.uploads import ALICE, SPACE, parsed, upload, vector
 
-HERE = Part("acme", "alice", "s1")
+HERE = DocumentPart("acme", "alice", "s1")
 LEASE = 0.05
 OTHER = Space("other@8", "other", 8, 0.0)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from structlog.testing import capture_logs
 
-from app.db.documents import Part, enqueue
+from app.db.documents import DocumentPart, enqueue
 from app.db.jobs import Job, JobStore
 from app.db.pool import Pool
 from app.db.rows import transaction
@@ -17,7 +17,7 @@ from app.ingest import jobs as workers
 from app.ingest.jobs import Chore, Worker
 from tests.fakes.intake import until
 
-HERE = Part("acme")
+HERE = DocumentPart("acme")
 
 
 @dataclass

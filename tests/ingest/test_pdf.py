@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from app.db.documents import Parsed
+from app.db.documents import ParsedDocument
 from app.errors import (
     BadInput,
     EmptyFile,
@@ -58,7 +58,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.pdf"
 
 
-async def parsed(path: Path, data: bytes, limits: DocumentLimits = LIMITS) -> Parsed:
+async def parsed(path: Path, data: bytes, limits: DocumentLimits = LIMITS) -> ParsedDocument:
     """What a worker makes of these bytes."""
     await asyncio.to_thread(path.write_bytes, data)
     return await PdfParser(limits).parse(path, "a.pdf")
@@ -132,7 +132,7 @@ async def test_many_readings_at_once_do_not_disturb_each_other(path: Path) -> No
     paths = [path.with_name(f"{n}.pdf") for n in range(3)]
     kinds = [text_pdf("Text of the first."), damaged_pdf(), text_pdf("Text of the third.")]
     results = await asyncio.gather(*map(parsed, paths, kinds), return_exceptions=True)
-    assert [type(result) for result in results] == [Parsed, PdfDamaged, Parsed]
+    assert [type(result) for result in results] == [ParsedDocument, PdfDamaged, ParsedDocument]
 
 
 PARENT = """
@@ -168,7 +168,7 @@ def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
 CALLED = "from app.child import Kind, connected, receive\nparent, _ = connected()\nparent.ready()\n"
 
 
-async def read_by(path: Path, code: str, worker: Program = WORKER) -> Parsed:
+async def read_by(path: Path, code: str, worker: Program = WORKER) -> ParsedDocument:
     """A good file, read by another worker: this Python code."""
     await asyncio.to_thread(path.write_bytes, text_pdf("x"))
     other = replace(worker, command=(sys.executable, "-c", code))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.documents import Parsed
+from app.db.documents import ParsedDocument
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
 from app.ingest import reader
 from app.ingest.lines import Bookmark, Line
@@ -193,7 +193,7 @@ READABLE = {
 }
 
 
-def read(pdf: bytes) -> Parsed:
+def read(pdf: bytes) -> ParsedDocument:
     """What a worker makes of it."""
     return parse(BytesIO(pdf), "a.pdf", 50)
 

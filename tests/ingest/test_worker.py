@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.child import UNPRIVILEGED
-from app.db.documents import Chunk, Parsed
+from app.db.documents import Chunk, ParsedDocument
 from app.errors import BadInput, NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex
 from app.ingest.pdf import PdfParser, decode, decode_problem
 from app.ingest.worker import encode, parse, to_json
@@ -162,7 +162,7 @@ CHUNK = Chunk(ordinal=1, text="a\nb", page=1, page_end=2, heading="A › B", tok
 def test_a_result_arrives_as_it_was_told(texts: list[str], title: str) -> None:
     """Whatever the text holds."""
     chunks = tuple(Chunk(n, text, 1, 1, "", 1) for n, text in enumerate(texts, 1))
-    parsed = Parsed(3, title, chunks)
+    parsed = ParsedDocument(3, title, chunks)
     assert decode(encode(parsed)) == parsed
 
 
@@ -183,8 +183,8 @@ def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
         b"nonsense",
         b"\xff\xfe",
         b'{"pages": 1}',
-        encode(Parsed(2, "", (CHUNK,)))[:-12],
-        encode(Parsed(2, "", (CHUNK, CHUNK))),
+        encode(ParsedDocument(2, "", (CHUNK,)))[:-12],
+        encode(ParsedDocument(2, "", (CHUNK, CHUNK))),
         b'{"pages": 1, "title": ""}\n{"no": "chunk"}',
     ],
 )
@@ -202,7 +202,7 @@ def output_of(head: dict[str, object] | None = None, **changed: object) -> bytes
 
 def test_a_good_result_is_taken() -> None:
     """What the bad ones below differ from."""
-    assert decode(output_of()) == Parsed(2, "", (CHUNK,))
+    assert decode(output_of()) == ParsedDocument(2, "", (CHUNK,))
 
 
 @pytest.mark.parametrize(

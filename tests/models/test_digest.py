@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.answering.summaries import Sentences, made
-from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, Draft, Said
+from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, SaidTurn
 
 ASKED = "Hi! How do I keep the IoT devices apart from the Mac Mini? The Firewalla should do it."
 TOLD = """## Plan
@@ -20,10 +20,17 @@ ip link add link eth0 name eth0.20 type vlan id 20
 ```
 
 The Firewalla blocks traffic from VLAN 20 to VLAN 10."""
-TALK = Draft(
-    said=(Said("system", "Obey."), Said("user", ASKED), Said("assistant", TOLD), Said("user", "Thanks."))
+TALK = ConversationDraft(
+    said=(
+        SaidTurn("system", "Obey."),
+        SaidTurn("user", ASKED),
+        SaidTurn("assistant", TOLD),
+        SaidTurn("user", "Thanks."),
+    )
 )
-DREAM = Draft(text="I was flying over a vast ocean, and felt free. Then the sky turned green, and I woke.")
+DREAM = ConversationDraft(
+    text="I was flying over a vast ocean, and felt free. Then the sky turned green, and I woke."
+)
 
 
 async def test_a_conversation_is_told_by_its_sentences() -> None:
@@ -58,7 +65,7 @@ def test_neither_code_nor_markup_nor_the_system_is_quoted() -> None:
 
 def test_where_all_are_questions_they_are_told() -> None:
     """There is nothing else."""
-    talk = Draft(said=(Said("user", "Where is the router? Which port is free?"),))
+    talk = ConversationDraft(said=(SaidTurn("user", "Where is the router? Which port is free?"),))
 
     assert made(talk).summary_short == "Where is the router? Which port is free?"
 
@@ -69,7 +76,7 @@ def test_what_comes_again_and_again_is_chosen() -> None:
     filler = " ".join(f"{' '.join(four)}." for four in zip(*[words] * 4, strict=True))
     text = f"{filler} The garden needs water. The garden gate is open. The garden gate is open. {filler}"
 
-    assert made(Draft(text=text)).summary_short.count("The garden gate is open.") == 1
+    assert made(ConversationDraft(text=text)).summary_short.count("The garden gate is open.") == 1
 
 
 @pytest.mark.parametrize(
@@ -84,13 +91,13 @@ def test_what_comes_again_and_again_is_chosen() -> None:
 )
 def test_little_is_told_as_it_is(text: str, title: str) -> None:
     """Its beginning; of nothing nothing."""
-    assert made(Draft(text=text)).title == title
+    assert made(ConversationDraft(text=text)).title == title
 
 
-@given(st.lists(st.builds(Said, st.sampled_from(["user", "assistant", "tool"]), st.text())), st.text())
-def test_what_is_made_is_short_and_on_one_line(said: list[Said], text: str) -> None:
+@given(st.lists(st.builds(SaidTurn, st.sampled_from(["user", "assistant", "tool"]), st.text())), st.text())
+def test_what_is_made_is_short_and_on_one_line(said: list[SaidTurn], text: str) -> None:
     """Whatever was said."""
-    told = made(Draft(said=tuple(said), text=text))
+    told = made(ConversationDraft(said=tuple(said), text=text))
 
     for part, most in (
         (told.title, TITLE),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from app.db.documents import Part
+from app.db.documents import DocumentPart
 from app.db.pool import Pool
 from app.errors import RetrievalError
 from app.retrieval.corpus import CorpusSource
@@ -118,7 +118,7 @@ def stocked(
     """Each of them, empty."""
 
     async def filed(scope: Scope, texts: list[str]) -> None:
-        part = Part(scope.tenant, scope.owner, scope.session_id or "")
+        part = DocumentPart(scope.tenant, scope.owner, scope.session_id or "")
         await file(request.getfixturevalue("pool"), part, texts)
 
     kinds = {

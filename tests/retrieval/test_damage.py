@@ -19,7 +19,7 @@ from app.clients.chroma_client import Client
 from app.clients.chroma_process import ChromaProcess
 from app.clients.threads import Threads
 from app.db.copies import ChromaCopy
-from app.db.documents import Part
+from app.db.documents import DocumentPart
 from app.db.outbox import Outbox, state
 from app.db.pool import Pool
 from app.db.postgres import identity
@@ -30,7 +30,7 @@ from app.types import Embedding, Legs, Query, Scope
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.filing import SPACE, bag, documents, file
 
-SHARED = Part("default")
+SHARED = DocumentPart("default")
 TEXTS = [f"river number {n} flows to the {sea} sea" for n in range(50) for sea in ("black", "north", "red")]
 SEARCHED = "river 7 red sea"
 CURRENT = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, true)"

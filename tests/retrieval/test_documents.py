@@ -10,7 +10,7 @@ import pytest
 from app.clients.chroma import Chroma, InThreads
 from app.clients.threads import Threads
 from app.db.copies import ChromaCopy
-from app.db.documents import Part
+from app.db.documents import DocumentPart
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
@@ -21,8 +21,8 @@ from app.types import Embedding, Legs, Query, Scope, Space
 from tests.fakes.chromas import broken
 from tests.fakes.filing import BUMP, SPACE, bag, documents, file, insert, publish
 
-SESSION = Part("default", "", "s1")
-SHARED = Part("default")
+SESSION = DocumentPart("default", "", "s1")
+SHARED = DocumentPart("default")
 HERE = Scope(session_id="s1")
 RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
 
@@ -170,13 +170,13 @@ async def test_user_thread_and_project_do_not_count(source: DocumentSource) -> N
     [
         pytest.param(SESSION, True, id="its session"),
         pytest.param(SHARED, True, id="global"),
-        pytest.param(Part("default", "", "s2"), False, id="another session"),
-        pytest.param(Part("other"), False, id="another tenant"),
+        pytest.param(DocumentPart("default", "", "s2"), False, id="another session"),
+        pytest.param(DocumentPart("other"), False, id="another tenant"),
     ],
 )
 @pytest.mark.parametrize("removed", [False, True], ids=["upload", "delete"])
 async def test_a_write_in_reach_changes_the_standing(
-    pool: Pool, source: DocumentSource, part: Part, *, changes: bool, removed: bool
+    pool: Pool, source: DocumentSource, part: DocumentPart, *, changes: bool, removed: bool
 ) -> None:
     """The moment it is committed; a write out of reach does not."""
     document = await file(pool, part, RIVERS)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.memories import DESIRE, GRAVITY, Memory
-from app.db.votes import Said
+from app.db.votes import OwnMessage
 from app.retrieval.tags import HALF_LIFE_DAYS, card_weights, decay, newest, tag_weights
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -25,9 +25,9 @@ def letters(text: str) -> list[str]:
     return sorted(set(text))
 
 
-def said(*messages: tuple[str, float]) -> list[Said]:
+def said(*messages: tuple[str, float]) -> list[OwnMessage]:
     """Messages with their age in days."""
-    return [Said(text, NOW - timedelta(days=age)) for text, age in messages]
+    return [OwnMessage(text, NOW - timedelta(days=age)) for text, age in messages]
 
 
 def test_a_message_counts_half_after_thirty_days() -> None:

@@ -9,7 +9,7 @@ import pytest
 from app.db.embedded import Cluster
 from app.db.pool import open_pool
 from app.retrieval.project_tables import DISTANCE
-from app.services.adopt import AdoptionStore, Foreign
+from app.services.adopt import AdoptionStore, ForeignRow
 from app.types import Embedding, Space
 from tests.fakes.elder import DIM, Elder, elder
 from tests.fakes.uploads import SPACE, vector
@@ -45,12 +45,12 @@ async def store(old: Elder) -> AsyncIterator[AdoptionStore]:
         yield AdoptionStore(pool)
 
 
-async def rows(store: AdoptionStore, table: str, space: Space = SPACE) -> list[Foreign]:
+async def rows(store: AdoptionStore, table: str, space: Space = SPACE) -> list[ForeignRow]:
     """All that are open."""
     return [row async for page in store.open(table, space) for row in page]
 
 
-def vectors(found: list[Foreign]) -> list[Embedding | None]:
+def vectors(found: list[ForeignRow]) -> list[Embedding | None]:
     """Of eight dimensions each."""
     return [vector(row.text) for row in found]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.services.adopt import Report, Taken, cosine, same
+from app.services.adopt import AdoptReport, Taken, cosine, same
 from app.types import Embedding
 
 
@@ -56,4 +56,4 @@ def test_nothing_to_compare_proves_nothing() -> None:
 
 def test_what_is_left_is_told_of_all() -> None:
     """Tables and collections."""
-    assert Report("s", [Taken("a", left=2)], [Taken("b", left=1)]).left == 3
+    assert AdoptReport("s", [Taken("a", left=2)], [Taken("b", left=1)]).left == 3

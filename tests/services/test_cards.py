@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.db.cards import CardDraft, Shape
+from app.db.cards import CardDraft, CardShape
 from app.errors import Forbidden, Missing
 from app.services.cards import CardService
 from app.types import Scope
@@ -12,7 +12,7 @@ from tests.fakes.noted import FakeCards
 
 TENANT = Scope("acme")
 BY_ADA = Scope("acme", owner="ada", user_id="ada")
-SHARED = CardDraft(Shape.CARD, "clinic", "Be brief.")
+SHARED = CardDraft(CardShape.CARD, "clinic", "Be brief.")
 OWN = replace(SHARED, text="Prefers mornings.", user_id="ada")
 
 
@@ -46,7 +46,7 @@ async def test_who_may_write(scope: Scope, draft: CardDraft, allowed: bool) -> N
         pytest.param(BY_ADA, replace(OWN, user_id="bob"), Missing, id="another's, which she does not"),
         pytest.param(TENANT, OWN, None, id="the tenant any"),
         pytest.param(replace(TENANT, tenant="other"), SHARED, Missing, id="another tenant's"),
-        pytest.param(TENANT, replace(SHARED, shape=Shape.FACT), Missing, id="a fact among cards"),
+        pytest.param(TENANT, replace(SHARED, shape=CardShape.FACT), Missing, id="a fact among cards"),
     ],
 )
 async def test_who_may_remove(scope: Scope, draft: CardDraft, fault: type[Exception] | None) -> None:
@@ -55,10 +55,10 @@ async def test_who_may_remove(scope: Scope, draft: CardDraft, fault: type[Except
     kept, _ = await cards.put(TENANT, draft)
     service = CardService(cards)
     if fault is None:
-        await service.remove(scope, Shape.CARD, kept.id)
+        await service.remove(scope, CardShape.CARD, kept.id)
         fault = Missing
     with pytest.raises(fault):
-        await service.remove(scope, Shape.CARD, kept.id)
+        await service.remove(scope, CardShape.CARD, kept.id)
 
 
 async def test_one_that_is_removed_meanwhile_is_missing() -> None:
@@ -71,4 +71,4 @@ async def test_one_that_is_removed_meanwhile_is_missing() -> None:
     cards = Gone()
     kept, _ = await cards.put(TENANT, SHARED)
     with pytest.raises(Missing):
-        await CardService(cards).remove(TENANT, Shape.CARD, kept.id)
+        await CardService(cards).remove(TENANT, CardShape.CARD, kept.id)

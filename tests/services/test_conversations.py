@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from app.answering.summaries import Digest
-from app.db.conversations import ConversationStore, Draft, Said
+from app.db.conversations import ConversationDraft, ConversationStore, SaidTurn
 from app.db.pool import Pool
 from app.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
 from app.services.conversations import ConversationService
@@ -16,8 +16,8 @@ from tests.fakes.talks import NOON, FakeDigest, FakeTalks
 
 THN = Scope("acme", project="THN")
 ADA = replace(THN, owner="ada", user_id="ada")
-ROW = Draft(id="a", title="Network", tags=("vlan",), summary_short="Short.")
-TALK = Draft(said=(Said("user", "Which VLAN?"),))
+ROW = ConversationDraft(id="a", title="Network", tags=("vlan",), summary_short="Short.")
+TALK = ConversationDraft(said=(SaidTurn("user", "Which VLAN?"),))
 
 
 @dataclass
@@ -33,7 +33,9 @@ class House:
         """As wiring builds it."""
         return ConversationService(self.record, Digest(self.digest), self.embedder, {"DAAS"}.__contains__)
 
-    async def kept(self, *drafts: Draft, scope: Scope = THN, kind: str = "conversations") -> list[str]:
+    async def kept(
+        self, *drafts: ConversationDraft, scope: Scope = THN, kind: str = "conversations"
+    ) -> list[str]:
         """What became of each."""
         return [str(outcome) for _, outcome in await self.service.keep(scope, kind, drafts)]
 

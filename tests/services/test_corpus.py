@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.db.corpus import CorpusStore, Given
+from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.pool import Pool
 from app.errors import Forbidden, Missing, RetrievalError, Unavailable
 from app.services.corpus import CorpusService
@@ -32,7 +32,7 @@ class House:
         """All that are kept, of any tenant."""
         return await self.pool.fetchval(ROWS) or []
 
-    async def kept(self, *texts: Given, scope: Scope = ACME) -> list[bool]:
+    async def kept(self, *texts: ReferenceDraft, scope: Scope = ACME) -> list[bool]:
         """Which of them are new."""
         return [fresh for _, fresh in await self.service.keep(scope, "sleep", texts)]
 
@@ -46,7 +46,7 @@ def house(pool: Pool) -> House:
 async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
     """A title is embedded in front; tokens are the text's."""
     ((text, fresh),) = await house.service.keep(
-        ACME, "sleep", [Given("Keep the hours", "a1", "Hygiene of sleep")]
+        ACME, "sleep", [ReferenceDraft("Keep the hours", "a1", "Hygiene of sleep")]
     )
 
     assert fresh
@@ -59,8 +59,10 @@ async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
 
 async def test_an_id_again_replaces(house: House) -> None:
     """Of one request the last stands."""
-    assert await house.kept(Given("old", "a1")) == [True]
-    assert await house.kept(Given("new", "a1"), Given("newest", "a1"), Given("other")) == [False, False, True]
+    assert await house.kept(ReferenceDraft("old", "a1")) == [True]
+    assert await house.kept(
+        ReferenceDraft("new", "a1"), ReferenceDraft("newest", "a1"), ReferenceDraft("other")
+    ) == [False, False, True]
 
     assert await house.texts() == ["newest", "other"]
 
@@ -68,10 +70,10 @@ async def test_an_id_again_replaces(house: House) -> None:
 async def test_a_user_key_reads_and_does_not_write(house: House) -> None:
     """The corpus is the tenant's."""
     ada = Scope("acme", "ada", "ada")
-    await house.kept(Given("a", "a1"))
+    await house.kept(ReferenceDraft("a", "a1"))
 
     with pytest.raises(Forbidden):
-        await house.kept(Given("b"), scope=ada)
+        await house.kept(ReferenceDraft("b"), scope=ada)
     with pytest.raises(Forbidden):
         await house.service.remove(ada, "sleep", "a1")
     assert len(await house.service.collections(ada)) == 1
@@ -82,14 +84,14 @@ async def test_without_a_vector_nothing_is_kept(house: House) -> None:
     house.embedder.error = RetrievalError("embedding")
 
     with pytest.raises(Unavailable):
-        await house.kept(Given("a"))
+        await house.kept(ReferenceDraft("a"))
 
     assert await house.pool.fetchval(ROWS) is None
 
 
 async def test_a_removed_text_is_gone(house: House) -> None:
     """A second time it is not there."""
-    await house.kept(Given("a", "a1"), Given("b", "b1"))
+    await house.kept(ReferenceDraft("a", "a1"), ReferenceDraft("b", "b1"))
 
     await house.service.remove(ACME, "sleep", "a1")
     assert await house.texts() == ["b"]
@@ -100,8 +102,8 @@ async def test_a_removed_text_is_gone(house: House) -> None:
 async def test_a_collection_is_removed_whole(house: House) -> None:
     """The tenant's texts; another tenant's stay."""
     other = Scope("other")
-    await house.kept(*(Given(f"text {n}") for n in range(5)))
-    await house.kept(Given("theirs"), scope=other)
+    await house.kept(*(ReferenceDraft(f"text {n}") for n in range(5)))
+    await house.kept(ReferenceDraft("theirs"), scope=other)
 
     await house.service.remove_all(ACME, "sleep")
 

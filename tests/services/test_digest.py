@@ -8,12 +8,12 @@ import pytest
 
 from app.answering import summaries as module
 from app.answering.summaries import AT_ONCE, EACH, SHOWN, Digest, shown
-from app.db.conversations import SHORT, TITLE, Draft, Made, Said
+from app.db.conversations import SHORT, TITLE, ConversationDraft, Made, SaidTurn
 from app.errors import ModelBusy, ModelTimeout
 from tests.fakes.answering import FakeModel, FakeStream
 from tests.fakes.talks import FakeDigest
 
-TALK = Draft(said=(Said("user", "Which VLAN?"), Said("assistant", 'Ten.\n"Obey" me.')))
+TALK = ConversationDraft(said=(SaidTurn("user", "Which VLAN?"), SaidTurn("assistant", 'Ten.\n"Obey" me.')))
 TOLD = {
     "title": "VLANs",
     "summary_short": "It is VLAN 10.",
@@ -27,7 +27,9 @@ def model(*texts: str, **faults: object) -> FakeModel:
     return FakeModel(FakeStream(list(texts)), **faults)  # type: ignore[arg-type] # its own fields
 
 
-async def completed(fake: FakeModel | None, draft: Draft = TALK, seconds: float = 5) -> dict[str, str | None]:
+async def completed(
+    fake: FakeModel | None, draft: ConversationDraft = TALK, seconds: float = 5
+) -> dict[str, str | None]:
     """What was made."""
     until = asyncio.get_running_loop().time() + seconds
     [done] = await Digest(FakeDigest(), fake, "m").all([draft], until)
@@ -57,7 +59,7 @@ async def test_what_was_given_stays() -> None:
 
     assert (await completed(fake, replace(TALK, title="Given")))["title"] == "Given"
     assert (await completed(fake, whole))["title"] == "Given"
-    assert await completed(fake, Draft(title="Given")) == dict.fromkeys(TOLD) | {"title": "Given"}
+    assert await completed(fake, ConversationDraft(title="Given")) == dict.fromkeys(TOLD) | {"title": "Given"}
     assert len(fake.prompts) == 1
 
 
@@ -133,8 +135,8 @@ async def test_a_few_are_asked_about_at_once() -> None:
 
 def test_the_model_sees_the_beginning_and_the_end() -> None:
     """Of what is too long."""
-    long = Draft(
-        said=tuple(Said("user", f"<{n}>" + "x" * 2 * EACH + f"<{n}/>") for n in range(99)), text="end"
+    long = ConversationDraft(
+        said=tuple(SaidTurn("user", f"<{n}>" + "x" * 2 * EACH + f"<{n}/>") for n in range(99)), text="end"
     )
     text = shown(long)
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.answer import Role, Turn
-from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, MemoryStore, Outcome, RecentTextStore
+from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, MemoryOutcome, MemoryStore, RecentTextStore
 from app.db.pool import Pool
 from app.db.users import ErasureStore
 from app.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
@@ -41,7 +41,9 @@ class House:
         """All that are kept, of any user."""
         return await self.pool.fetchval(TEXTS) or []
 
-    async def kept(self, *texts: str, scope: Scope = ADA, asked: datetime | None = None) -> list[Outcome]:
+    async def kept(
+        self, *texts: str, scope: Scope = ADA, asked: datetime | None = None
+    ) -> list[MemoryOutcome]:
         """What becomes of words said in the scope's thread."""
         drafts = [Draft(text, thread_id=scope.thread_id) for text in texts]
         return [each.outcome for each in await self.service.remember(scope, drafts, asked=asked)]
@@ -61,7 +63,7 @@ async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
     """Durable and searchable, its tokens counted, in the thread it was said in."""
     (written,) = await house.service.remember(ADA, [Draft("I moved to Lyon", thread_id="t1")])
 
-    assert written.outcome is Outcome.CREATED
+    assert written.outcome is MemoryOutcome.CREATED
     assert written.memory
     assert (written.memory.tokens, written.memory.thread_id, written.memory.place) == (4, "t1", 1)
     assert await MemoryStore(house.pool).get(ADA, written.memory.id) == written.memory
@@ -73,9 +75,9 @@ async def test_words_that_are_kept_are_not_kept_twice(house: House) -> None:
     house.embedder.asked.clear()
 
     assert await house.kept("I slept.", " i MOVED. ", "I ate.") == [
-        Outcome.CREATED,
-        Outcome.REPEATED,
-        Outcome.CREATED,
+        MemoryOutcome.CREATED,
+        MemoryOutcome.REPEATED,
+        MemoryOutcome.CREATED,
     ]
     assert house.embedder.asked == ["I slept.", "I ate."]
 
@@ -92,7 +94,7 @@ async def test_an_echo_of_the_assistant_is_not_kept(house: House) -> None:
         ],
     )
 
-    assert (echo.outcome, echo.memory) == (Outcome.ECHO, None)
+    assert (echo.outcome, echo.memory) == (MemoryOutcome.ECHO, None)
     assert half.memory
     assert half.memory.text == "I miss the sea."
     assert await house.texts() == ["I miss the sea."]
@@ -104,7 +106,7 @@ async def test_what_is_heard_elsewhere_or_later_makes_no_echo(house: House) -> N
     await house.heard("You moved to Lyon.", scope=replace(ADA, user_id="bob"))
     await house.heard("You moved to Lyon.", at=NOON + timedelta(seconds=1))
 
-    assert await house.kept("You moved to Lyon.", asked=NOON) == [Outcome.CREATED]
+    assert await house.kept("You moved to Lyon.", asked=NOON) == [MemoryOutcome.CREATED]
 
 
 async def test_what_a_daemon_writes_is_nobody_s_echo(house: House) -> None:
@@ -112,7 +114,7 @@ async def test_what_a_daemon_writes_is_nobody_s_echo(house: House) -> None:
     await house.heard("a card")
     for text in ("a card", "another"):
         (written,) = await house.service.remember(ADA, [replace(DAEMON, text=text)])
-        assert written.outcome is Outcome.CREATED
+        assert written.outcome is MemoryOutcome.CREATED
 
     assert await house.texts() == ["another"]
 
@@ -133,7 +135,7 @@ async def test_a_long_conversation_is_compared_off_the_loop(
 
     monkeypatch.setattr(asyncio, "to_thread", noted)
 
-    assert await house.kept("You moved to Lyon.", "I slept.") == [Outcome.ECHO, Outcome.CREATED]
+    assert await house.kept("You moved to Lyon.", "I slept.") == [MemoryOutcome.ECHO, MemoryOutcome.CREATED]
     assert len(done) == 3  # the drafts with all that was heard; their tokens; their terms
 
 
@@ -154,7 +156,7 @@ async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
 @pytest.mark.parametrize("text", ["...", "  !  "])
 async def test_words_without_a_word_are_kept_where_nothing_was_heard(house: House, text: str) -> None:
     """Nothing was heard that they could repeat."""
-    assert await house.kept(text) == [Outcome.CREATED]
+    assert await house.kept(text) == [MemoryOutcome.CREATED]
 
 
 @pytest.mark.parametrize("kind", CARDS)
@@ -169,9 +171,9 @@ async def test_a_card_is_its_writer_s_own(house: House, kind: str) -> None:
     (again,) = await house.service.remember(ADA, [same])
 
     assert [(each.outcome, each.memory and each.memory.kind) for each in (*written, again)] == [
-        (Outcome.CREATED, kind),
-        (Outcome.CREATED, kind),
-        (Outcome.REPEATED, kind),
+        (MemoryOutcome.CREATED, kind),
+        (MemoryOutcome.CREATED, kind),
+        (MemoryOutcome.REPEATED, kind),
     ]
     assert written[0].memory
     assert written[0].memory.text == card.text
@@ -180,14 +182,14 @@ async def test_a_card_is_its_writer_s_own(house: House, kind: str) -> None:
 async def test_echo_turns_leave_no_recall_loop(house: House) -> None:
     """The service's answers, fed back again and again: memories grow by the person's new words alone."""
     scope, said = ADA, ["I keep two rabbits in Odense.", "They are called Juno and Bramble."]
-    assert await house.kept(*said) == [Outcome.CREATED] * 2
+    assert await house.kept(*said) == [MemoryOutcome.CREATED] * 2
     for turn in range(40):
         answer = f"“{said[turn % 2]}” [memory#k3v9q2ax] Sources: [memory#k3v9q2ax]"
         new = f"Today, day {turn}, one of them ate {turn * 3} carrots." if turn % 10 == 0 else ""
         await house.heard(answer, at=NOON + timedelta(minutes=turn))
         asked = NOON + timedelta(minutes=turn, seconds=30)
         outcomes = await house.kept(f"{answer} {new}", scope=scope, asked=asked)
-        assert outcomes == [Outcome.CREATED if new else Outcome.ECHO]
+        assert outcomes == [MemoryOutcome.CREATED if new else MemoryOutcome.ECHO]
 
     texts = await house.texts()
     assert len(texts) == 2 + 4
@@ -225,7 +227,7 @@ async def test_nothing_is_kept_that_an_erasure_overtook(house: House, told: bool
 
     house.embedder.delay = 0
     assert await house.texts() == []
-    assert await house.kept("I moved.") == [Outcome.CREATED]
+    assert await house.kept("I moved.") == [MemoryOutcome.CREATED]
 
 
 async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
@@ -234,7 +236,10 @@ async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
 
     outcomes = await asyncio.gather(*(house.kept("I moved.") for _ in range(4)))
 
-    assert sorted(outcome for (outcome,) in outcomes) == [Outcome.CREATED, *[Outcome.REPEATED] * 3]
+    assert sorted(outcome for (outcome,) in outcomes) == [
+        MemoryOutcome.CREATED,
+        *[MemoryOutcome.REPEATED] * 3,
+    ]
     assert await house.pool.fetchval("SELECT place FROM ibid.memory") == 1
     assert await house.pool.fetchval(ROWS) == 1
     assert await house.texts() == ["I moved."]

@@ -24,10 +24,10 @@ from app.answering.prompt import cards_block, overlay_to_instructions, thread_bl
 from app.answering.question import Question
 from app.answering.recall import Recalled, Split, Weighing, draw_memories, weighed
 from app.clients.points import Point
-from app.db.cards import Card, CardDraft, Shape
+from app.db.cards import Card, CardDraft, CardShape
 from app.db.memories import GRAVITY, Memory, Moment, Tallies
 from app.db.projects import Knowledge, KnowledgeNote
-from app.db.votes import Said
+from app.db.votes import OwnMessage
 from app.retrieval import documents
 from app.retrieval.points import memory_point_passage, text_point_passage
 from app.retrieval.projects import CodeSource, ConversationSource, DreamSource
@@ -199,7 +199,7 @@ def personal(fill: Fill) -> Prompt:
 def ruled(fill: Fill) -> Prompt:
     """An answer under a policy: cards, facts, turns, a lens, topics, and what was found."""
     meter, chosen = Meter(Words().count, form=MEMORY_FORM), Mix(lens_fm="plain", conversation=2)
-    drafts = [filled(CardDraft, f"vantage {shape}", fill, shape=shape, weight=1.0) for shape in Shape]
+    drafts = [filled(CardDraft, f"vantage {shape}", fill, shape=shape, weight=1.0) for shape in CardShape]
     cards = [replace(noted(draft), key=fill(f"vantage {draft.shape}.key")) for draft in drafts]
     assert all(isinstance(card, Card) for card in cards)
     by = weighed(chosen, 8, threshold=0.1, at=NOW)
@@ -224,7 +224,7 @@ def reworded(fill: Fill) -> Prompt:
 
 def persona(fill: Fill) -> Prompt:
     """The question about what a person wrote."""
-    return Prompt("", summarised([Said(fill("said"), NOW)]))
+    return Prompt("", summarised([OwnMessage(fill("said"), NOW)]))
 
 
 RECIPES: Mapping[str, Recipe] = {

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.memories import DAEMONS, DESIRE, GRAVITY, UNTOLD, Memory
-from app.db.votes import Said
+from app.db.votes import OwnMessage
 from app.retrieval.tags import card_weights, vb_desire_bias_map
 from app.services.profiles import ORIGINS, PERSONA, STYLE, draft, drafts, named, portrait
 
@@ -14,9 +14,9 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 TEXTS = ("I need rest", "My workout as a list", "Why?", "Compare squats", "The boat is blue", "")
 
 
-def said(*texts: str) -> list[Said]:
+def said(*texts: str) -> list[OwnMessage]:
     """A message a day, the last of today."""
-    return [Said(text, NOW - timedelta(days=len(texts) - at)) for at, text in enumerate(texts, 1)]
+    return [OwnMessage(text, NOW - timedelta(days=len(texts) - at)) for at, text in enumerate(texts, 1)]
 
 
 def test_each_card_is_a_daemon_s() -> None:

@@ -10,7 +10,7 @@ import pytest
 from app.answer import Answer, Finish, Role, Turn, Usage
 from app.answering import recorder as recorder_
 from app.answering.recorder import ORIGIN, SECONDS, Backlog, Keepsake, Kept, Recorder, Remembered
-from app.db.memories import Outcome
+from app.db.memories import MemoryOutcome
 from app.errors import Overloaded, Unavailable
 from app.text.greeting import is_pure_reentry_greeting
 from app.types import Reason, Scope, Trace
@@ -209,8 +209,8 @@ def keepsake(memories: FakeMemories) -> Keepsake:
     return Keepsake(memories, is_pure_reentry_greeting)
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
-async def test_the_reply_tells_what_became_of_it(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", list(MemoryOutcome))
+async def test_the_reply_tells_what_became_of_it(outcome: MemoryOutcome) -> None:
     """In the same word."""
     assert await keepsake(FakeMemories([outcome])).of(ADA, "I moved.", NOON)() == outcome.value
 

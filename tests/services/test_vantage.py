@@ -13,7 +13,7 @@ from app.answering.question import Question
 from app.answering.recall import Recall
 from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
-from app.db.cards import CardDraft, Shape
+from app.db.cards import CardDraft, CardShape
 from app.db.memories import DESIRE, GRAVITY, Tally
 from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
 from app.models.moderation import Moderator
@@ -140,7 +140,7 @@ async def test_blocks_stand_in_one_order() -> None:
     """Re-entry line, the asker's overlay, policy, lens, cards, thread, what was found."""
     house = House(log=FakeLog([(ADA, Turn(Role.USER, "I slept badly.", NOW))]))
     scope = Scope(user_id="ada", thread_id="t", vantage_id="clinic")
-    await house.namespace.put(scope, CardDraft(Shape.CARD, "clinic", "Closed on Wednesdays."))
+    await house.namespace.put(scope, CardDraft(CardShape.CARD, "clinic", "Closed on Wednesdays."))
     await house.told(scope=scope, top_k=1, overlay="Be brief.", mix=Mix(conversation=4, lens_fm="plain"))
     marks = ["back after some days", "\nBe brief.", "\n[Policy]", "\n[Lens]", "\n[Cards]", "Closed on"]
     marks += ["\n[Thread]", "I slept badly.", "\n[Memory]", "Night 0"]
@@ -237,7 +237,7 @@ async def test_nothing_retrieved_is_shown_where_nothing_is_looked_for(message: s
     """Neither cards nor thread nor lens."""
     house = House(log=FakeLog([(ADA, Turn(Role.USER, "I slept badly.", NOW))]))
     scope = Scope(user_id="ada", thread_id="t", vantage_id="clinic")
-    await house.namespace.put(scope, CardDraft(Shape.CARD, "clinic", "Closed on Wednesdays."))
+    await house.namespace.put(scope, CardDraft(CardShape.CARD, "clinic", "Closed on Wednesdays."))
     await house.told(message, scope=scope, mix=Mix(conversation=4, lens_fm="plain"), overlay="Be brief.")
     assert "[Policy]" in house.system
     assert "Be brief." in house.system

@@ -23,7 +23,7 @@ from app.answering.recall import Split, weighed
 from app.answering.replay import instructions
 from app.answering.ruling import read
 from app.answering.stream import Reply
-from app.db.cards import CardDraft, Shape
+from app.db.cards import CardDraft, CardShape
 from app.db.memories import Moment
 from app.errors import InvalidField, RetrievalError
 from app.services import vantage
@@ -100,7 +100,7 @@ async def test_cards_of_the_namespace_are_shown() -> None:
     """And of no other."""
     cards = FakeCards()
     for namespace in ("clinic", "bakery"):
-        await cards.put(ADA, CardDraft(Shape.CARD, namespace, f"The {namespace} is closed."))
+        await cards.put(ADA, CardDraft(CardShape.CARD, namespace, f"The {namespace} is closed."))
     told = system(await prepared(cards=cards))
     assert "The clinic is closed." in told
     assert "bakery" not in told
@@ -110,7 +110,7 @@ async def test_cards_of_the_namespace_are_shown() -> None:
 async def test_in_a_small_window_they_give_way() -> None:
     """The message has what it needs."""
     cards = FakeCards()
-    await cards.put(ADA, CardDraft(Shape.CARD, "clinic", "word " * 400))
+    await cards.put(ADA, CardDraft(CardShape.CARD, "clinic", "word " * 400))
     reply = await prepared(cards=cards, window=460, mix=Mix(conversation=12))
     assert "word word" not in system(reply)
     assert len(turns(reply)) < 12
@@ -131,7 +131,7 @@ async def test_what_cannot_be_read_is_told() -> None:
 async def test_for_a_greeting_that_is_answered_no_store_is_asked(routing: Routing, greets: bool) -> None:
     """One that routing gives another class is treated as any message."""
     cards = FakeCards()
-    await cards.put(ADA, CardDraft(Shape.CARD, "clinic", "Closed."))
+    await cards.put(ADA, CardDraft(CardShape.CARD, "clinic", "Closed."))
     cards.scopes.clear()
     reply = await prepared(cards=cards, message="hey again!", routing=routing, mix=Mix(conversation=4))
     assert (reply.meta["bypass"] == "greeting", bool(cards.scopes)) == (greets, not greets)
@@ -209,7 +209,7 @@ def given(
 
 def full() -> Decided:
     """With all that there may be."""
-    cards = cards_block([card(CardDraft(Shape.FACT, "clinic", "Closed."))], METER)
+    cards = cards_block([card(CardDraft(CardShape.FACT, "clinic", "Closed."))], METER)
     thread = thread_block([Turn(Role.USER, "I slept badly.", NOW, "7")], METER)
     return given(mixed=Mix(lens_fm="plain"), overlay="Be brief.", cards=cards, thread=thread)
 

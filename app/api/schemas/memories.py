@@ -30,7 +30,7 @@ from app.api.schemas import (
 )
 from app.api.schemas.chat import ANSWER_ID, AnswerEnd, AnswerHead, CitationMarks, DebugInfo
 from app.api.wire import encoded
-from app.db.corpus import METADATA_BYTES, Given
+from app.db.corpus import METADATA_BYTES, ReferenceDraft
 from app.db.memories import DESIRE, GRAVITY, NOTE, RAW, UNTOLD, Draft
 from app.problems import pattern
 
@@ -307,8 +307,8 @@ class NewText(Body):
         " results also show `kind`, `origin`, `url` and `tags`.",
     )
 
-    def given(self) -> Given:
-        return Given(self.text, self.id, self.title, dict(self.metadata))
+    def given(self) -> ReferenceDraft:
+        return ReferenceDraft(self.text, self.id, self.title, dict(self.metadata))
 
 
 TEXT = {
@@ -330,8 +330,8 @@ class NewTexts(Body):
         min_length=1, max_length=ENTRIES_MOST, description="Each a text, or a text with its name."
     )
 
-    def given(self) -> list[Given]:
-        return [Given(item) if isinstance(item, str) else item.given() for item in self.texts]
+    def given(self) -> list[ReferenceDraft]:
+        return [ReferenceDraft(item) if isinstance(item, str) else item.given() for item in self.texts]
 
 
 class TextWritten(Out):

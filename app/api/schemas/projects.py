@@ -29,7 +29,7 @@ from app.api.schemas import (
     read,
 )
 from app.db.code import CodeFile, CodeRow
-from app.db.conversations import Conversation, Draft, Said
+from app.db.conversations import Conversation, ConversationDraft, SaidTurn
 from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote
 from app.problems import pattern
 from app.types import Scope
@@ -452,14 +452,14 @@ class NewConversation(Body):
         told = {"project": scope.project, "tenant": scope.tenant, "owner": scope.owner}
         return next((name for name, here in told.items() if getattr(self, name) not in {None, here}), None)
 
-    def draft(self) -> Draft:
+    def draft(self) -> ConversationDraft:
         named = ("title", "summary_short", "summary_detailed", "memory_snippet", "text")
-        return Draft(
+        return ConversationDraft(
             id=self.session_id,
             tags=None if self.tags is None else tuple(self.tags),
             key_entities=None if self.key_entities is None else tuple(self.key_entities),
             indexed_at=read(self.indexed_at) if self.indexed_at else None,
-            said=tuple(Said(turn.role, turn.content) for turn in self.turns),
+            said=tuple(SaidTurn(turn.role, turn.content) for turn in self.turns),
             **{name: getattr(self, name) for name in named},
         )
 

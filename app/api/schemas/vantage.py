@@ -36,7 +36,7 @@ from app.api.schemas.memories import (
     Overlay,
     UsedMemory,
 )
-from app.db.cards import CardDraft, Shape
+from app.db.cards import CardDraft, CardShape
 from app.problems import pattern
 from app.services.mix import Mixed
 from app.vantage.overlay import BOUNDS
@@ -537,7 +537,7 @@ class NewCard(Body):
     )
     weight: Weight = Field(1.0, description="The heavier ones come first, as far as there is room.")
 
-    def draft(self, shape: Shape) -> CardDraft:
+    def draft(self, shape: CardShape) -> CardDraft:
         return CardDraft(shape, **self.model_dump())
 
 
