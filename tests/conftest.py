@@ -87,14 +87,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def databases(cluster: Cluster) -> Databases:
     """Those of this worker's tests."""
-    return Databases(cluster.quarters)
+    return Databases(cluster.places)
 
 
 @pytest.fixture
 async def dsn(databases: Databases) -> AsyncIterator[str]:
     """A fresh, migrated database of this test's own."""
     name = f"test_{next(serial)}"
-    admin = await asyncpg.connect(databases.quarters.dsn("postgres", "postgres"))
+    admin = await asyncpg.connect(databases.places.dsn("postgres", "postgres"))
     try:
         yield await databases.lend(admin, name)
         await databases.back(admin, name)

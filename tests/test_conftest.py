@@ -88,7 +88,7 @@ async def test_every_test_has_its_own_database(pool: Pool, turn: int) -> None:
 
 async def visited(databases: Databases, name: str, *statements: str) -> list[object]:
     """What a test that says these gets from a database that it gives back."""
-    admin = await asyncpg.connect(databases.quarters.dsn("postgres", "postgres"))
+    admin = await asyncpg.connect(databases.places.dsn("postgres", "postgres"))
     try:
         visitor = await asyncpg.connect(await databases.lend(admin, name))
         said: list[object] = [await visitor.fetchval(statement) for statement in statements]
@@ -152,17 +152,17 @@ async def test_nobody_comes_into_a_database_that_was_given_back(databases: Datab
     await visited(databases, "lent")
     assert databases.spare
     with pytest.raises(asyncpg.InvalidCatalogNameError):
-        await asyncpg.connect(databases.quarters.dsn("ibid", "lent"))
+        await asyncpg.connect(databases.places.dsn("ibid", "lent"))
 
 
 async def test_what_is_known_of_tables_goes_with_their_database(databases: Databases) -> None:
     """Statistics of one test's rows plan no other's queries."""
     known = "SELECT count(*) FROM pg_statistic WHERE starelid = 'public.chat_log'::regclass"
     await visited(databases, "earlier", WRITTEN, "ANALYZE public.chat_log")
-    admin = await asyncpg.connect(databases.quarters.dsn("postgres", "postgres"))
+    admin = await asyncpg.connect(databases.places.dsn("postgres", "postgres"))
     try:
         await databases.lend(admin, "later")
-        reader = await asyncpg.connect(databases.quarters.dsn("postgres", "later"))
+        reader = await asyncpg.connect(databases.places.dsn("postgres", "later"))
         assert await reader.fetchval(known) == 0
         await reader.close()
         await databases.back(admin, "later")

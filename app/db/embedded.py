@@ -132,12 +132,12 @@ def prepare(home: Path) -> ClusterPlaces:
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         user, group = account(home)
-        quarters = ClusterPlaces(home, programs(), socket_folder(home), user, group)
-        settle(quarters)
-        give(quarters)
+        places = ClusterPlaces(home, programs(), socket_folder(home), user, group)
+        settle(places)
+        give(places)
     except OSError as error:
         raise StartError(f"the folder of the embedded PostgreSQL cannot be made: {error}") from error
-    return quarters
+    return places
 
 
 def programs() -> Path:
@@ -187,32 +187,32 @@ def real(path: Path, kind: int) -> os.stat_result | None:
     return found
 
 
-def settle(quarters: ClusterPlaces) -> None:
+def settle(places: ClusterPlaces) -> None:
     """The socket's folder made, everything looked at, a long log dropped."""
-    real(quarters.data, stat.S_IFDIR)
-    log = real(quarters.log, stat.S_IFREG)
+    real(places.data, stat.S_IFDIR)
+    log = real(places.log, stat.S_IFREG)
     if log and log.st_size > LOG_LIMIT:
-        quarters.log.unlink()
-    run = real(quarters.run, stat.S_IFDIR)
+        places.log.unlink()
+    run = real(places.run, stat.S_IFDIR)
     if run is None:
-        quarters.run.mkdir(mode=0o700)
-    elif quarters.run.parent != quarters.home:
-        ours = run.st_uid in (os.geteuid(), quarters.user)
+        places.run.mkdir(mode=0o700)
+    elif places.run.parent != places.home:
+        ours = run.st_uid in (os.geteuid(), places.user)
         if not ours or stat.S_IMODE(run.st_mode) != 0o700:  # in /tmp anybody can be there first
-            raise StartError(f"{quarters.run} is another's, or others may look into it: remove it")
+            raise StartError(f"{places.run} is another's, or others may look into it: remove it")
 
 
-def give(quarters: ClusterPlaces) -> None:
+def give(places: ClusterPlaces) -> None:
     """Root hands everything beneath `home` over, once: a restored copy may be root's."""
     if os.geteuid():
         return
-    user, group = quarters.user, quarters.group
-    found = (quarters.home.stat(), *(real(path, stat.S_IFDIR) for path in (quarters.run, quarters.data)))
+    user, group = places.user, places.group
+    found = (places.home.stat(), *(real(path, stat.S_IFDIR) for path in (places.run, places.data)))
     if all(folder.st_uid == user for folder in found if folder):
         return
-    os.chown(quarters.run, user, group, follow_symlinks=False)
+    os.chown(places.run, user, group, follow_symlinks=False)
     # By descriptors: a folder that becomes a link meanwhile leads nowhere. HOME itself may be root's link.
-    for _, folders, files, descriptor in os.fwalk(quarters.home.resolve()):
+    for _, folders, files, descriptor in os.fwalk(places.home.resolve()):
         os.fchown(descriptor, user, group)
         for name in (*folders, *files):
             os.chown(name, user, group, dir_fd=descriptor, follow_symlinks=False)
@@ -275,19 +275,19 @@ OPTIONS: Mapping[str, str] = {
 
 
 class Cluster:
-    def __init__(self, quarters: ClusterPlaces, options: Mapping[str, str]) -> None:
-        self.quarters = quarters
-        self.options = {**OPTIONS, "unix_socket_directories": str(quarters.run), **options}
+    def __init__(self, places: ClusterPlaces, options: Mapping[str, str]) -> None:
+        self.places = places
+        self.options = {**OPTIONS, "unix_socket_directories": str(places.run), **options}
         self.process: Process | None = None
 
     @property
     def dsn(self) -> str:
         """Our role on our database."""
-        return self.quarters.dsn("ibid", "ibid")
+        return self.places.dsn("ibid", "ibid")
 
     async def spawn(self, program: str, *arguments: str, stdin: int = DEVNULL) -> Process:
         """One of PostgreSQL's programs as the server's user, writing to the log."""
-        place = self.quarters
+        place = self.places
         path = str(place.programs / program)
         identity = (str(os.getpid()), str(place.user), str(place.group))
         launch = ("-I", "-S", str(LAUNCHER), *identity, path, str(place.home), "--", path)
@@ -319,7 +319,7 @@ class Cluster:
 
     async def create(self) -> None:
         """The cluster, if there is none: made beside and renamed, so that half of one is never used."""
-        place = self.quarters
+        place = self.places
         if place.data.exists():
             return
         fresh = place.home / "data.new"
@@ -337,18 +337,18 @@ class Cluster:
 
     async def launched(self) -> bool:
         """Spawn it and wait until it answers (True) or ends (False)."""
-        self.quarters.clear()
+        self.places.clear()
         settings = [f"--{name.replace('_', '-')}={value}" for name, value in self.options.items()]
-        process = self.process = await self.spawn("postgres", "-D", str(self.quarters.data), *settings)
+        process = self.process = await self.spawn("postgres", "-D", str(self.places.data), *settings)
         try:
             async with asyncio.timeout(READY_SECONDS):
                 while process.returncode is None:
                     # Its own pid: a predecessor that is on its way out may still be ready.
-                    if self.quarters.postmaster() == (process.pid, "ready") and await self.answers():
+                    if self.places.postmaster() == (process.pid, "ready") and await self.answers():
                         return True
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
-            raise StartError(f"PostgreSQL did not get ready in a minute: {self.quarters.tail()}") from None
+            raise StartError(f"PostgreSQL did not get ready in a minute: {self.places.tail()}") from None
         return False
 
     async def answers(self) -> bool:
@@ -357,7 +357,7 @@ class Cluster:
             connection = await asyncpg.connect(self.dsn, timeout=2)
         except DAMAGE as error:  # a catalog's: no connection will ever be made
             raise StartError(
-                f"Postgres is damaged: {error}. Restore {self.quarters.home} from a backup"
+                f"Postgres is damaged: {error}. Restore {self.places.home} from a backup"
             ) from error
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             return False
@@ -392,7 +392,7 @@ class Cluster:
 
     def complaint(self, code: int | None) -> str:
         """Why it did not start, and what to do."""
-        place = self.quarters
+        place = self.places
         if code == FAILED:
             return (
                 f"the embedded PostgreSQL cannot be run as user {place.user}: {place.tail(1)}. Put "
@@ -418,4 +418,4 @@ async def open_cluster(home: Path, options: Mapping[str, str] | None = None) -> 
             watching.cancel()
             await asyncio.wait([watching])
         await cluster.stop()
-        cluster.quarters.vacate()
+        cluster.places.vacate()

@@ -19,7 +19,7 @@ async def test_the_record_of_a_held_folder_is_reached_over_its_socket(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     """While another process runs the embedded server, its keys can be read."""
-    (tmp_path / "postgres").symlink_to(cluster.quarters.home)
+    (tmp_path / "postgres").symlink_to(cluster.places.home)
 
     async with hold(tmp_path), open_store(Settings(ibid=Ibid(data_dir=tmp_path))) as pool:
         assert await KeyStore(pool).list() == []

@@ -106,11 +106,11 @@ def test_long_log_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_log_is_no_way_out(tmp_path: Path) -> None:
     """A link in the log's place, planted by whoever the server runs as, is not written through."""
-    quarters = prepare(tmp_path / "home")
+    places = prepare(tmp_path / "home")
     (tmp_path / "elsewhere").write_text("")
-    quarters.log.symlink_to(tmp_path / "elsewhere")
+    places.log.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
-        quarters.open_log()
+        places.open_log()
 
 
 @pytest.mark.parametrize("name", ["run", "data", "log"])
@@ -132,34 +132,34 @@ def test_root_is_led_nowhere(tmp_path: Path, name: str) -> None:
 @as_root
 def test_root_hands_over_links_not_what_they_lead_to(tmp_path: Path) -> None:
     """A link within a restored copy is given away itself; its target stays root's."""
-    quarters = prepare(tmp_path / "home")
-    quarters.data.mkdir()
+    places = prepare(tmp_path / "home")
+    places.data.mkdir()
     (tmp_path / "secret").write_text("")
-    (quarters.data / "link").symlink_to(tmp_path / "secret")
-    (quarters.data / "away").symlink_to(tmp_path)
-    prepare(quarters.home)
-    assert (quarters.data / "link").lstat().st_uid == quarters.user
+    (places.data / "link").symlink_to(tmp_path / "secret")
+    (places.data / "away").symlink_to(tmp_path)
+    prepare(places.home)
+    assert (places.data / "link").lstat().st_uid == places.user
     assert {path.stat().st_uid for path in (tmp_path, tmp_path / "secret")} == {0}
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "missing"])
 def test_only_a_real_log_is_quoted(tmp_path: Path, kind: str) -> None:
     """What root can read and the server cannot must not get into a message; nor does anybody wait."""
-    quarters = prepare(tmp_path / "home")
+    places = prepare(tmp_path / "home")
     (tmp_path / "secret").write_text("root's own")
     if kind == "link":
-        quarters.log.symlink_to(tmp_path / "secret")
+        places.log.symlink_to(tmp_path / "secret")
     elif kind == "pipe":
-        os.mkfifo(quarters.log)
+        os.mkfifo(places.log)
     elif kind == "folder":
-        quarters.log.mkdir()
-    assert quarters.tail() == ""
+        places.log.mkdir()
+    assert places.tail() == ""
 
 
 def test_the_end_of_the_log_is_quoted(tmp_path: Path) -> None:
-    quarters = prepare(tmp_path)
-    quarters.log.write_text("x" * 10_000 + "\none\ntwo\n")
-    assert quarters.tail(2) == "one / two"
+    places = prepare(tmp_path)
+    places.log.write_text("x" * 10_000 + "\none\ntwo\n")
+    assert places.tail(2) == "one / two"
 
 
 @pytest.mark.parametrize(
@@ -176,30 +176,30 @@ def test_the_end_of_the_log_is_quoted(tmp_path: Path) -> None:
 )
 def test_postmaster_file_in_any_shape(tmp_path: Path, content: str | None, meant: tuple[int, str]) -> None:
     """A missing or torn postmaster.pid is no server; a whole one tells whether it takes connections."""
-    quarters = prepare(tmp_path)
-    quarters.data.mkdir()
+    places = prepare(tmp_path)
+    places.data.mkdir()
     if content is not None:
-        (quarters.data / "postmaster.pid").write_text(content)
-    assert quarters.postmaster() == meant
+        (places.data / "postmaster.pid").write_text(content)
+    assert places.postmaster() == meant
 
 
 def test_own_server_is_never_disowned(tmp_path: Path) -> None:
     """A lock file is dropped only if its number is another program's."""
-    quarters = prepare(tmp_path)
-    quarters.data.mkdir()
-    for page in (quarters.data / "postmaster.pid", quarters.run / f"{SOCKET_NAME}.lock"):
-        disown(quarters, page)
+    places = prepare(tmp_path)
+    places.data.mkdir()
+    for page in (places.data / "postmaster.pid", places.run / f"{SOCKET_NAME}.lock"):
+        disown(places, page)
 
 
-def disown(quarters: ClusterPlaces, page: Path) -> None:
+def disown(places: ClusterPlaces, page: Path) -> None:
     """The same for each of the two."""
-    stand_in = ["/bin/sh", "-c", "echo; read line", str(quarters.data)]
+    stand_in = ["/bin/sh", "-c", "echo; read line", str(places.data)]
     with subprocess.Popen(stand_in, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout
         server.stdout.readline()
         for number, kept in ((server.pid, True), (2**22 - 1, True), (os.getpid(), False)):
             page.write_text(f"{number}\n")
-            quarters.clear()
+            places.clear()
             assert page.exists() is kept
 
 
@@ -296,7 +296,7 @@ async def test_ends_with_the_block(settled: Path) -> None:
         number = pid(cluster)
     assert not alive(number)
     assert not left(settled)
-    assert "shut down" in cluster.quarters.tail(1)
+    assert "shut down" in cluster.places.tail(1)
 
 
 async def test_restart_keeps_rows(settled: Path) -> None:
@@ -362,7 +362,7 @@ async def test_any_path_will_do(settled: Path, tmp_path: Path, name: str) -> Non
     """Where a socket's path would be too long or need quoting, it lies in a private folder, removed after."""
     os.rename(settled, tmp_path / name)  # noqa: PTH104 - pathlib is not for coroutines
     async with open_cluster(tmp_path / name) as cluster:
-        run = cluster.quarters.run
+        run = cluster.places.run
         assert await ask(cluster, "SELECT 1") == 1
         assert not run.is_relative_to(tmp_path)
         assert run.stat().st_mode & 0o777 == 0o700

@@ -148,7 +148,7 @@ async def test_probe_of_a_dead_server(pool: Pool) -> None:
 @pytest.fixture
 async def admin(cluster: Cluster, pool: Pool) -> asyncpg.Connection:
     return await asyncpg.connect(
-        cluster.quarters.dsn("postgres", await pool.fetchval("SELECT current_database()"))
+        cluster.places.dsn("postgres", await pool.fetchval("SELECT current_database()"))
     )
 
 
@@ -162,7 +162,7 @@ async def test_a_copy_is_another_database(cluster: Cluster, pool: Pool, admin: a
     await admin.execute("CREATE DATABASE twin TEMPLATE ibid OWNER ibid")
     made = "SELECT created_at FROM ibid.tenant WHERE id = 'default'"
     try:
-        async with open_pool(cluster.quarters.dsn("ibid", "twin")) as twin:
+        async with open_pool(cluster.places.dsn("ibid", "twin")) as twin:
             assert await twin.fetchval(made) == await pool.fetchval(made)
             assert await identity(twin) != await identity(pool)
     finally:
@@ -306,13 +306,13 @@ async def test_deleted_words_are_in_no_file(server: Cluster, connection: asyncpg
     )
     await connection.execute("CREATE INDEX ON public.kept (words)")
     await connection.execute("ANALYZE public.kept")
-    before = found(server.quarters.home)
+    before = found(server.places.home)
     await connection.execute("DELETE FROM public.kept WHERE words = $1", CANARY)
 
     await compact(superuser(server.dsn), ["public.kept"])
 
     assert len(before) > 1
-    assert found(server.quarters.home) == []
+    assert found(server.places.home) == []
     assert await connection.fetchval("SELECT count(*) FROM public.kept WHERE words = 'others'") == 1_000
 
 
@@ -335,7 +335,7 @@ async def test_a_statement_that_still_sees_it_is_waited_for(
     await compacting
 
     assert waited
-    assert found(server.quarters.home) == []
+    assert found(server.places.home) == []
 
 
 async def test_a_table_in_use_is_not_waited_for_at_length(

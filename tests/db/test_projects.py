@@ -478,7 +478,7 @@ async def test_a_role_without_rights_on_ours_writes_theirs(dsn: str, pool: Pool,
     """Its writes are noted; it can neither read nor write what notes them."""
     database = dsn.split("?", maxsplit=1)[0].rpartition("/")[2]
     async with AsyncExitStack() as stack:
-        admin = await asyncpg.connect(cluster.quarters.dsn("postgres", database))
+        admin = await asyncpg.connect(cluster.places.dsn("postgres", database))
         stack.push_async_callback(admin.close)
         await admin.execute(f"CREATE ROLE {database}; GRANT ALL ON conversation_index TO {database}")
         stack.push_async_callback(

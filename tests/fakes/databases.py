@@ -46,7 +46,7 @@ class State:
 class Databases:
     """Those of one worker's server."""
 
-    quarters: ClusterPlaces
+    places: ClusterPlaces
     fresh: State | None = None
     spare: list[str] = field(default_factory=list)
     """Under names that no test has been told: what an earlier one left running finds none of them."""
@@ -60,7 +60,7 @@ class Databases:
             await admin.execute(f"CREATE DATABASE {name} TEMPLATE ibid OWNER ibid")
         if self.fresh is None:
             self.fresh = await self.cleaned(name)
-        return self.quarters.dsn("ibid", name)
+        return self.places.dsn("ibid", name)
 
     async def back(self, admin: asyncpg.Connection, name: str) -> None:
         """As it was, for another test; or gone."""
@@ -85,7 +85,7 @@ class Databases:
 
     async def cleaned(self, name: str) -> State:
         """What it is like with the tables empty that should be, and no number of a sequence given."""
-        connection = await asyncpg.connect(self.quarters.dsn("postgres", name))
+        connection = await asyncpg.connect(self.places.dsn("postgres", name))
         try:
             if self.fresh:
                 await clean(connection, self.fresh)

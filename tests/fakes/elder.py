@@ -152,8 +152,8 @@ async def built(
 ) -> None:
     """A database to copy."""
     await admin.execute(f"CREATE DATABASE {name} OWNER ibid")
-    await Elder(cluster.quarters.dsn("postgres", name)).run("CREATE EXTENSION IF NOT EXISTS vector")
-    dsn = cluster.quarters.dsn("ibid", name)
+    await Elder(cluster.places.dsn("postgres", name)).run("CREATE EXTENSION IF NOT EXISTS vector")
+    dsn = cluster.places.dsn("ibid", name)
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(DDL)
@@ -168,13 +168,13 @@ async def built(
 @asynccontextmanager
 async def elder(cluster: Cluster, *, same: bool = False, migrated: bool = False) -> AsyncIterator[Elder]:
     """A fresh one, `migrated`: which Ibid has met; copied from one that is made once."""
-    admin = await asyncpg.connect(cluster.quarters.dsn("postgres", "postgres"))
+    admin = await asyncpg.connect(cluster.places.dsn("postgres", "postgres"))
     pattern, name = f"elder_{same}_{migrated}".lower(), f"elder_{next(serial)}"
     try:
         if not await admin.fetchval("SELECT count(*) FROM pg_database WHERE datname = $1", pattern):
             await built(admin, cluster, pattern, same=same, migrated=migrated)
         await admin.execute(f"CREATE DATABASE {name} TEMPLATE {pattern} OWNER ibid")
-        yield Elder(cluster.quarters.dsn("ibid", name))
+        yield Elder(cluster.places.dsn("ibid", name))
         await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
         await admin.close()

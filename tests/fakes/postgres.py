@@ -69,4 +69,4 @@ def postgres_server(home: Path) -> Iterator[PostgresServer]:
             server.kill()
             # The loop ends with this block: what it has not heard the end of it tells as a leak, at any test.
             portal.call(server.ended)
-            server.cluster.quarters.vacate()
+            server.cluster.places.vacate()

@@ -58,9 +58,9 @@ class Pair:
 def pair(cluster: Cluster, redis: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """Both on stores of this module's own, each with an empty data folder."""
     name, folder = "replicas", tmp_path_factory.mktemp("replicas")
-    admin = Pair(None, None, cluster.quarters.dsn("postgres", "postgres"))  # type: ignore[arg-type]
+    admin = Pair(None, None, cluster.places.dsn("postgres", "postgres"))  # type: ignore[arg-type]
     admin.query(f"CREATE DATABASE {name} TEMPLATE ibid OWNER ibid")
-    dsn = cluster.quarters.dsn("ibid", name)
+    dsn = cluster.places.dsn("ibid", name)
     with (
         chroma_server(tmp_path_factory.mktemp("chroma")) as chroma,
         qdrant_server(tmp_path_factory.mktemp("qdrant")) as qdrant,
@@ -218,9 +218,9 @@ def test_a_second_service_with_embedded_engines_is_refused(
 ) -> None:
     """Two would refill each other for ever. The first goes on, and the second starts once it has ended."""
     folder, name = tmp_path_factory.mktemp("embedded"), "embedded"
-    admin = Pair(None, None, cluster.quarters.dsn("postgres", "postgres"))  # type: ignore[arg-type]
+    admin = Pair(None, None, cluster.places.dsn("postgres", "postgres"))  # type: ignore[arg-type]
     admin.query(f"CREATE DATABASE {name} TEMPLATE ibid OWNER ibid")
-    dsn = cluster.quarters.dsn("ibid", name)
+    dsn = cluster.places.dsn("ibid", name)
     try:
         with service(folder / "one", POSTGRES_DSN=dsn) as one:
             place(one, "s")

@@ -194,7 +194,7 @@ async def test_a_role_of_its_own_goes_on_writing(store: AdoptionStore, old: Elde
     found = await rows(store, CODE)
     await store.take(CODE, SPACE, found, vectors(found))
     database = old.dsn.split("?")[0].rpartition("/")[2]
-    admin = await asyncpg.connect(cluster.quarters.dsn("postgres", database))
+    admin = await asyncpg.connect(cluster.places.dsn("postgres", database))
     try:
         await admin.execute(f"""
             CREATE ROLE {database}; GRANT ALL ON public.code_index TO {database}; SET ROLE {database};
