@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias, TypeVar
 
@@ -30,7 +30,7 @@ from app.db.documents import IN_REACH
 from app.db.memories import COLUMNS as MEMORY_COLUMNS
 from app.db.memories import NOTE, RAW, Memory, memory
 from app.db.pool import Pool, postgres_faults
-from app.db.rows import is_id, storable
+from app.db.rows import is_id, storable, storable_json
 from app.db.sessions import THREAD, ChatLogStore, thread
 from app.errors import Rejected, RetrievalError, Unavailable
 from app.retrieval import payload
@@ -45,7 +45,7 @@ from app.retrieval.points import (
     text_point_passage,
 )
 from app.retrieval.retrievers.qdrant import NOT_OURS, RETRY_SECONDS, imported
-from app.types import SAID_ON, Entry, Passage, Scope, moment
+from app.types import SAID_ON, Entry, Passage, Scope
 
 BODY = (
     "citations",
@@ -89,7 +89,7 @@ def written(answer: Answer) -> str:
 
 def mended(answer: Answer) -> str:
     """A ledger of eighty candidates takes milliseconds this way."""
-    return json.dumps(plain(facts(answer)), ensure_ascii=False)
+    return json.dumps(storable_json(facts(answer), nan=0.0), ensure_ascii=False)
 
 
 def facts(answer: Answer) -> dict[str, object]:
@@ -105,24 +105,6 @@ def facts(answer: Answer) -> dict[str, object]:
 def short(turn: Block) -> tuple[str | None, ...]:
     """A turn as a row: who spoke, its hash, its id in the chat log, its text where that is kept."""
     return turn.name, turn.sha256, turn.refs[0].id if turn.refs else None, turn.text
-
-
-def plain(value: object) -> object:
-    """A value of the domain as JSON can say it and jsonb can hold it."""
-    if is_dataclass(value):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
-    if isinstance(value, Mapping):
-        return {storable(str(name)): plain(item) for name, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    return storable(value) if isinstance(value, str) else simple(value)
-
-
-def simple(value: object) -> object:
-    """A number, a time, or nothing. JSON has no NaN."""
-    if isinstance(value, datetime):
-        return moment(value)
-    return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def traced(scope: Scope, answer: Answer) -> str | None:
@@ -145,7 +127,7 @@ def traced(scope: Scope, answer: Answer) -> str | None:
         "timings": answer.timings,
         "created_at": answer.created_at,
     }
-    return json.dumps(plain(row), ensure_ascii=False)
+    return json.dumps(storable_json(row, nan=0.0), ensure_ascii=False)
 
 
 STORED = TypeAdapter(Answer)

@@ -6,13 +6,16 @@ result has no NUL and no lone surrogate. Raises nothing.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import asyncpg
 
 Json = object
 """A value as `json.loads` gives it, or JSON as text."""
+Row: TypeAlias = Mapping[str, Any] | asyncpg.Record
+"""Columns of conversation_index or code_index by name."""
 
 TITLE, DETAILED, BRIEF, SNIPPET, CODE_COLUMNS = 2_000, 4_000, 2_000, 2_000, 20_000
 """Characters that count of a title, a detailed and a short summary, a memory snippet, a chunk. Formats show
@@ -25,58 +28,46 @@ EMBEDDED = 8_000
 """Characters that are embedded at most: more than any embedder here reads of code."""
 
 
-def conversation_text(
-    *,
-    title: str | None,
-    tags: Json,
-    key_entities: Json,
-    summary_short: str | None,
-    summary_detailed: str | None,
-    memory_snippet: str | None,
-    brief: bool = False,
-) -> str:
+def conversation_text(row: Row, *, brief: bool = False) -> str:
     """A conversation's, or a dream's. Of the two summaries the detailed one if there is one; `brief`, as
     dreams are shown: the short one. Embedded is the default form, of dreams too."""
-    summaries = [cut(summary_detailed, DETAILED), cut(summary_short, BRIEF)]
+    summaries = [cut(row["summary_detailed"], DETAILED), cut(row["summary_short"], BRIEF)]
     summary = next(filter(None, summaries[::-1] if brief else summaries), "")
-    tagged, named = listed(tags)[:SHOWN], listed(key_entities)[:SHOWN]
+    tagged, named = listed(row["tags"])[:SHOWN], listed(row["key_entities"])[:SHOWN]
     lines = (
-        cut(title, TITLE),
+        cut(row["title"], TITLE),
         f"Tags: {tagged}" if tagged else "",
         f"Key entities: {named}" if named else "",
         summary,
-        cut(memory_snippet, SNIPPET),
+        cut(row["memory_snippet"], SNIPPET),
     )
     return plain("\n".join(filter(None, lines)))
 
 
-def conversation_words(
-    *,
-    title: str | None,
-    tags: Json,
-    key_entities: Json,
-    summary_short: str | None,
-    summary_detailed: str | None,
-    memory_snippet: str | None,
-) -> str:
+def conversation_words(row: Row) -> str:
     """What a conversation or a dream is found by: all of it."""
-    summaries = cut(summary_detailed, DETAILED), cut(summary_short, BRIEF)
-    named = listed(tags)[:DETAILED], listed(key_entities)[:DETAILED]
-    parts = (cut(title, TITLE), *named, *summaries, cut(memory_snippet, SNIPPET))
+    parts = (
+        cut(row["title"], TITLE),
+        listed(row["tags"])[:DETAILED],
+        listed(row["key_entities"])[:DETAILED],
+        cut(row["summary_detailed"], DETAILED),
+        cut(row["summary_short"], BRIEF),
+        cut(row["memory_snippet"], SNIPPET),
+    )
     return plain("\n".join(filter(None, parts)))
 
 
-def code_text(*, file_path: str | None, chunk_text: str | None) -> str:
+def code_text(row: Row) -> str:
     """A chunk's, to be embedded: its file's path above its text."""
-    return plain("\n".join(filter(None, (file_path, chunk_text)))[:EMBEDDED])
+    return plain("\n".join(filter(None, (row["file_path"], row["chunk_text"])))[:EMBEDDED])
 
 
-def code_words(*, file_path: str | None, chunk_metadata: Json, chunk_text: str | None) -> str:
+def code_words(row: Row) -> str:
     """What a chunk is found by: path, names, signature, text."""
-    facts = parsed(chunk_metadata)
+    facts = parsed(row["chunk_metadata"])
     named = [facts.get(name) for name in NAMES] if isinstance(facts, dict) else []
     said = [each for each in named if isinstance(each, str)]
-    return plain("\n".join(filter(None, (file_path, *said, (chunk_text or "")[:CODE_COLUMNS]))))
+    return plain("\n".join(filter(None, (row["file_path"], *said, (row["chunk_text"] or "")[:CODE_COLUMNS]))))
 
 
 def cut(text: str | None, most: int) -> str:
@@ -137,26 +128,11 @@ class EmbeddedRow:
     says: str
     """Whether there is anything to embed."""
     columns: str
-    told: Callable[[asyncpg.Record], str]
+    told: Callable[[Row], str]
 
     def text(self, row: asyncpg.Record) -> str:
         """What is embedded of a row (a record with the columns)."""
         return self.told(row).strip()[:MOST]
-
-
-def conversation(row: asyncpg.Record) -> str:
-    return conversation_text(
-        title=row["title"],
-        tags=row["tags"],
-        key_entities=row["key_entities"],
-        summary_short=row["summary_short"],
-        summary_detailed=row["summary_detailed"],
-        memory_snippet=row["memory_snippet"],
-    )
-
-
-def chunk(row: asyncpg.Record) -> str:
-    return code_text(file_path=row["file_path"], chunk_text=row["chunk_text"])
 
 
 def cut_to_input(*names: str) -> str:
@@ -180,7 +156,7 @@ CONVERSATION_INPUT = EmbeddedRow(
     id="session_id",
     says=says(*TOLD, listed=LIST_COLUMNS),
     columns=cut_to_input(*LIST_COLUMNS, *TOLD),
-    told=conversation,
+    told=conversation_text,
 )
 CODE_INPUT = EmbeddedRow(
     kind="code",
@@ -189,5 +165,5 @@ CODE_INPUT = EmbeddedRow(
     id="id",
     says=says("chunk_text"),
     columns=cut_to_input("file_path", "chunk_text"),
-    told=chunk,
+    told=code_text,
 )

@@ -8,8 +8,9 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,6 +19,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from app.db.pool import Pool
 from app.errors import InvalidField, RemovedMeanwhile
+from app.types import moment
 
 if TYPE_CHECKING:
     Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
@@ -65,15 +67,20 @@ def storable(text: str) -> str:
     return whole.replace("\0", "\ufffd")
 
 
-def storable_json(value: object) -> object:
-    """JSON that a `jsonb` column takes: its texts storable, null for numbers that JSON does not have."""
+def storable_json(value: object, *, nan: float | None = None) -> object:
+    """JSON that a `jsonb` column takes, of a dataclass too: its texts storable, `nan` for numbers that JSON
+    does not have."""
+    if is_dataclass(value):
+        value = {item.name: getattr(value, item.name) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {storable(str(key)): storable_json(each, nan=nan) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable_json(each, nan=nan) for each in value]
     if isinstance(value, str):
         return storable(value)
-    if isinstance(value, dict):
-        return {storable(str(key)): storable_json(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [storable_json(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, datetime):
+        return moment(value)
+    return nan if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @asynccontextmanager

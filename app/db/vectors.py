@@ -6,10 +6,11 @@ it. A space's floor is measured when it is first used. Raises `Unavailable`.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from app.db.documents import CHUNK, Unembedded
 from app.db.pool import Pool, postgres_faults
-from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, EmbeddedRow
+from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT
 from app.db.rows import Connection, transaction
 from app.errors import Missing
 from app.types import Embedding, Space
@@ -23,35 +24,18 @@ LACKING = """
         WHERE next.space = $1 AND next.document_id = chunk.document_id AND next.ordinal = chunk.ordinal)
 """
 LACKING_TEXT = """
-    FROM {table} AS kept WHERE kept.space <> $1 AND NOT EXISTS (
-        SELECT FROM ibid.text_next AS next
-        WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id})
-"""
-MEMORY, TEXT = (
-    {"table": "ibid.memory", "kind": "memory", "id": "id", "title": "''"},
-    {"table": "ibid.corpus_text", "kind": "corpus", "id": "point", "title": "kept.title"},
-)
-LACKING_ROW = """
     FROM {table} AS kept WHERE kept.space <> $1 AND {says} AND NOT EXISTS (
         SELECT FROM ibid.text_next AS next
         WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}::text)
 """
+MEMORY, TEXT = (
+    {"table": "ibid.memory", "kind": "memory", "id": "id", "title": "''", "says": "true"},
+    {"table": "ibid.corpus_text", "kind": "corpus", "id": "point", "title": "kept.title", "says": "true"},
+)
 ROWS = (CONVERSATION_INPUT, CODE_INPUT)
-
-
-def of(statement: str, row: EmbeddedRow) -> str:
-    """A statement of one of the projects' tables."""
-    facts = {"table": row.table, "kind": row.kind, "words": row.words, "id": row.id}
-    return statement.format(says=row.says, columns=row.columns, **facts)
-
-
 COUNT = " UNION ALL ".join(
     f"SELECT count(*) {lacking}"
-    for lacking in (
-        LACKING,
-        *(LACKING_TEXT.format(**each) for each in (MEMORY, TEXT)),
-        *(of(LACKING_ROW, row) for row in ROWS),
-    )
+    for lacking in (LACKING, *(LACKING_TEXT.format(**each) for each in (MEMORY, TEXT, *map(asdict, ROWS))))
 )
 MISSING = (
     f"""
@@ -64,7 +48,7 @@ MISSING = (
         for each in (MEMORY, TEXT)
     ),
 )
-MISSING_ROWS = f"SELECT kept.{{id}}::text AS row, {{columns}} {LACKING_ROW} ORDER BY 1 LIMIT $2"
+MISSING_ROWS = f"SELECT kept.{{id}}::text AS row, {{columns}} {LACKING_TEXT} ORDER BY 1 LIMIT $2"
 NOTHING = "…"
 """Embedded of a row whose columns hold only what is no text: it must not stop the swap."""
 KEEP_VECTOR = """
@@ -147,7 +131,7 @@ class VectorStore:
                 return [Unembedded(*row) for row in rows]
         for kept in ROWS:
             with postgres_faults():
-                rows = await self._pool.fetch(of(MISSING_ROWS, kept), space, limit)
+                rows = await self._pool.fetch(MISSING_ROWS.format(**asdict(kept)), space, limit)
             if rows:
                 return [Unembedded(row[0], 0, "", "", kept.text(row) or NOTHING, kept.kind) for row in rows]
         return []
@@ -181,8 +165,8 @@ async def moved(connection: Connection, space: Space) -> None:
     for statement in (MOVE, *(MOVE_TEXT.format(**each) for each in (MEMORY, TEXT))):
         await connection.execute(statement, space.name, timeout=MOVE_SECONDS)
     for row in ROWS:
-        await connection.execute(of(MOVE_ROW, row), space.name, space.dim, timeout=MOVE_SECONDS)
-        await connection.execute(of(SILENT, row), space.name, timeout=MOVE_SECONDS)
+        await connection.execute(MOVE_ROW.format(**asdict(row)), space.name, space.dim, timeout=MOVE_SECONDS)
+        await connection.execute(SILENT.format(**asdict(row)), space.name, timeout=MOVE_SECONDS)
     for statement in TIDY:
         await connection.execute(statement, timeout=MOVE_SECONDS)
 

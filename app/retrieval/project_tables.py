@@ -197,16 +197,14 @@ class Analysed(NamedTuple):
 
 def conversation_analysed(row: Mapping[str, Any], *, brief: bool) -> Analysed:
     """Of a row of conversation_index, JSON as text or as values. `brief`: it is a dream."""
-    columns = {name: row[name] for name in (*SPOKEN[0], *SPOKEN[1])}
-    shown = project_text.conversation_text(**columns, brief=brief)
-    return Analysed(pack(project_text.conversation_words(**columns), shown), count(shown))
+    shown = project_text.conversation_text(row, brief=brief)
+    return Analysed(pack(project_text.conversation_words(row), shown), count(shown))
 
 
 def chunk_analysed(row: Mapping[str, Any]) -> Analysed:
     """Of a row of code_index."""
-    found_by = {name: row[name] for name in ("file_path", "chunk_metadata", "chunk_text")}
     shown = chunk_shown(row)
-    return Analysed(pack(project_text.code_words(**found_by), shown), count(shown))
+    return Analysed(pack(project_text.code_words(row), shown), count(shown))
 
 
 def chunk_shown(row: Mapping[str, Any]) -> str:

@@ -405,7 +405,7 @@ class ConversationSource(RowSource):
 
     def text(self, row: Mapping[str, Any]) -> str:
         """What is shown of it."""
-        return conversation_text(**{name: row[name] for name in CONVERSATION_FIELDS}, brief=self.brief)
+        return conversation_text(row, brief=self.brief)
 
     def analysed(self, row: Mapping[str, Any]) -> Analysed:
         return conversation_analysed(row, brief=self.brief)

@@ -14,7 +14,7 @@ import math
 import uuid
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 import asyncpg
@@ -316,10 +316,7 @@ class AdoptionStore:
 
 def said(statement: str, table: str) -> str:
     """A statement of one table."""
-    kept = KINDS[table]
-    return statement.format(
-        table=kept.table, id=kept.id, columns=kept.columns, says=kept.says, words=kept.words, fits=FITS
-    )
+    return statement.format(**asdict(KINDS[table]), fits=FITS)
 
 
 def foreign(row: asyncpg.Record, kept: EmbeddedRow) -> ForeignRow:

@@ -121,7 +121,7 @@ class CodeService:
         until, since = asyncio.get_running_loop().time() + seconds, await self._record.clock()
         scope = replace(scope, project=project)
         rows = await asyncio.to_thread(covered, rows)
-        texts = [code_text(file_path=row.file_path, chunk_text=row.chunk_text) for row in rows]
+        texts = [code_text({"file_path": row.file_path, "chunk_text": row.chunk_text}) for row in rows]
         vectors = await embedded(self._embedder, texts, until)
         entries = [
             CodeEntry(row_id(scope, row), row, vector) for row, vector in zip(rows, vectors, strict=True)
@@ -166,7 +166,7 @@ class CodeService:
         known = remembered(kept, hashes)
         wanted = [(path, cut.text) for path in paths for cut in cuts[path].cuts]
         lacking = [key for key in dict.fromkeys(wanted) if key not in known]
-        texts = [code_text(file_path=path, chunk_text=text) for path, text in lacking]
+        texts = [code_text({"file_path": path, "chunk_text": text}) for path, text in lacking]
         until = max(until, asyncio.get_running_loop().time() + len(texts) / SLOWEST)
         known |= dict(zip(lacking, await embedded(self._embedder, texts, until), strict=True))
         return known, Counter(path for path, _ in lacking)

@@ -8,7 +8,7 @@ key those that the tenant shares. Seconds. Raises `KeptElsewhere`, `Missing`, `F
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from app.answering.summaries import Digest
@@ -115,11 +115,5 @@ def called(each: ConversationEntry) -> str:
 
 def text_of(draft: ConversationDraft) -> str:
     """What a row is embedded as."""
-    return conversation_text(
-        title=draft.title,
-        tags=list(draft.tags or ()),
-        key_entities=list(draft.key_entities or ()),
-        summary_short=draft.summary_short,
-        summary_detailed=draft.summary_detailed,
-        memory_snippet=draft.memory_snippet,
-    )
+    lists = {"tags": list(draft.tags or ()), "key_entities": list(draft.key_entities or ())}
+    return conversation_text(asdict(draft) | lists)

@@ -29,11 +29,11 @@ from app.answer import (
 from app.answering.prompt import SYSTEM
 from app.answering.recorder import Kept, Recorder
 from app.answering.replay import BROUGHT, instructions, turn_blocks
-from app.db.answers import COLUMNS, AnswerStore, mended, named, plain, restored, traced, written
+from app.db.answers import COLUMNS, AnswerStore, mended, named, restored, traced, written
 from app.db.documents import DocumentPart
 from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool
-from app.db.rows import storable
+from app.db.rows import storable, storable_json
 from app.db.sessions import ChatLogStore, SessionStore, emptied
 from app.errors import NoRoom, Rejected, Unavailable
 from app.types import Degraded, Entry, Reason, Scope, Trace, Verdict
@@ -560,12 +560,12 @@ def test_a_trace_holds_no_text() -> None:
 
 
 def test_any_mapping_is_an_object() -> None:
-    assert plain(MappingProxyType({"a": (1, 2)})) == {"a": [1, 2]}
+    assert storable_json(MappingProxyType({"a": (1, 2)})) == {"a": [1, 2]}
 
 
 @given(st.dictionaries(st.text(), st.floats() | st.text(st.characters(codec=None))))
 def test_law_plain_is_utf8_json(data: dict[str, object]) -> None:
-    kept = plain(data)
+    kept = storable_json(data)
     assert isinstance(kept, dict)
     assert all("\0" not in text for text in map(str, [*kept, *kept.values()]))
     assert repr(kept).encode() is not None

@@ -106,9 +106,7 @@ def conversation(n: int, *, same: bool, **facts: Any) -> tuple[Any, ...]:
         "summary_detailed": f"how the harbour's pier {n} was dredged for larger ferries",
         "memory_snippet": None,
     } | facts
-    held = facts.get(
-        "embedding", vector(conversation_text(**{name: told[name] for name in FACTS}), same=same)
-    )
+    held = facts.get("embedding", vector(conversation_text(told), same=same))
     return uuid.UUID(int=n), "THN", *(told[name] for name in FACTS), held
 
 
@@ -119,9 +117,7 @@ def chunk(n: int, *, same: bool, **facts: Any) -> tuple[Any, ...]:
         "language": "python",
         "chunk_text": f"def pier_{n}(): return {n}",
     } | facts
-    held = facts.get(
-        "embedding", vector(code_text(file_path=told["file_path"], chunk_text=told["chunk_text"]), same=same)
-    )
+    held = facts.get("embedding", vector(code_text(told), same=same))
     return (
         uuid.UUID(int=n),
         told["file_path"],

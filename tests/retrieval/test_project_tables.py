@@ -153,7 +153,7 @@ def test_writers_analyse_rows_by_their_columns() -> None:
     talk = dict.fromkeys(names, None) | {"summary_detailed": "sea of sand", "summary_short": "sea"}
     for brief, tokens in ((False, 3), (True, 1)):
         analysed = conversation_analysed(talk, brief=brief)
-        shown = conversation_text(**talk, brief=brief)
+        shown = conversation_text(talk, brief=brief)
         assert analysed == (pack("sea of sand\nsea", shown), tokens)
 
 
