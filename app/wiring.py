@@ -43,7 +43,7 @@ from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
 from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
-from app.db.projects import EventStore, KnowledgeStore, ProjectSource
+from app.db.projects import EventStore, KnowledgeStore
 from app.db.sessions import ChatLogStore, SessionStore
 from app.db.users import ErasureStore, Memories, RecordFiles, evict_erased, record_holdings
 from app.db.vectors import SpaceStore, VectorStore
@@ -132,7 +132,7 @@ async def open_rows(pool: Pool, indexes: IndexCache, space: Space, seconds: floa
 
 def projects(
     knowledge: KnowledgeStore,
-    sources: Mapping[str, ProjectSource],
+    sources: Mapping[str, RowSource],
     retrieval: Retrieval,
     *,
     threshold: float,

@@ -19,9 +19,10 @@ import structlog
 
 from app.answering.budget import Budget, Meter, Selection, fit, noted
 from app.answering.question import Question
-from app.db.memories import OUTSIDE, Cards, Memory, Moment, Tallies, Tally, Temporal, Votes
+from app.db.memories import OUTSIDE, Memory, Moment, Tallies, Tally, Temporal, Votes
 from app.errors import RetrievalError
 from app.retrieval.fusion import scored
+from app.retrieval.memories import MemorySource
 from app.retrieval.ranking import (
     BOUND,
     Boosted,
@@ -322,7 +323,7 @@ class Recalled:
 class Recall:
     """The parts that know a person."""
 
-    def __init__(self, retrieval: Retrieval, cards: Cards, votes: Votes, temporal: Temporal) -> None:
+    def __init__(self, retrieval: Retrieval, cards: MemorySource, votes: Votes, temporal: Temporal) -> None:
         self._retrieval = retrieval
         self._cards = cards
         self._votes = votes

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import asyncpg
 
@@ -130,15 +130,6 @@ class CutFile:
     cuts: Sequence[CodeCut]
     note: str = ""
     """What the owner of the file should know of how it was cut."""
-
-
-class Cutter(Protocol):
-    """Source text to chunks (`ingest/cutter.py`)."""
-
-    async def cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
-        """Each file's chunks, off the loop. The path says the language where nobody else does. Every
-        character that is no white space and no secret is in exactly one chunk. Raises `InvalidField` for a
-        file that cannot be cut within the limits of time and memory, `Overloaded`."""
 
 
 class CodeOutcome(StrEnum):

@@ -102,13 +102,6 @@ class Written:
     memory: Memory | None = None
 
 
-class Cards(Protocol):
-    """A user's cards, ours and those that older tools wrote (`retrieval/memories.py`). `RetrievalError`."""
-
-    async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
-        """Cards of these kinds, newest first."""
-
-
 @dataclass(frozen=True, slots=True)
 class Tally:
     positive: int = 0

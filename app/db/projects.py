@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import asyncpg
 
@@ -21,21 +21,7 @@ from app.db.pool import Pool, record_faults
 from app.db.rows import Connection, storable, take_turns, transaction
 from app.errors import InvalidField, Rejected, TooMany
 from app.retrieval.project_tables import CHUNK, CONVERSATION
-from app.types import Embedding, Passage, Scope, Source
-
-
-class ProjectSource(Source, Protocol):
-    """A source that a project's context is made of, also by time and by meaning alone.
-
-    Both raise `RetrievalError`, and give nothing outside of the scope's tenant, owner and project (None: all
-    projects of the tenant). Exact, so that no filter ever makes them short.
-    """
-
-    async def newest(self, scope: Scope, limit: int) -> list[Passage]:
-        """By indexed_at, newest first, those without a time last; similarity None."""
-
-    async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
-        """By cosine alone, rows without a vector left out, ties by id."""
+from app.types import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ SHOWN = """
 
 
 class MemorySource(PointSource[User]):
-    """See the module. Beside `types.Source` it reads and erases the points (`Cards`, `Holding`)."""
+    """See the module. Beside `types.Source` it reads and erases the points (`Holding`)."""
 
     name = MEMORIES
     table = Table("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))

@@ -133,7 +133,7 @@ log = structlog.get_logger(__name__)
 
 
 class RowSource(IndexedSource[Lot]):
-    """Keeps `project.ProjectSource`. Each kind says what its rows are as passages."""
+    """Rows of a project. Each kind says what its rows are as passages."""
 
     table: ClassVar[Table]
     inside: ClassVar[bool] = True

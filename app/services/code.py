@@ -23,12 +23,12 @@ from app.db.code import (
     CodeStore,
     CodeVector,
     CutFile,
-    Cutter,
     chunk_ids,
     row_id,
 )
 from app.db.project_text import code_text
 from app.errors import Missing
+from app.ingest.cutter import CodeCutter
 from app.ingest.secrets import mask_file
 from app.models.base import Embedder
 from app.services.memories import embedded
@@ -109,7 +109,7 @@ What takes longer would be begun again and again, and never be done."""
 class CodeService:
     """Code, as who keeps it sees it."""
 
-    def __init__(self, record: CodeStore, embedder: Embedder, cutter: Cutter) -> None:
+    def __init__(self, record: CodeStore, embedder: Embedder, cutter: CodeCutter) -> None:
         self._record = record
         self._embedder = embedder
         self._cutter = cutter

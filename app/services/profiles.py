@@ -18,10 +18,11 @@ import structlog
 
 from app.answer import Prompt
 from app.answering.prompt import RECENT, persona_text, style_text
-from app.db.memories import CARDS, DAEMONS, DESIRE, GRAVITY, Cards, Draft, Written, memory_id
+from app.db.memories import CARDS, DAEMONS, DESIRE, GRAVITY, Draft, Written, memory_id
 from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing, ModelError, RemovedMeanwhile
 from app.models.base import ChatModel, ModelStream
+from app.retrieval.memories import MemorySource
 from app.retrieval.ranking import is_probe
 from app.retrieval.tags import infer_query_tags, infer_vb_tags, tag_weights
 from app.text.sanitise import quote
@@ -98,7 +99,7 @@ class Writes(Protocol):
 
 
 class PersonaService:
-    def __init__(self, own: UtteranceStore, cards: Cards, memories: Writes, clock: Clock) -> None:
+    def __init__(self, own: UtteranceStore, cards: MemorySource, memories: Writes, clock: Clock) -> None:
         self._own = own
         self._cards = cards
         self._memories = memories

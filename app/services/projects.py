@@ -40,7 +40,8 @@ from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_
 from app.answering.question import Question
 from app.answering.recall import Drawn, deadline, draw, judged, of, timely
 from app.answering.replay import FORMS
-from app.db.projects import KnowledgeStore, ProjectSource
+from app.db.projects import KnowledgeStore
+from app.retrieval.projects import RowSource
 from app.retrieval.relevance import skipped
 from app.retrieval.search import EMBEDDING_SHARE, Retrieval
 from app.types import (
@@ -72,7 +73,7 @@ Fused = asyncio.Task[Found | None]
 class Means:
     """What an excerpt is made with."""
 
-    sources: Mapping[str, ProjectSource]
+    sources: Mapping[str, RowSource]
     retrieval: Retrieval
     count: Callable[[str], int]
     """o200k tokens."""

@@ -147,14 +147,12 @@ async def test_another_s_answer_is_not_there(pool: Pool, stranger: Scope) -> Non
     "asker", [*KEYS, pytest.param(Scope(tenant="acme"), id="a key for all, naming nobody")]
 )
 async def test_keys_of_a_person_meet(pool: Pool, asked: Scope, asker: Scope) -> None:
-    """Their own key, and a key for all that acts for them."""
     store = AnswerStore(pool)
     await store.keep(asked, ANSWER)
     assert await store.get(asker, ANSWER.id) == ANSWER
 
 
 async def test_what_nobody_asked_is_no_persons(pool: Pool) -> None:
-    """A key for all that named nobody sees it, and no user."""
     store, nobody = AnswerStore(pool), Scope(tenant="acme")
     await store.keep(nobody, ANSWER)
     askers = (nobody, replace(nobody, user_id="ada"), replace(nobody, owner="ada", user_id="ada"))
@@ -228,7 +226,6 @@ FULL = """
 
 
 async def test_a_full_disk_is_no_outage(pool: Pool) -> None:
-    """However often: what only reads must not be refused for it."""
     answers = AnswerStore(pool)
     await answers.keep(HERE, ANSWER)
     await pool.execute(FULL)
@@ -251,7 +248,6 @@ async def test_what_postgres_will_not_take_is_told_apart(pool: Pool) -> None:
 
 
 def asked(**ago: float) -> Answer:
-    """An answer whose question came so long ago."""
     return replace(ANSWER, id=new_id(), created_at=datetime.now(UTC) - timedelta(**ago))
 
 
@@ -276,7 +272,6 @@ async def test_what_was_under_way_when_its_session_went_is_not_kept(pool: Pool) 
 
 
 async def test_a_removal_waits_for_what_is_being_written(pool: Pool) -> None:
-    """Else it would come back as soon as its write is committed."""
     async with pool.acquire() as connection:
         async with connection.transaction():
             within = SimpleNamespace(
@@ -372,7 +367,6 @@ async def test_other_answers_have_none(pool: Pool) -> None:
 
 
 async def test_a_ruled_answer_again_renews_its_row(pool: Pool) -> None:
-    """A repeated write is one row, and a stranger's under its id none."""
     store, later = AnswerStore(pool), RULING | {"class_check": {"held": False}}
     await store.keep(HERE, RULED, SAID)
     await store.keep(HERE, replace(RULED, ruling=later), SAID)
@@ -460,7 +454,6 @@ def test_memories_are_named_in_many_ways(ids: str | None, names: tuple[str, ...]
 
 @pytest.mark.parametrize("asker", KEYS)
 async def test_where_it_was_asked_is_known_to_who_may_see_it(pool: Pool, asker: Scope) -> None:
-    """With its session and thread, whichever key looks; to nobody else."""
     store = AnswerStore(pool)
     await store.keep(HERE, ANSWER)
     assert await store.asked(asker, ANSWER.id) == HERE
@@ -470,8 +463,6 @@ async def test_where_it_was_asked_is_known_to_who_may_see_it(pool: Pool, asker: 
 
 
 class Returning(AnswerStore):
-    """Postgres is away, until it is back."""
-
     away = True
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
@@ -481,7 +472,6 @@ class Returning(AnswerStore):
 
 
 async def test_a_trace_waits_for_postgres(pool: Pool) -> None:
-    """With its answer, in the backlog; it is written when Postgres is back."""
     store = Returning(pool)
     recorder = Recorder(store)
     await recorder.keep(Kept(HERE, RULED, SAID))
@@ -511,7 +501,6 @@ def row(body: str, question: str = "why?") -> Any:
 )
 @pytest.mark.parametrize("answer", [ANSWER, RULED], ids=["chat", "ruled"])
 def test_the_quick_way_writes_what_the_careful_one_would(answer: Any, text: str) -> None:
-    """Of all that it does not leave to it; times and recipes alike."""
     answer = replace(answer, cited=(text,))
     quick, careful = json.loads(written(answer)), json.loads(mended(answer))
     assert restored(row(json.dumps(quick))) == restored(row(json.dumps(careful)))
@@ -531,7 +520,6 @@ def test_the_turns_of_a_thread_are_short() -> None:
 
 
 def test_what_an_older_version_kept_is_restored() -> None:
-    """Without recipe, ruling, times of passages, or who vouched for them."""
     body = json.loads(written(ANSWER))
     del body["recipe"], body["ruling"]
     for line in body["trace"]["entries"]:
@@ -552,7 +540,6 @@ def test_what_a_newer_version_added_is_passed_over() -> None:
 
 
 def test_a_trace_holds_no_text() -> None:
-    """Neither question nor answer; an answer that was not ruled has none."""
     told = json.loads(traced(HERE, RULED) or "")
     assert set(told) == set(COLUMNS)
     assert not any(text in str(told) for text in (RULED.question, RULED.text))

@@ -120,7 +120,6 @@ async def test_nobody_s_answer_is_told_everybody_s_alone(pool: Pool) -> None:
 
 
 async def test_a_user_s_own_fact_stands_before_everybody_s(pool: Pool) -> None:
-    """Of the same key and the same kind; for the others nothing changes."""
     store = CardStore(pool)
     own = replace(FACT, user_id="ada", text="Open for Ada.", weight=0.1)
     await keep(store, FACT, own, replace(FACT, shape=CardShape.CARD, text="A card of that key."))
@@ -146,7 +145,6 @@ async def test_lists_hold_what_one_may_see(stores: list[CardStore], scope: Scope
 
 
 async def test_a_list_is_read_page_by_page(pool: Pool) -> None:
-    """Newest first, each row once; a cursor that is not ours is refused."""
     store = CardStore(pool)
     made = await keep(store, *(replace(SHARED, text=f"card {n}") for n in range(5)))
     seen, cursor = list[str](), None

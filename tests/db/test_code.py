@@ -190,7 +190,6 @@ async def test_a_row_that_another_tool_wrote_over_is_still_by_itself(pool: Pool)
 
 
 async def test_a_vector_that_is_not_quite_the_same_keeps_the_row_s_space(pool: Pool) -> None:
-    """A model may not say twice the same; it is our own writing."""
     one = entry("mine", id="a")
     await put(pool, one)
     await put(pool, replace(one, embedding=vector(99)))
@@ -199,7 +198,6 @@ async def test_a_vector_that_is_not_quite_the_same_keeps_the_row_s_space(pool: P
 
 
 async def test_a_file_that_says_nothing_changes_nothing(pool: Pool) -> None:
-    """Nothing is kept by which it could be known; what it had goes."""
     assert await kept(pool, "a.py") == CodeOutcome.UNCHANGED
     await kept(pool, "a.py", "one")
     assert await kept(pool, "a.py") == CodeOutcome.CHANGED
@@ -232,7 +230,6 @@ async def test_a_file_that_another_tool_has_written_over_is_written_again(
 
 
 async def test_a_file_that_another_tool_has_written_over_is_listed(pool: Pool) -> None:
-    """Without a hash: whoever follows a tree puts it again, or removes it."""
     await kept(pool, "h.py", "one")
     await kept(pool, "k.py", "two", "three")
     await kept(pool, "l.py", "four")
@@ -249,7 +246,6 @@ async def test_a_file_that_another_tool_has_written_over_is_listed(pool: Pool) -
 
 
 async def test_rows_of_others_stay_theirs(pool: Pool) -> None:
-    """Of the same path: another tool's, one written by itself, another owner's, another project's."""
     await pool.execute(FOREIGN)
     await put(pool, entry("alone"))
     await kept(pool, "a.py", "ada's", scope=ADA)
@@ -287,7 +283,6 @@ async def test_files_are_listed_by_path(pool: Pool) -> None:
 
 
 async def test_vectors_of_another_space_are_none(pool: Pool) -> None:
-    """Such a file is listed without a hash, and put again it is changed."""
     await kept(pool, "a.py", "one", space=OTHER)
     store = CodeStore(pool)
 
@@ -378,7 +373,6 @@ async def test_another_tool_s_table_takes_our_rows(pool: Pool, statements: Seque
 
 
 async def test_rows_that_say_nothing_are_read(pool: Pool) -> None:
-    """Another tool's, with nothing but an id; metadata that are no object are none."""
     await pool.execute(
         "INSERT INTO public.code_index (id, tenant, project, chunk_metadata)"
         " VALUES ($1, 'acme', 'hello', '[1]')",
@@ -426,7 +420,6 @@ async def test_what_is_dropped_leaves_nothing_behind(pool: Pool) -> None:
 
 
 async def test_a_row_has_the_id_it_was_given_if_it_is_its_writer_s(pool: Pool) -> None:
-    """Else the one that is made; whether it is there is told."""
     await written(pool, entry_of_chunk(0))
     asked = [entry_of_chunk(0), entry_of_chunk(1, given=IDS[2]), entry_of_chunk(1, given=IDS[0])]
     async with transaction(pool) as connection:
@@ -459,7 +452,6 @@ async def test_what_is_another_s_is_in_nobody_s_way(pool: Pool) -> None:
 
 
 async def test_a_chunk_of_a_file_is_not_replaced_by_its_id(pool: Pool) -> None:
-    """It would leave its file; another owner is told nothing of it."""
     await written(pool, entry_of_chunk(0), sha256="0" * 64)
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
@@ -471,7 +463,6 @@ async def test_a_chunk_of_a_file_is_not_replaced_by_its_id(pool: Pool) -> None:
 
 
 async def test_a_row_that_has_gone_meanwhile_is_written_again(pool: Pool) -> None:
-    """Another tool deleted one after it was found; what was inserted is told."""
     await written(pool, entry_of_chunk(0))
     rows = {each.id: (each, words) for each, words in await prepared([entry_of_chunk(0), entry_of_chunk(1)])}
     async with transaction(pool) as connection:
@@ -513,7 +504,6 @@ def test_a_file_is_known_by_the_hash_of_its_utf8() -> None:
 
 
 def test_a_row_written_again_is_the_same_row() -> None:
-    """With an id by its id, without one by path and words."""
     assert row_id(HERE, ROW) == row_id(HERE, replace(ROW, language=None))
     assert row_id(HERE, replace(ROW, id="a")) == row_id(HERE, replace(ROW, id="a", chunk_text="other"))
     assert uuid.UUID(row_id(HERE, ROW)).version == 5
@@ -541,7 +531,6 @@ def test_a_row_by_itself_has_a_hash_like_no_file_s() -> None:
 
 
 def test_only_rows_of_the_default_tenant_keep_a_given_id() -> None:
-    """Others could be in the way of a name that can be guessed."""
     scopes = (Scope(project="hello"), HERE, Scope("default", "ada", "ada"))
 
     assert [keeps(scope) for scope in scopes] == [True, False, False]

@@ -97,7 +97,6 @@ async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> N
 
 
 async def test_the_tokens_of_what_is_shown_are_kept(store: ConversationStore, pool: Pool) -> None:
-    """Of the detailed summary; of a dream, of the short one."""
     draft = ConversationDraft(summary_short="one", summary_detailed="one two three")
     for project, tokens in (("THN", 3), ("DAAS", 1)):
         [(kept, _)] = await keep(store, draft, scope=Scope(project=project))
@@ -193,7 +192,6 @@ async def test_other_texts_that_race_end_as_one_of_them(store: ConversationStore
 
 
 async def test_all_of_a_request_or_none(store: ConversationStore, pool: Pool) -> None:
-    """A row that the table does not take, takes the others with it."""
     await pool.execute(
         "ALTER TABLE public.conversation_index ADD CONSTRAINT short CHECK (length(title) < 20)"
     )
@@ -344,7 +342,6 @@ async def test_nothing_comes_back_of_an_erased_user(store: ConversationStore, po
 
 
 async def test_hostile_text_is_kept_as_it_can_be(store: ConversationStore) -> None:
-    """NUL and halves of characters are replaced; fences, quotes and control characters stay."""
     [(kept, _)] = await keep(
         store,
         ConversationDraft(
@@ -399,7 +396,6 @@ async def older(pool: Pool, id: str = "uuid PRIMARY KEY", more: str = "") -> Non
 async def test_our_vector_goes_beside_a_column_of_another_length(
     store: ConversationStore, pool: Pool
 ) -> None:
-    """The one that stood there is of what the row said before: null."""
     await older(pool)
     await keep(store, replace(DRAFT, id=UUID, title="Before"), scope=PLAIN)
     await pool.execute(
@@ -461,7 +457,6 @@ async def test_ids_that_cannot_be_made_are_refused(store: ConversationStore, poo
 
 
 async def test_columns_of_theirs_are_filled(store: ConversationStore, pool: Pool) -> None:
-    """Those that must have something and have no default; the others are left alone."""
     more = """, user_id text NOT NULL, turns integer NOT NULL, seen boolean NOT NULL, at timestamptz NOT NULL,
         extra jsonb NOT NULL, kinds text[] NOT NULL, kind text NOT NULL DEFAULT 'chat', free text"""
     await older(pool, more=more)
@@ -531,7 +526,6 @@ async def test_a_table_that_is_altered_is_followed(store: ConversationStore, poo
 
 
 async def test_another_s_unique_index_is_told(store: ConversationStore, pool: Pool) -> None:
-    """By its name, and as what it is: asking again does not help."""
     await pool.execute("CREATE UNIQUE INDEX one_title ON public.conversation_index (title)")
     await keep(store, DRAFT)
 
@@ -625,7 +619,6 @@ def test_the_hash_is_of_what_was_meant() -> None:
 
 
 def test_what_is_missing_is_made_where_something_was_said() -> None:
-    """An empty text is a text; of nothing nothing is made."""
     assert not GIVEN.wanting
     assert not replace(GIVEN, title=None, said=(), text="").wanting
     bare = replace(GIVEN, title=None, summary_short="")

@@ -35,7 +35,6 @@ RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    """The vendor's client on a fresh folder."""
     with tempfile.TemporaryDirectory() as folder:
         opened = Client(partial(Engine, Path(folder)))
         yield opened
@@ -44,7 +43,6 @@ def client() -> Iterator[Client]:
 
 @pytest.fixture
 async def chroma(client: Client) -> AsyncIterator[Chroma]:
-    """Chroma with threads of this test's loop."""
     threads = Threads("chroma", threads=2)
     yield Chroma(InThreads(client, threads))
     await threads.aclose()
@@ -61,7 +59,6 @@ async def outbox(pool: Pool, copy: ChromaCopy) -> Outbox:
 
 
 async def held(chroma: Chroma, document: str, part: DocumentPart = SESSION) -> int:
-    """How many vectors of a document there are."""
     name = collection(SPACE.name, is_global=part.is_global)
     return len(await chroma.ids(name, {"document": document}))
 

@@ -19,7 +19,6 @@ VERSION = "SELECT version FROM ibid.collection_version WHERE tenant = 'acme'"
 async def admitted(
     pool: Pool, *texts: ReferenceDraft, scope: Scope = ACME, collection: str = "sleep"
 ) -> list[tuple[Reference, bool]]:
-    """What becomes of texts in the record."""
     vectors, counts = [vector(text.text) for text in texts], [len(text.text) for text in texts]
     return await CorpusStore(pool).admit(scope, collection, texts, vectors, counts, space=SPACE.name)
 
@@ -56,7 +55,6 @@ async def test_an_id_again_replaces(pool: Pool) -> None:
 
 
 async def test_without_an_id_the_words_are_it(pool: Pool) -> None:
-    """Sent again it is the same text; other words are another."""
     ((one, _), (two, _)) = await admitted(pool, ReferenceDraft("a"), ReferenceDraft("b"))
     ((again, fresh),) = await admitted(pool, ReferenceDraft("a"))
 
@@ -70,7 +68,6 @@ async def test_without_an_id_the_words_are_it(pool: Pool) -> None:
     [pytest.param(OTHER, "sleep", id="tenant"), pytest.param(ACME, "work", id="collection")],
 )
 async def test_a_text_belongs_to_tenant_and_collection(pool: Pool, scope: Scope, collection: str) -> None:
-    """The same id elsewhere is another text, and is not removed with it."""
     (mine,) = await written(pool, ReferenceDraft("a", "a1"))
     (theirs,) = await written(pool, ReferenceDraft("a", "a1"), scope=scope, collection=collection)
 
@@ -143,7 +140,6 @@ async def test_a_tenant_has_as_many_collections_as_it_may(
 
 
 async def test_a_collection_is_cleared_for_its_tenant(pool: Pool) -> None:
-    """They are counted, none a second time; another tenant's stay, and the version grows."""
     await written(pool, ReferenceDraft("a"), ReferenceDraft("b"))
     await written(pool, ReferenceDraft("a"), scope=OTHER)
     before = await pool.fetchval(VERSION)

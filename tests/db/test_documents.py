@@ -78,7 +78,6 @@ async def test_the_same_bytes_again_are_the_same_document(pool: Pool, tmp_path: 
 
 
 async def test_the_same_bytes_elsewhere_are_another_document(pool: Pool, tmp_path: Path) -> None:
-    """Parts know nothing of each other: not sessions, owners, tenants, nor what is shared."""
     store = DocumentStore(pool)
     scopes = [ALICE, replace(ALICE, owner="bob"), replace(ALICE, tenant="other")]
     made = [await store.admit(scope, upload(tmp_path)) for scope in scopes]
@@ -89,7 +88,6 @@ async def test_the_same_bytes_elsewhere_are_another_document(pool: Pool, tmp_pat
 
 
 async def test_twenty_racing_uploads_of_the_same_bytes_make_one_document(wide: Pool, tmp_path: Path) -> None:
-    """One is created, nineteen are told of it, and the losers' bytes are gone."""
     store = DocumentStore(wide)
     uploads = [upload(tmp_path, filename=f"{n}.pdf") for n in range(20)]
     made = await asyncio.gather(*(store.admit(ALICE, given) for given in uploads))
@@ -99,7 +97,6 @@ async def test_twenty_racing_uploads_of_the_same_bytes_make_one_document(wide: P
 
 
 async def test_replicas_race_too(dsn: str, tmp_path: Path) -> None:
-    """Two services, each with its pool, at the same moment: still one document."""
     async with open_pool(dsn, max_size=4) as one, open_pool(dsn, max_size=4) as two:
         stores = [DocumentStore(one), DocumentStore(two)] * 4
         made = await asyncio.gather(*(store.admit(ALICE, upload(tmp_path)) for store in stores))
@@ -107,7 +104,6 @@ async def test_replicas_race_too(dsn: str, tmp_path: Path) -> None:
 
 
 async def test_a_taken_name_is_a_conflict(pool: Pool, tmp_path: Path) -> None:
-    """Other bytes under the name of one that is being read or is ready."""
     store = DocumentStore(pool)
     await store.admit(ALICE, upload(tmp_path))
     with pytest.raises(Conflict, match=r"report\.pdf"):
@@ -168,7 +164,6 @@ NAMES = {
 
 
 async def test_hostile_names(pool: Pool, tmp_path: Path) -> None:
-    """Every name is taken, cleaned, fits its index, and never meets the file system."""
     for n, name in enumerate(NAMES):
         document, _ = await DocumentStore(pool).admit(ALICE, upload(tmp_path, f"{n}", filename=name))
         await read(pool, document.id)
@@ -178,7 +173,6 @@ async def test_hostile_names(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_labels_are_unique_in_a_part(pool: Pool, tmp_path: Path) -> None:
-    """Two names that look alike in a citation get two labels."""
     store = DocumentStore(pool)
     one, _ = await store.admit(ALICE, upload(tmp_path, "1", filename="a(1).pdf"))
     two, _ = await store.admit(ALICE, upload(tmp_path, "2", filename="a[1].pdf"))
@@ -186,7 +180,6 @@ async def test_labels_are_unique_in_a_part(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_tenants_and_parts_are_made_on_the_way(pool: Pool, tmp_path: Path) -> None:
-    """A first upload needs no set-up; its part starts at version 0."""
     await DocumentStore(pool).admit(TENANT, upload(tmp_path))
     assert await pool.fetchval("SELECT count(*) FROM ibid.tenant WHERE id = 'acme'") == 1
     assert await pool.fetchval("SELECT version FROM ibid.part WHERE session_id = 's1'") == 0
@@ -194,8 +187,6 @@ async def test_tenants_and_parts_are_made_on_the_way(pool: Pool, tmp_path: Path)
 
 @dataclass(frozen=True)
 class Halfway:
-    """An upload that stops after its first piece."""
-
     reached: asyncio.Event
     go: asyncio.Event
 
@@ -226,7 +217,6 @@ async def test_cancelled_in_the_middle_nothing_is_kept(pool: Pool, tmp_path: Pat
 
 
 async def test_a_broken_connection_keeps_nothing(pool: Pool, tmp_path: Path, halfway: Halfway) -> None:
-    """Postgres restarting under an upload: `Unavailable`, and the next try is whole."""
     store, given = DocumentStore(pool), upload(tmp_path, "y" * (2 * PIECE))
     task = asyncio.create_task(store.admit(ALICE, given))
     await halfway.reached.wait()
@@ -264,7 +254,6 @@ async def test_fifty_megabytes_need_little_memory(pool: Pool, tmp_path: Path) ->
 
 
 async def test_two_hundred_at_once_on_a_pool_of_ten(wide: Pool, tmp_path: Path) -> None:
-    """All get in, and meanwhile the pool still serves others at once."""
     store = DocumentStore(wide)
     uploads = [upload(tmp_path, f"text {n}", filename=f"{n}.pdf", session_id=f"s{n % 7}") for n in range(200)]
     async with asyncio.TaskGroup() as group:
@@ -347,7 +336,6 @@ async def test_placed_tells_where_it_lives(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_ready_shows_the_facts_and_bumps_the_version(pool: Pool, tmp_path: Path) -> None:
-    """From one moment to the next: counts, chunks, and a version that search compares."""
     document = await admitted(pool, tmp_path, "one\ntwo\nthree")
     before = await version(pool)
     await read(pool, document.id, "one\ntwo\nthree")
@@ -393,7 +381,6 @@ async def test_ordinals_that_do_not_count_from_one_are_refused(pool: Pool, tmp_p
 
 
 async def test_chunks_that_no_text_column_holds_are_mended(pool: Pool, tmp_path: Path) -> None:
-    """NUL and lone surrogates come out of PDFs; they must not fail a document."""
     document = await admitted(pool, tmp_path)
     await read(pool, document.id)
     hostile = replace(parsed("x"), title="t\0", chunks=(replace(parsed("x").chunks[0], text="a\0\ud800b"),))
@@ -404,7 +391,6 @@ async def test_chunks_that_no_text_column_holds_are_mended(pool: Pool, tmp_path:
 
 
 async def test_a_document_removed_under_the_work_is_missing(pool: Pool, tmp_path: Path) -> None:
-    """Neither chunks nor readiness bring it back; its bytes say so too."""
     document = await admitted(pool, tmp_path)
     store = DocumentStore(pool)
     await store.remove(ALICE, document.id)
@@ -448,7 +434,6 @@ async def test_a_replacement_that_fails_leaves_the_old_one(pool: Pool, tmp_path:
 
 
 async def test_racing_replacements_leave_one(pool: Pool, tmp_path: Path) -> None:
-    """Made ready at the same moment by several workers, the newest stays alone."""
     made = [await admitted(pool, tmp_path, f"v{n}", again=True) for n in range(5)]
     await read(pool, made[0].id)
     store = DocumentStore(pool)
@@ -458,7 +443,6 @@ async def test_racing_replacements_leave_one(pool: Pool, tmp_path: Path) -> None
 
 
 async def test_failed_keeps_the_row_alone(pool: Pool, tmp_path: Path) -> None:
-    """Its problem is told for a day; bytes and chunks are gone at once."""
     document = await admitted(pool, tmp_path)
     store = DocumentStore(pool)
     await store.fail(document.id, DAMAGED)
@@ -490,7 +474,6 @@ async def test_purge_spares_what_is_there(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_sweep_removes_failures_of_yesterday(pool: Pool, tmp_path: Path) -> None:
-    """After 24 hours, not before; and ready documents stay however old."""
     store = DocumentStore(pool)
     old = (await store.admit(TENANT, upload(tmp_path, "1", filename="1.pdf")))[0]
     new = (await store.admit(TENANT, upload(tmp_path, "2", filename="2.pdf")))[0]
@@ -724,7 +707,6 @@ async def test_labels_are_those_of_search(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_a_page_shows_the_same_labels_as_the_whole(pool: Pool, tmp_path: Path) -> None:
-    """A label does not depend on what else the page shows."""
     for n in range(3):
         await ready(pool, TENANT, upload(tmp_path, f"g{n}", filename=f"{n}.pdf", session_id=None))
         await ready(pool, ALICE, upload(tmp_path, f"s{n}", filename=f"{n}.pdf"))
@@ -811,7 +793,6 @@ async def test_an_outage_in_the_middle_is_bridged(pool: Pool, tmp_path: Path) ->
 
 
 async def test_an_outage_to_the_end_is_told(pool: Pool) -> None:
-    """`Unavailable` for everybody who waits, none of them long after the time was up."""
     store = DocumentStore(pool)
     await pool.close()
     ends = await asyncio.gather(
@@ -831,12 +812,10 @@ HERE = DocumentPart("acme", "alice", "s1")
     ],
 )
 def test_home(session_id: str | None, part: DocumentPart) -> None:
-    """A session is its owner's; what is shared has no owner."""
     assert home(Scope(tenant="acme", owner="alice"), session_id) == part
 
 
 async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
-    """The second waits until the first has committed; another part's writer does not."""
     holding, release, order = asyncio.Event(), asyncio.Event(), list[str]()
 
     async def first() -> None:

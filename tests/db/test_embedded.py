@@ -47,7 +47,6 @@ def test_missing_wheel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=120))
 def test_a_socket_fits_whatever_the_path(name: str) -> None:
-    """For any folder the socket's path is short enough and needs no quoting."""
     path = str(socket_folder(Path("/srv") / name) / SOCKET_NAME)
     assert len(path.encode()) < 108
     assert not set(path) & set(",:?&%#\"' ")
@@ -79,7 +78,6 @@ def test_a_killed_server_leaves_one_socket_folder(long: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["link", "file", "open", pytest.param("another's", marks=as_root)])
 def test_a_planted_socket_folder_is_not_used(long: Path, tmp_path: Path, kind: str) -> None:
-    """In /tmp anybody can be there first: the start is refused, with the path."""
     place = socket_folder(long)
     if kind == "link":
         place.symlink_to(tmp_path)
@@ -95,7 +93,6 @@ def test_a_planted_socket_folder_is_not_used(long: Path, tmp_path: Path, kind: s
 
 
 def test_long_log_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server's log does not grow for ever; a short one is kept."""
     monkeypatch.setattr(module, "LOG_LIMIT", 100)
     log = tmp_path / "log"
     for size, kept in ((100, True), (101, False)):
@@ -131,7 +128,6 @@ def test_root_is_led_nowhere(tmp_path: Path, name: str) -> None:
 
 @as_root
 def test_root_hands_over_links_not_what_they_lead_to(tmp_path: Path) -> None:
-    """A link within a restored copy is given away itself; its target stays root's."""
     places = prepare(tmp_path / "home")
     places.data.mkdir()
     (tmp_path / "secret").write_text("")
@@ -184,7 +180,6 @@ def test_postmaster_file_in_any_shape(tmp_path: Path, content: str | None, meant
 
 
 def test_own_server_is_never_disowned(tmp_path: Path) -> None:
-    """A lock file is dropped only if its number is another program's."""
     places = prepare(tmp_path)
     places.data.mkdir()
     for page in (places.data / "postmaster.pid", places.run / f"{SOCKET_NAME}.lock"):
@@ -192,7 +187,6 @@ def test_own_server_is_never_disowned(tmp_path: Path) -> None:
 
 
 def disown(places: ClusterPlaces, page: Path) -> None:
-    """The same for each of the two."""
     stand_in = ["/bin/sh", "-c", "echo; read line", str(places.data)]
     with subprocess.Popen(stand_in, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout
@@ -229,7 +223,6 @@ def copied(folder: Path) -> Path:
 async def test_programs_beneath_private_folders(
     settled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An environment beneath root's home will do: the server's user reads its programs there."""
     copy = copied(tmp_path)
     monkeypatch.setattr(module, "programs", lambda: copy)
     async with open_cluster(settled) as cluster:
@@ -248,7 +241,6 @@ async def test_root_gives_no_power_without_need(open_folder: Path, monkeypatch: 
 
 @as_root
 async def test_restored_copy_of_roots_is_taken_over(settled: Path) -> None:
-    """A backup put back by root belongs to the server again."""
     subprocess.run(["chown", "-R", "0:0", settled], check=True)  # noqa: S607, ASYNC221 - root's, a moment
     async with open_cluster(settled) as cluster:
         assert await ask(cluster, "SELECT n FROM kept") == 7
@@ -300,13 +292,11 @@ async def test_ends_with_the_block(settled: Path) -> None:
 
 
 async def test_restart_keeps_rows(settled: Path) -> None:
-    """What was written before is there after, and our own role wrote it."""
     async with open_cluster(settled) as cluster:
         assert await ask(cluster, "SELECT n FROM kept") == 7
 
 
 async def test_killed_server_comes_back(settled: Path) -> None:
-    """A postmaster that dies while we live is started again by itself, twice too."""
     async with open_cluster(settled) as cluster:
         for _ in range(2):
             first = pid(cluster)
@@ -370,7 +360,6 @@ async def test_any_path_will_do(settled: Path, tmp_path: Path, name: str) -> Non
 
 
 async def test_relative_folder(settled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default, `.ibid`, is relative: a later change of directory does not matter."""
     monkeypatch.chdir(settled.parent)
     async with open_cluster(Path(settled.name)) as cluster:
         monkeypatch.chdir("/")
@@ -463,7 +452,6 @@ def test_becomes_the_command() -> None:
 
 
 def test_signals_reach_the_command() -> None:
-    """It is the same process: nothing stands between the supervisor and its server."""
     with subprocess.Popen(
         launched("/bin/sh", "-c", "echo $$; exec sleep 60"), stdout=subprocess.PIPE
     ) as child:
@@ -474,7 +462,6 @@ def test_signals_reach_the_command() -> None:
 
 
 def test_dies_with_its_parent() -> None:
-    """The kernel ends it when the parent is killed, however that happens."""
     script = "import os, subprocess, sys; subprocess.run([*sys.argv[1:5], str(os.getpid()), *sys.argv[5:]])"
     rest = launched("/bin/sh", "-c", "echo $$; exec sleep 60")[len(LAUNCH) + 1 :]
     with subprocess.Popen([sys.executable, "-c", script, *LAUNCH, *rest], stdout=subprocess.PIPE) as parent:
@@ -488,7 +475,6 @@ def test_dies_with_its_parent() -> None:
 
 
 def test_parent_that_is_gone_already() -> None:
-    """If the parent died before the kernel was asked, nothing is started."""
     done = run(launched("/bin/echo", "never", parent=2**22 - 1))
     assert (done.returncode, done.stdout) == (launcher.FAILED, "")
 
@@ -513,7 +499,6 @@ def test_root_is_left_for_good() -> None:
 
 @run_as_root
 def test_private_folders_are_read_never_written(tmp_path: Path) -> None:
-    """The one capability that goes along looks into root's folders; it cannot write there."""
     (tmp_path / "secret").write_text("seen")
     tmp_path.chmod(0o700)
     reading = run(launched("/bin/cat", str(tmp_path / "secret"), reach=str(tmp_path)))

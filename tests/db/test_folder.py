@@ -74,7 +74,6 @@ async def test_second_service_is_refused_plainly(tmp_path: Path) -> None:
 
 
 async def test_killed_holder_holds_nothing(tmp_path: Path) -> None:
-    """After kill -9 the file still names the dead one, and counts for nothing."""
     with subprocess.Popen(  # noqa: ASYNC220 - a moment
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE
     ) as holder:
@@ -135,7 +134,6 @@ async def test_nothing_is_swept_that_is_not_ours_alone(tmp_path: Path, kind: str
 
 
 async def test_looking_does_not_stop_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that looks at the very moment a service starts is waited for."""
     tries = iter([BlockingIOError(), None])
     take = module.take
 
@@ -151,7 +149,6 @@ async def test_looking_does_not_stop_a_start(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid": 1}', b'{"x": 1}'])
 async def test_unreadable_content_is_still_held(tmp_path: Path, content: bytes) -> None:
-    """A holder that has written nothing yet, or another version's holder, still holds."""
     async with hold(tmp_path):
         (tmp_path / "ibid.lock").write_bytes(content)
         assert read_lock(tmp_path) == Lock(0, "", "")
@@ -170,7 +167,6 @@ async def test_children_do_not_hold_the_folder(tmp_path: Path) -> None:
 
 
 async def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    """A file in the way is a plain refusal, for services and commands."""
     (tmp_path / "file").write_text("")
     with pytest.raises(StartError, match="cannot be used"):
         async with hold(tmp_path / "file"):

@@ -63,7 +63,6 @@ async def add(pool: Pool, *documents: str, kind: str = "ingest", delay: float = 
 
 
 async def claimed(store: JobStore, *, lease: float = LONG) -> Job:
-    """The next job, which must be there."""
     job = await store.claim(lease_seconds=lease)
     assert job is not None
     return job
@@ -84,7 +83,6 @@ async def test_a_job_waits_for_its_time(pool: Pool) -> None:
 
 
 async def test_two_workers_never_have_one_job(dsn: str) -> None:
-    """Eight workers in two processes' pools, forty jobs: each is claimed once."""
     async with open_pool(dsn, max_size=4) as one, open_pool(dsn, max_size=4) as two:
         await add(one, *(f"d{n}" for n in range(40)))
         seen: list[str] = []
@@ -148,7 +146,6 @@ async def test_a_lost_lease_is_lost_within_one_process_too(pool: Pool) -> None:
 
 
 async def test_an_outage_is_no_death(pool: Pool) -> None:
-    """The lease ran out in a living worker: nothing is held against the document."""
     await add(pool, "a")
     store = JobStore(pool)
     await claimed(store, lease=SHORT)
@@ -218,7 +215,6 @@ async def test_expire_frees_what_the_dead_of_this_machine_held(pool: Pool) -> No
 
 @pytest.mark.parametrize("worker", [None, "elsewhere:1:1:0"], ids=["living", "another machine"])
 async def test_expire_spares_all_others(pool: Pool, worker: str | None) -> None:
-    """Replicas, and other workers of this machine, keep what they hold."""
     await add(pool, "a")
     await claimed(JobStore(pool))
     if worker:
@@ -290,7 +286,6 @@ async def test_not_entered_it_polls(pool: Pool, monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_listens_again_after_the_connection_broke(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A restart of Postgres costs a poll at most, not the notifications."""
     monkeypatch.setattr(module, "POLL", NEVER)
     async with Listener(pool, "bell_test") as listener:
         kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
@@ -311,7 +306,6 @@ async def test_leaving_gives_the_connection_back(pool: Pool) -> None:
 async def test_a_connection_that_cannot_stop_listening_is_closed(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not go back to the pool listening: nothing there resets it."""
     monkeypatch.setattr(module, "CLOSE_SECONDS", 0.1)
     async with Listener(pool, "bell_test") as listener:
         listening = listener._connection
@@ -331,7 +325,6 @@ async def test_a_connection_that_cannot_stop_listening_is_closed(
 
 
 async def test_postgres_away_is_silence(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It never raises: the queue tells of an outage, the listener does not."""
     monkeypatch.setattr(module, "POLL", 0.1)
     await pool.close()
     async with Listener(pool, "bell_test") as listener:

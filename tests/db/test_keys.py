@@ -95,7 +95,6 @@ async def test_what_is_no_key_stands_for_nobody(keys: KeyStore) -> None:
 
 
 async def test_the_first_key_closes_the_service_for_good(keys: KeyStore, pool: Pool) -> None:
-    """Revoking the last one lets nobody in, here or at another replica."""
     assert not await keys.any()
     made, _ = await keys.create("acme")
     assert await keys.any()
@@ -161,7 +160,6 @@ async def test_an_outage_lets_no_unknown_key_in(keys: KeyStore, pool: Pool) -> N
 async def test_in_an_outage_not_every_request_asks(
     keys: KeyStore, pool: Pool, clock: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One failed look-up spares the others theirs for PAUSE seconds, unknown keys' too."""
     _, key = await keys.create("acme")
     await keys.find(key)
     await pool.close()
@@ -213,7 +211,6 @@ async def test_bootstrap_makes_one_tenant_key(keys: KeyStore) -> None:
 
 
 async def test_bootstrap_does_not_revive(keys: KeyStore) -> None:
-    """A container that restarts with a revoked key does not open its door again."""
     await keys.bootstrap(STRONG)
     (made,) = await keys.list()
     await keys.revoke(made.id)

@@ -52,19 +52,16 @@ VERSION = "SELECT version FROM ibid.memory_user WHERE tenant = 'acme' AND user_i
 
 
 async def admitted(pool: Pool, *drafts: Draft, scope: Scope = ADA, since: datetime = LATER) -> list[Written]:
-    """What becomes of drafts in the record."""
     vectors, counts = [vector(draft.text) for draft in drafts], [len(draft.text) for draft in drafts]
     return await MemoryStore(pool).admit(scope, drafts, vectors, counts, SPACE.name, since=since)
 
 
 async def written(pool: Pool, *drafts: Draft, scope: Scope = ADA) -> list[Memory]:
-    """Those of the drafts that are new."""
     outcomes = await admitted(pool, *drafts, scope=scope)
     return [each.memory for each in outcomes if each.memory and each.outcome is MemoryOutcome.CREATED]
 
 
 async def listed(pool: Pool, scope: Scope = ADA) -> list[str]:
-    """The texts of a user's memories, newest first."""
     return [memory.text for memory in (await MemoryStore(pool).list(scope, cursor=None, limit=99))[0]]
 
 
@@ -80,7 +77,6 @@ async def test_a_memory_is_kept_with_all_it_came_with(pool: Pool) -> None:
 
 
 async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
-    """Case and white space aside; the first one stands, with its time."""
     (first,) = await written(pool, Draft("I moved to Lyon."))
 
     (again,) = await admitted(pool, Draft("  i MOVED\nto lyon. ", created_at=NOON))
@@ -99,7 +95,6 @@ async def test_twice_in_one_request_is_once(pool: Pool) -> None:
 
 @pytest.mark.parametrize("other", OTHERS)
 async def test_another_s_words_are_another_s_memory(pool: Pool, other: Scope) -> None:
-    """Nobody's memory is told by whether one's own is new; nor shown, nor removed."""
     (memory,) = await written(pool, Draft("I moved."))
     store = MemoryStore(pool)
 
@@ -127,7 +122,6 @@ async def test_places_count_in_each_thread(pool: Pool) -> None:
 
 
 async def test_writers_who_race_get_places_of_their_own(pool: Pool) -> None:
-    """As on two replicas: no number twice, none left out, the same words once."""
     drafts = [Draft(f"note {n % 15}", thread_id="t1") for n in range(20)]
 
     outcomes = await asyncio.gather(*(written(pool, draft) for draft in drafts))
@@ -235,7 +229,6 @@ async def test_drafts_without_a_time_are_of_now_and_in_order(pool: Pool) -> None
 
 
 async def test_memories_are_a_user_s(pool: Pool) -> None:
-    """A scope without one is a fault of ours, told at once."""
     with pytest.raises(ValueError, match="user"):
         await MemoryStore(pool).list(Scope("acme"), cursor=None, limit=1)
     assert not await MemoryStore(pool).remove(ADA, "\0")
@@ -263,7 +256,6 @@ async def test_a_row_reads_back_as_the_memory(pool: Pool, given: Memory) -> None
 
 
 def test_what_postgres_cannot_hold_is_mended() -> None:
-    """NUL and halves of pairs, as models and clients produce them."""
     draft = Draft("a\0b\ud800")
 
     made_of = new_memory(draft, "id", "ada", tokens=1, at=NOON, place=1)
@@ -300,7 +292,6 @@ async def test_what_the_assistant_said_is_heard(pool: Pool) -> None:
 
 
 async def test_what_it_recalled_is_heard(pool: Pool) -> None:
-    """The memories it was shown, each once; what was left out was not heard."""
     (memory, other) = await written(pool, Draft("Juno is a rabbit."), Draft("not recalled"))
     await answered(pool, "so", recalled=[memory.id, "foreign"])
     await answered(pool, "so", recalled=[memory.id])
@@ -310,7 +301,6 @@ async def test_what_it_recalled_is_heard(pool: Pool) -> None:
 
 
 async def test_what_is_said_later_is_not_heard_yet(pool: Pool) -> None:
-    """An answer to these very words is no reason to call them its echo."""
     (memory,) = await written(pool, Draft("Juno is a rabbit."))
     await answered(pool, "You moved.", at=NOON, recalled=[memory.id])
 
@@ -349,7 +339,6 @@ async def test_a_session_is_a_thread_too(pool: Pool) -> None:
 
 
 async def test_long_ago_is_forgotten(pool: Pool) -> None:
-    """What is read is bounded, however long the conversation; the newest counts."""
     await pool.execute(
         "INSERT INTO public.chat_log (tenant, owner, thread_id, user_id, role, content, created_at)"
         " SELECT 'acme', '', 't1', 'ada', 'assistant', n::text, $1::timestamptz + n * interval '1 minute'"
@@ -393,7 +382,6 @@ def test_any_other_is_another(tenant: str, user: str, draft: Draft) -> None:
 
 
 def test_a_daemon_s_card_is_known_by_its_kind() -> None:
-    """Whatever it says by now; a person's card of that kind is another."""
     mine = memory_id("acme", "ada", STYLE_CARD)
 
     assert memory_id("acme", "ada", replace(STYLE_CARD, text="likes play")) == mine

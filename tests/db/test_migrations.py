@@ -28,7 +28,6 @@ async def admin(dsn: str) -> str:
 
 @pytest.fixture
 async def empty(dsn: str) -> str:
-    """This test's database as before any migration."""
     connection = await asyncpg.connect(dsn)
     await connection.execute(
         "DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log, public.vantage_answer_trace"
@@ -46,7 +45,6 @@ async def fetch(dsn: str, sql: str) -> list[tuple[object, ...]]:
 
 
 async def test_first_tables(pool: Pool) -> None:
-    """Every table of the first migration is there, and the tenant `default`."""
     found = await pool.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'ibid'")
     assert {row["tablename"] for row in found} >= {
         *("tenant", "api_key", "space", "part", "document", "document_piece", "chunk"),
@@ -161,7 +159,6 @@ async def test_the_newest_are_read_off_the_index(dsn: str) -> None:
 
 
 async def test_failed_migration_leaves_nothing(empty: str) -> None:
-    """All or nothing: something in the way at the end undoes the beginning."""
     await fetch(empty, "CREATE VIEW public.chat_log AS SELECT 1")
     with pytest.raises(StartError, match="cannot be migrated"):
         await migrate(empty)

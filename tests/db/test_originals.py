@@ -54,7 +54,6 @@ async def texts(originals: OriginalStore, scope: Scope, *entries: Entry) -> dict
 
 
 async def plant(edge: QdrantProcess, collection: str, key: str, **payload: object) -> str:
-    """A point as an older tool wrote it."""
     if collection not in {shape.name for shape in await edge.collections()}:
         await edge.create(collection, SPACE.dim)
     await edge.put(collection, [Point(key, payload, bag("words"))])
@@ -92,7 +91,6 @@ async def test_another_s_document_is_not_there(
 async def test_a_document_that_was_replaced_is_found_by_its_label(
     pool: Pool, originals: OriginalStore, tmp_path: Path
 ) -> None:
-    """So that it is told as edited; one that was deleted is gone."""
     old = await ready(pool, ALICE, upload(tmp_path, "1"))
     entries = [line("documents", f"{old.id}:{n}", f"report.pdf#{n}") for n in (1, 2)]
     await ready(pool, ALICE, upload(tmp_path, "2", replace=True), "another one")
@@ -213,7 +211,6 @@ async def test_a_store_that_does_not_answer_is_no_erasure(pool: Pool) -> None:
 
 
 async def test_rows_of_projects_are_found_as_a_search_would(pool: Pool, edge: QdrantProcess) -> None:
-    """In the answer's project, and only what its asker may see of it."""
     thn, ada = Scope(project="THN"), Scope(owner="ada", project="THN")
     rows = await open_rows(pool, IndexCache(SPACE.dim), SPACE)
     originals = OriginalStore(pool, edge, {source.name: source.named for source in rows.every})

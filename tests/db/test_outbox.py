@@ -68,7 +68,6 @@ class House:
             yield self
 
     async def texts(self, name: str = RAW) -> list[str]:
-        """What the engine has in a collection."""
         try:
             points = await self.edge.scroll(name, Where(), limit=1_000)
         except RetrievalError:
@@ -115,7 +114,6 @@ async def test_what_is_rolled_back_leaves_no_entry(pool: Pool) -> None:
 
 
 async def test_the_engine_takes_what_is_written_and_removed(house: House) -> None:
-    """And the outbox is empty; the collection of a tenant's last text goes."""
     async with house.running():
         first, _ = await say(house.pool, "I moved.", "I slept.")
         await shelve(house.pool, ReferenceDraft("tides", "a1"))
@@ -233,7 +231,6 @@ async def test_an_engine_that_fails_is_left_alone_and_comes_back(
 
 
 async def test_a_refill_goes_on_beside_a_collection_that_fails(pool: Pool) -> None:
-    """All entries that wait are of that collection; they stay, and the refill ends."""
     copy = Failing(error=RetrievalError("unavailable"), rows=3)
     items = await say(pool, "I moved.")
     outbox = Outbox(pool, copy, "me")
@@ -245,7 +242,6 @@ async def test_a_refill_goes_on_beside_a_collection_that_fails(pool: Pool) -> No
 
 
 async def test_two_replicas_drain_once(pool: Pool) -> None:
-    """One of them has the lock; the other has nothing left to do."""
     copy = Failing(delay=0.05)
     await say(pool, *(f"note {n}" for n in range(20)))
 
@@ -255,7 +251,6 @@ async def test_two_replicas_drain_once(pool: Pool) -> None:
 
 
 async def test_entries_that_are_committed_late_do_not_turn_the_position_back(pool: Pool) -> None:
-    """Else the engine would seem to be older than the record."""
     copy = Failing()
     outbox = Outbox(pool, copy, "me")
     await say(pool, "I moved.")
@@ -272,7 +267,6 @@ async def test_entries_that_are_committed_late_do_not_turn_the_position_back(poo
 
 
 async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) -> None:
-    """An erased person is not brought back, and what was written since is there."""
     copied = house.folder.with_name("older")
     async with house.running():
         await say(house.pool, "ada's secret")
@@ -308,7 +302,6 @@ async def test_a_lost_folder_is_refilled(house: House) -> None:
 
 
 async def test_an_engine_of_another_database_is_refilled(house: House) -> None:
-    """What it holds of that one goes; what other tools wrote stays."""
     async with house.running():
         await say(house.pool, "I moved.")
         await house.outbox.drain()
@@ -509,7 +502,6 @@ async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) 
 
 
 async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None:
-    """Not known is not the same; what the other engine is told changes nothing."""
     copy = Failing(whole=False)
     outbox = Outbox(pool, copy, "me")
     (item,) = await say(pool, "I moved.")
@@ -585,7 +577,6 @@ async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
 
 
 async def test_the_lock_is_given_up_with_the_block(pool: Pool) -> None:
-    """Also when the drainer is cancelled: the next one has it at once."""
     copy = Failing(delay=5)
     await say(pool, "I moved.")
     draining = asyncio.create_task(Outbox(pool, copy, "me").drain())
@@ -740,7 +731,6 @@ async def test_an_embedded_engine_is_claimed_by_one_service(
 
 
 async def test_a_claim_is_taken_anew_after_its_connection_was_lost(pool: Pool) -> None:
-    """Whoever claims meanwhile has it; the first then takes nothing from the outbox."""
     one, other = EngineClaim(pool, {"qdrant": True}), EngineClaim(pool, {"qdrant": True})
     assert await one.missing() == []
     await pool.fetch(LOSE)

@@ -36,14 +36,12 @@ from tests.fakes.postgres import postgres_server
 
 
 async def test_opening_touches_nothing() -> None:
-    """A pool opens without a server; the first statement finds out."""
     async with open_pool("postgresql://ibid@/ibid?host=/nowhere") as pool:
         with pytest.raises(FileNotFoundError):
             await pool.fetchval("SELECT 1")
 
 
 async def test_waiting_for_a_free_connection_ends(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When all connections are taken, the next caller is told so within the deadline."""
     monkeypatch.setattr(pool_, "ACQUIRE_SECONDS", 0.1)
     async with open_pool(dsn, max_size=1) as pool, pool.acquire():
         with pytest.raises(TimeoutError):
@@ -51,7 +49,6 @@ async def test_waiting_for_a_free_connection_ends(dsn: str, monkeypatch: pytest.
 
 
 async def test_statements_have_a_deadline(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A statement that takes too long is cancelled on the server too."""
     monkeypatch.setattr(pool_, "COMMAND_SECONDS", 0.1)
     async with open_pool(dsn, max_size=1) as pool:
         with pytest.raises(TimeoutError):
@@ -62,7 +59,6 @@ async def test_statements_have_a_deadline(dsn: str, monkeypatch: pytest.MonkeyPa
 
 
 async def test_closing_ends_in_time(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that is not given back cannot hold up the shutdown."""
     monkeypatch.setattr(pool_, "CLOSE_SECONDS", 0.2)
     async with open_pool(dsn) as pool:
         kept = await pool.acquire()
@@ -95,7 +91,6 @@ async def test_times_are_utc_and_aware(pool: Pool) -> None:
 
 
 async def test_closed_connections_are_replaced(pool: Pool, dsn: str) -> None:
-    """Connections that the server dropped are noticed, and the next statements have new ones."""
     async with pool.acquire(), pool.acquire():
         pass
     admin = await asyncpg.connect(dsn)
@@ -313,7 +308,6 @@ def test_a_server_that_does_not_answer_is_unavailable(error: Exception) -> None:
 
 @pytest.mark.parametrize("error", SERVER, ids=named)
 def test_a_search_is_lost_with_its_reason(error: Exception) -> None:
-    """The same where an answer can do without: one word for `degraded`."""
     with pytest.raises(RetrievalError) as caught, retrieval_faults():
         raise error
     assert caught.value.reason == ("timeout" if isinstance(error, TimeoutError) else "unavailable")
@@ -383,7 +377,6 @@ def test_the_answer_log_s_outages_are_outages(error: Exception) -> None:
 
 
 def test_a_refusal_is_logged_without_its_text() -> None:
-    """The class and the SQLSTATE; the text may quote what somebody asked."""
     with captured() as lines, pytest.raises(Rejected), record_faults():
         raise asyncpg.NotNullViolationError("secret")
     (line,) = lines.of("Postgres refused a statement")
@@ -425,13 +418,11 @@ def test_speaks_as_pgvector_does(values: list[float]) -> None:
 
 
 async def test_server_agrees(pool: Pool) -> None:
-    """PostgreSQL reads the numbers that were meant, and its numbers are read right."""
     assert await pool.fetchval("SELECT $1::vector::text", embedding([1.5, -2, 0.25])) == "[1.5,-2,0.25]"
     assert await pool.fetchval("SELECT '[1.5,-2,0.25]'::vector") == embedding([1.5, -2, 0.25])
 
 
 async def test_copied_in_bulk(pool: Pool) -> None:
-    """Binary COPY takes embeddings too, of any dimension beside each other."""
     rows = [("d", n, "text", 1, 1, "", 1, "s", embedding([n] * n)) for n in range(1, 30)]
     columns = (
         "document_id",
@@ -454,7 +445,6 @@ async def test_copied_in_bulk(pool: Pool) -> None:
 
 
 async def test_extension_in_a_schema_of_its_own(dsn: str) -> None:
-    """Hosts that keep extensions elsewhere than in public are served as well."""
     admin = await asyncpg.connect(dsn.replace("ibid@", "postgres@"))
     name = await admin.fetchval("SELECT current_database()")
     await admin.execute("CREATE SCHEMA extensions; GRANT USAGE ON SCHEMA extensions TO ibid")

@@ -55,7 +55,6 @@ async def test_embedded_without_a_setting(tmp_path: Path) -> None:
 
 
 async def test_the_embedded_servers_superuser_is_ours_alone(dsn: str, tmp_path: Path) -> None:
-    """Its files can be rewritten; a configured server's are another's, whoever we are there."""
     async with open_postgres(embedded(tmp_path)) as pool:
         assert pool.superuser
         connection = await asyncpg.connect(pool.superuser)
@@ -95,7 +94,6 @@ async def test_pool_outlives_a_killed_server(tmp_path: Path) -> None:
 
 
 async def test_configured_server(dsn: str, tmp_path: Path) -> None:
-    """With POSTGRES_DSN no server of our own is started, and that one is migrated."""
     admin = await asyncpg.connect(dsn)
     await admin.execute("DROP SCHEMA ibid CASCADE")
     await admin.close()
@@ -110,7 +108,6 @@ async def test_configured_server(dsn: str, tmp_path: Path) -> None:
     ids=["refused", "no socket"],
 )
 async def test_configured_server_that_is_not_there(dsn: str, tmp_path: Path) -> None:
-    """A server that cannot be reached stops the start with a reason."""
     with pytest.raises(StartError, match="Postgres cannot be opened"):
         async with open_postgres(configured(dsn, tmp_path)):
             pass
@@ -126,7 +123,6 @@ async def test_unreadable_dsn_is_not_shown(dsn: str, tmp_path: Path) -> None:
 
 
 async def test_database_that_is_not_there(dsn: str, tmp_path: Path) -> None:
-    """A wrong name of a database is told in the server's words."""
     with pytest.raises(StartError, match="does not exist"):
         async with open_postgres(configured(dsn.replace("/test_", "/no_"), tmp_path)):
             pass
@@ -177,7 +173,6 @@ async def test_tables_made_anew_are_another_database(pool: Pool) -> None:
 
 
 async def test_a_server_that_does_not_say_which_it_is_will_do(pool: Pool, admin: asyncpg.Connection) -> None:
-    """The right to ask may be missing: then the rest tells."""
     before = await identity(pool)
     await admin.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
     await admin.close()
@@ -194,12 +189,10 @@ async def execute(dsn: str, sql: str) -> None:
 
 
 def test_the_newest_revision_is_alembics() -> None:
-    """Read from the scripts' lines, it is what alembic makes of them."""
     assert heads() == ScriptDirectory.from_config(configuration()).get_heads()
 
 
 def test_two_newest_revisions_are_told_as_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a merge of two branches: alembic must be asked, which refuses."""
     (tmp_path / "env.py").touch()
     (tmp_path / "versions").mkdir()
     for name, below in (("a", "None"), ("b", '"a"'), ("c", '"a"')):
@@ -319,7 +312,6 @@ async def test_deleted_words_are_in_no_file(server: Cluster, connection: asyncpg
 async def test_a_statement_that_still_sees_it_is_waited_for(
     server: Cluster, connection: asyncpg.Connection
 ) -> None:
-    """A rewritten table would keep for it what it may still read."""
     await connection.execute("INSERT INTO public.kept VALUES (1, $1)", CANARY)
     reader = await asyncpg.connect(server.dsn)
     reading = reader.transaction(isolation="repeatable_read")

@@ -108,7 +108,6 @@ async def test_parts_that_race_are_all_kept(store: KnowledgeStore) -> None:
 
 
 async def test_a_project_has_so_many_notes(store: KnowledgeStore) -> None:
-    """One more is refused, and nothing of that request is kept."""
     full = Knowledge(notes=tuple(KnowledgeNote(str(n), "Text.") for n in range(MOST_NOTES)))
     await store.put(THN, full)
 
@@ -163,7 +162,6 @@ def column(kind: str, *, required: bool = False, filled: bool = False, name: str
 
 
 async def test_a_table_is_read_from_the_catalog(pool: Pool) -> None:
-    """As it is now: types with their lengths, names as they are."""
     await pool.execute(TABLE)
     await pool.execute("ALTER TABLE public.theirs DROP gone")
     async with transaction(pool) as connection:
@@ -200,7 +198,6 @@ def test_a_vector_goes_where_it_fits(theirs: Column, embedding: str, beside: str
 
 
 def test_only_what_must_be_is_filled() -> None:
-    """Columns of theirs without a default, whose type has a value that says nothing."""
     theirs = {
         each.name: each
         for each in (
@@ -228,7 +225,6 @@ def test_only_what_must_be_is_filled() -> None:
 async def test_what_a_table_refuses_is_named(
     pool: Pool, values: str, kind: type[IbidError], name: str
 ) -> None:
-    """The column, the constraint, or the kind of fault; never what was written."""
     for statement in (TABLE, *REFUSING):
         await pool.execute(statement)
 
@@ -364,7 +360,6 @@ async def test_nobody_who_writes_waits_for_another(pool: Pool) -> None:
 
 
 async def test_what_is_committed_late_is_another_version(pool: Pool) -> None:
-    """Though it was written before what is seen already; and no version comes twice."""
     seen = []
     async with tools(pool, 1) as (slow,):
         await slow.execute(ROW, *TALK)
@@ -421,7 +416,6 @@ async def test_what_was_derived_of_rows_that_went_is_dropped(pool: Pool) -> None
 
 
 async def test_an_erasure_takes_them_along(pool: Pool) -> None:
-    """His alone; and what he writes afterwards is a version that never was."""
     seen = set()
     for _ in range(3):
         await pool.execute(ROW, *ADAS)
@@ -437,7 +431,6 @@ async def test_an_erasure_takes_them_along(pool: Pool) -> None:
 
 
 async def test_an_erasure_leaves_what_is_committed_after_it(pool: Pool) -> None:
-    """A row that it did not see stays, and is found."""
     await pool.execute(ROW, *ADAS)
     holding = next(each for each in users.record_holdings(pool) if each.name == "conversations")
     async with tools(pool, 1) as (slow,):
@@ -475,7 +468,6 @@ async def test_nothing_is_folded_while_somebody_is_erased(
 
 
 async def test_a_role_without_rights_on_ours_writes_theirs(dsn: str, pool: Pool, cluster: Cluster) -> None:
-    """Its writes are noted; it can neither read nor write what notes them."""
     database = dsn.split("?", maxsplit=1)[0].rpartition("/")[2]
     async with AsyncExitStack() as stack:
         admin = await asyncpg.connect(cluster.places.dsn("postgres", database))
@@ -525,7 +517,6 @@ async def read(pool: Pool, kept: EmbeddedRow, facts: dict[str, str]) -> asyncpg.
 
 
 def named(given: EmbeddedRow | dict[str, str] | str) -> str:
-    """A case's name, the same in every process."""
     return given.kind if isinstance(given, EmbeddedRow) else str(given)
 
 
@@ -533,7 +524,6 @@ def named(given: EmbeddedRow | dict[str, str] | str) -> str:
 async def test_a_row_without_a_word_says_nothing(
     pool: Pool, kept: EmbeddedRow, facts: dict[str, str]
 ) -> None:
-    """Nulls, white space, empty JSON; a path alone is no code."""
     assert not (await read(pool, kept, facts))["says"]
 
 
@@ -579,7 +569,6 @@ def test_what_is_given_replaces_what_was_there(change: KnowledgeChange, after: K
 
 
 def test_there_are_so_many_notes() -> None:
-    """One more is refused; one of a title that is there is none more."""
     full = Knowledge(notes=tuple(KnowledgeNote(str(n), "x") for n in range(MOST_NOTES)))
 
     assert len(merged(full, KnowledgeChange(notes=(KnowledgeNote("0", "y"),))).notes) == MOST_NOTES

@@ -19,7 +19,6 @@ keys = st.text("abcXYZ019._:-", max_size=200)
 
 @given(times, keys)
 def test_law_what_is_closed_opens(at: datetime, key: str) -> None:
-    """To the microsecond; and it travels in a query as it is."""
     cursor = closed(at, key)
     assert opened(cursor) == (at, key)
     assert set(cursor) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -87,7 +86,6 @@ async def test_an_error_of_the_body_rolls_back_and_passes(pool: Pool) -> None:
 
 
 async def test_cancellation_rolls_back(pool: Pool) -> None:
-    """A cancelled writer leaves nothing, and its connection serves the next."""
     started = asyncio.Event()
 
     async def write() -> None:

@@ -32,7 +32,6 @@ VERSION = "SELECT version FROM ibid.part WHERE tenant = 'acme' AND owner = 'alic
 async def said(
     pool: Pool, scope: Scope, text: str = "why", *, at: datetime = NOON, answer: str = "a"
 ) -> None:
-    """A question and its answer, a second apart."""
     later = at + timedelta(seconds=1)
     turns = [Turn(Role.USER, text, at), Turn(Role.ASSISTANT, f"{text}: so", later)]
     await tell(pool, scope, turns, answer_id=answer)
@@ -78,7 +77,6 @@ async def test_another_s_sessions_are_empty(pool: Pool, tmp_path: Path, stranger
 
 
 async def test_pages_go_from_the_latest_back(pool: Pool) -> None:
-    """Each session once, also where two were active at one time."""
     for n in range(7):
         at = NOON + timedelta(minutes=n // 2)
         await said(pool, replace(ALICE, session_id=f"s{n}"), at=at, answer=f"a{n}")
@@ -150,7 +148,6 @@ async def test_again_there_is_nothing(pool: Pool) -> None:
 
 
 async def test_others_stay(pool: Pool, tmp_path: Path) -> None:
-    """Another session, another owner, what all share, and when the user was last there."""
     kept = [replace(ALICE, session_id="s2"), replace(ALICE, owner="bob", user_id="bob")]
     shared = await ready(pool, TENANT, upload(tmp_path, "x", filename="x.pdf", session_id=None))
     for n, scope in enumerate((ALICE, *kept)):
@@ -162,7 +159,6 @@ async def test_others_stay(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_an_upload_under_way_does_not_come_back(pool: Pool, tmp_path: Path) -> None:
-    """Its job finds it gone, before or after it wrote its chunks."""
     store = DocumentStore(pool)
     document, _ = await store.admit(ALICE, upload(tmp_path))
     other, _ = await store.admit(ALICE, upload(tmp_path, "three", filename="b.pdf"))
@@ -343,7 +339,6 @@ async def test_without_a_thread_it_is_the_session_s(pool: Pool) -> None:
 
 
 async def test_default_threads_of_two_users_are_apart(pool: Pool) -> None:
-    """Under one tenant key, without thread and session, each user has a thread."""
     log = ChatLogStore(pool)
     one, two = Scope(tenant="acme", user_id="one"), Scope(tenant="acme", user_id="two")
     await tell(pool, one, exchange(1), answer_id="a")
@@ -370,7 +365,6 @@ async def test_marks_the_user_s_activity(pool: Pool) -> None:
 
 
 async def test_given_times_are_kept(pool: Pool) -> None:
-    """A turn that says when it was is believed, to a microsecond."""
     at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     log = ChatLogStore(pool)
     await tell(pool, HERE, [Turn(Role.USER, "hi", at)], answer_id="a")
@@ -416,7 +410,6 @@ async def test_a_long_thread_is_read_from_an_index(pool: Pool) -> None:
 
 
 async def test_a_table_that_cannot_be_read_costs_the_history_alone(pool: Pool) -> None:
-    """Another tool changed it: no status, and Postgres is not down for it."""
     await pool.execute("ALTER TABLE public.chat_log DROP COLUMN content")
     with pytest.raises(RetrievalError) as lost:
         await ChatLogStore(pool).turns(HERE, 9)

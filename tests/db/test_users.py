@@ -76,7 +76,6 @@ async def kept(pool: Pool, name: str, scope: Scope) -> list[str]:
 
 
 async def some(pool: Pool, scope: Scope, words: str = "why") -> None:
-    """A question with its answer, and a vote."""
     turns = [Turn(Role.USER, words, NOON), Turn(Role.ASSISTANT, "so", NOON + timedelta(seconds=1))]
     await AnswerStore(pool).keep(scope, replace(ANSWER, id=new_id(), question=words), turns)
     who = (scope.tenant, scope.user_id or scope.owner)
@@ -103,7 +102,6 @@ async def test_what_hangs_on_a_holdings_rows_is_of_it_too(pool: Pool) -> None:
 
 
 def test_a_holding_of_the_record_has_tables(pool: Pool) -> None:
-    """By the same name; memories have a holding of their own, with the index."""
     names = [holding.name for holding in users.record_holdings(pool)]
 
     assert sorted([*names, "memories"]) == sorted(TABLES)
@@ -133,7 +131,6 @@ async def test_a_users_rows_go_and_others_stay(pool: Pool, name: str, other: Sco
     ],
 )
 async def test_what_was_asked_for_a_user_is_his(pool: Pool, asked: Scope) -> None:
-    """By his own key, or by the tenant's in his name."""
     await some(pool, asked, "the canary sang")
 
     assert "the canary sang" in str(await kept(pool, "answers", ADA))
@@ -165,7 +162,6 @@ async def test_what_is_for_all_users_of_a_namespace_is_nobody_s(pool: Pool) -> N
 
 
 async def test_traces_of_an_older_tool_are_told(pool: Pool) -> None:
-    """Its ids are of another type, and a time may be missing."""
     for change in ("answer_id TYPE uuid USING answer_id::uuid", "created_at DROP NOT NULL"):
         await pool.execute(f"ALTER TABLE public.vantage_answer_trace ALTER COLUMN {change}")
     for n in range(3):
@@ -315,7 +311,6 @@ STRANGERS = [
 
 
 def asked(at: datetime) -> Answer:
-    """An answer to a question of that time."""
     return replace(ANSWER, id=new_id(), created_at=at)
 
 
@@ -364,7 +359,6 @@ async def test_an_answer_that_waits_elsewhere_is_known_to_be_gone(pool: Pool, as
 
 
 async def test_an_answer_being_written_is_waited_for(pool: Pool) -> None:
-    """Or the erasure would delete what is there, and the answer come after."""
     async with transaction(pool) as connection:
         await connection.fetchval("SELECT ibid.user_stands('acme', 'ada', now())")
         begun = asyncio.create_task(ErasureStore(pool).begin(ADA, NAMES))
@@ -449,7 +443,6 @@ async def test_an_erasure_that_broke_off_is_due_whole(pool: Pool) -> None:
 
 
 async def test_files_are_not_called_clean_by_a_compaction_that_came_too_early(pool: Pool) -> None:
-    """It began before the erasure's deletes, whatever it was told then."""
     store = ErasureStore(pool)
     mark = await store.begin(ADA, NAMES)
     await pool.execute("UPDATE ibid.memory_user SET due_at = now()")
@@ -544,7 +537,6 @@ async def test_an_erasure_is_whole_when_the_last_of_two_has_ended(pool: Pool) ->
 
 
 async def test_an_erasure_while_files_are_rewritten_is_due_again(pool: Pool) -> None:
-    """What it dropped may be in files that were done already."""
     store = ErasureStore(pool)
     await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
     due = await store.due()
@@ -643,7 +635,6 @@ async def test_a_configured_server_is_left_alone(pool: Pool) -> None:
 async def test_the_tables_of_what_was_erased_are_rewritten(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And no others: a large one that lost nothing need not be locked."""
     asked: list[tuple[str, list[str]]] = []
 
     async def compact(dsn: str, tables: list[str]) -> None:
@@ -662,7 +653,6 @@ async def test_the_tables_of_what_was_erased_are_rewritten(
 
 
 async def test_tables_of_every_holding_exist(pool: Pool) -> None:
-    """A name that is not there would fail the whole compaction."""
     tables = {table for names in TABLES.values() for table in names}
 
     assert [name for name in sorted(tables) if not await pool.fetchval("SELECT to_regclass($1)", name)] == []

@@ -40,7 +40,6 @@ def uuid_of(name: str) -> str:
 
 
 async def test_every_chunk_lacks_a_vector_at_first(pool: Pool, tmp_path: Path) -> None:
-    """Chunks of all tenants and sessions count, with what is embedded of them."""
     document = await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
     await ready(pool, TENANT, upload(tmp_path, "c", session_id=None), "c")
     store = VectorStore(pool)
@@ -51,7 +50,6 @@ async def test_every_chunk_lacks_a_vector_at_first(pool: Pool, tmp_path: Path) -
 
 
 async def test_kept_vectors_are_not_asked_for_again(pool: Pool, tmp_path: Path) -> None:
-    """An interrupted move goes on from where it was; keeping again replaces."""
     await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
     store = VectorStore(pool)
     first = (await store.missing(NEXT.name, 1))[:1]
@@ -61,7 +59,6 @@ async def test_kept_vectors_are_not_asked_for_again(pool: Pool, tmp_path: Path) 
 
 
 async def test_no_swap_while_a_vector_is_missing(pool: Pool, tmp_path: Path) -> None:
-    """Until the last chunk has one, the old space stays current and untouched."""
     await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
     await SpaceStore(pool).make_current(SPACE.name)
     store = VectorStore(pool)
@@ -72,7 +69,6 @@ async def test_no_swap_while_a_vector_is_missing(pool: Pool, tmp_path: Path) -> 
 
 
 async def test_the_swap_moves_everything_at_once(pool: Pool, tmp_path: Path) -> None:
-    """New vectors, new current space, every part's version grown, nothing left beside."""
     await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
     before = await pool.fetchval("SELECT version FROM ibid.part WHERE session_id = 's1'")
     store = VectorStore(pool)
@@ -122,7 +118,6 @@ async def test_what_is_removed_is_not_moved(pool: Pool) -> None:
 
 
 async def test_a_vector_in_the_making_goes_with_its_memory(pool: Pool) -> None:
-    """An erasure during a move that broke off leaves nothing of it."""
     await written(pool, Draft("gone"))
     store = VectorStore(pool)
     await store.keep(NEXT.name, await store.missing(NEXT.name, 9), [vector("gone")])

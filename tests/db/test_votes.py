@@ -77,7 +77,6 @@ async def test_without_an_answer_there_is_one_vote_a_day(pool: Pool) -> None:
 
 
 async def test_whoever_is_told_of_votes_can_add_up_the_changes(pool: Pool) -> None:
-    """Whatever is cast at once: the changes come to the votes that stand."""
     await remembered(pool, ADA, "m1", "m2")
     store, sums = VoteStore(pool), {"m1": 0, "m2": 0}
 
@@ -140,8 +139,6 @@ async def test_points_of_older_tools_take_votes(pool: Pool) -> None:
 
 
 async def test_an_index_that_is_away_is_told(pool: Pool) -> None:
-    """A vote is not taken for a memory that nobody can vouch for."""
-
     async def away(_scope: Scope, _key: str) -> bool:
         raise RetrievalError("timeout")
 
@@ -187,7 +184,6 @@ async def test_the_same_at_once_is_one_vote(pool: Pool) -> None:
 
 
 async def test_a_removal_waits_for_a_vote(pool: Pool) -> None:
-    """Else a vote would stand on a memory that is gone."""
     await remembered(pool, ADA, "m1")
     begun, go = asyncio.Event(), asyncio.Event()
 
@@ -252,7 +248,6 @@ async def test_a_new_user_is_new(pool: Pool) -> None:
 
 
 async def test_an_answer_marks_its_user(pool: Pool) -> None:
-    """From its record on, for that user of that tenant alone."""
     await AnswerStore(pool).keep(ADA, answered(), [Turn(Role.USER, "hello")])
     found = await TemporalStore(pool).last(ADA)
     assert found.bucket == "minutes"
@@ -292,7 +287,6 @@ MEMORY = """
 
 
 async def says(pool: Pool, text: str | None, *, hours: int = 0, role: str = "user", **who: str) -> None:
-    """A turn, so many hours before noon."""
     place = (who.get("tenant", "acme"), who.get("user", "ada"), who.get("thread", "t"))
     await pool.execute(TURN, *place, role, text, NOON - timedelta(hours=hours))
 
@@ -306,7 +300,6 @@ async def keeps(
     origin: str = "api",
     **who: str,
 ) -> None:
-    """A memory, so many hours before noon."""
     place = (who.get("tenant", "acme"), who.get("user", "ada"))
     await pool.execute(MEMORY, *place, text, kind, origin, NOON - timedelta(hours=hours))
 
@@ -368,7 +361,6 @@ async def test_what_was_said_and_remembered_counts_once(pool: Pool) -> None:
 
 
 async def test_the_users_of_a_tenant(pool: Pool) -> None:
-    """Each once, in the order of their names' bytes, after whoever was the last."""
     await says(pool, "a", user="ada")
     await says(pool, "b", user="Zoë")
     await keeps(pool, "c", user="ada")

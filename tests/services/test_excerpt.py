@@ -1,12 +1,15 @@
 """One message's way through the sources: one embedding, all sections at once, honest reasons."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import pytest
 
 from app.answering.projects import Choice, Profile, code, profile_of, talk
 from app.errors import RetrievalError
+from app.retrieval.projects import RowSource
 from app.retrieval.search import Retrieval
 from app.services.projects import Excerpt, Means
 from app.types import Degraded, Passage, Reason, Scope
@@ -32,7 +35,9 @@ class Ground:
         sources = {each.name: each for each in (self.code, self.talk)}
         retrieval = Retrieval(sources, self.embedder, seconds=seconds)
         until = asyncio.get_running_loop().time() + seconds
-        return Excerpt(Means(sources, retrieval, len, 0.2), Scope(), message, until)
+        return Excerpt(
+            Means(cast(Mapping[str, RowSource], sources), retrieval, len, 0.2), Scope(), message, until
+        )
 
 
 def passage(source: str, name: str, similarity: float = 0.9) -> Passage:

@@ -1,12 +1,14 @@
 """The style card, refreshed after feedback."""
 
 import asyncio
+from typing import cast
 
 import pytest
 
 from app.answering.prompt import RECENT, style_text
 from app.db.memories import DAEMONS, Memory
 from app.errors import IbidError, NoRoom, RemovedMeanwhile, RetrievalError, Unavailable
+from app.retrieval.memories import MemorySource
 from app.services import profiles
 from app.services.profiles import PersonaService
 from app.types import Scope
@@ -25,7 +27,7 @@ def style(text: str, origin: str = DAEMONS[2]) -> Memory:
 
 def service(own: FakeUtterances, kept: FakeKeeping, cards: FakeCards | None = None) -> PersonaService:
     """On hand-written parts."""
-    return PersonaService(own, cards or FakeCards(), kept, lambda: NOW)
+    return PersonaService(own, cast(MemorySource, cards or FakeCards()), kept, lambda: NOW)
 
 
 async def test_a_style_card_is_written() -> None:

@@ -1,15 +1,16 @@
 """Project contexts over sources by hand: every branch of their error handling."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from app.answering.prompt import SYSTEM_PROJECT
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import RetrievalError
+from app.retrieval.projects import RowSource
 from app.retrieval.search import Retrieval
 from app.services.projects import Means, ProjectService
 from app.types import Degraded, Passage, Reason, Scope, Verdict
@@ -61,7 +62,9 @@ class House:
         """Built anew of what is there now."""
         sources = {each.name: each for each in (self.conversations, self.code, self.dreams)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
-        return ProjectService(Means(sources, retrieval, len, 0.2), self.knowledge)
+        return ProjectService(
+            Means(cast(Mapping[str, RowSource], sources), retrieval, len, 0.2), self.knowledge
+        )
 
 
 def rows(name: str, passages: Sequence[Passage] = ()) -> FakeRows:

@@ -3,7 +3,7 @@
 import asyncio
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +14,7 @@ from app.answering.recall import Recall
 from app.answering.recorder import Keepsake
 from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tally
 from app.errors import InvalidField, ModelBusy, RetrievalError
+from app.retrieval.memories import MemorySource
 from app.retrieval.search import Retrieval
 from app.services.rag import RagService
 from app.types import Passage, Scope
@@ -60,7 +61,9 @@ class House:
             name="rag-model",
             keepsake=self.keepsake,
         )
-        return RagService(Recall(retrieval, self.cards, self.votes, self.temporal), answering)
+        return RagService(
+            Recall(retrieval, cast(MemorySource, self.cards), self.votes, self.temporal), answering
+        )
 
     async def told(self, message: str = SLEEP, **fields: Any) -> dict[str, Any]:
         """The whole reply."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from app.answering.recall import CANDIDATES, Recall, Recalled, Split, Weighing, 
 from app.answering.replay import card_ref
 from app.db.memories import GRAVITY, Moment, Tallies, Tally
 from app.errors import InvalidField, RetrievalError
+from app.retrieval.memories import MemorySource
 from app.retrieval.search import Retrieval
 from app.services.rag import persona_tokens, recall_context, small_talk_context
 from app.types import Candidate, Degraded, Found, Passage, Reason, Scope
@@ -33,7 +34,12 @@ def parts(delay: float = 0) -> tuple[Recall, dict[str, FakeSource], FakeCards, F
     }
     cards, votes = FakeCards([card("persona", "Ada")], delay), FakeVotes({"m": Tally(1)}, delay)
     retrieval = Retrieval(sources, FakeEmbedder(), seconds=SECONDS)
-    return Recall(retrieval, cards, votes, FakeTemporal(delay=delay)), sources, cards, votes
+    return (
+        Recall(retrieval, cast(MemorySource, cards), votes, FakeTemporal(delay=delay)),
+        sources,
+        cards,
+        votes,
+    )
 
 
 async def gathered(

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +17,7 @@ from app.db.cards import CardDraft, CardShape
 from app.db.memories import DESIRE, GRAVITY, Tally
 from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
 from app.models.moderation import Moderator
+from app.retrieval.memories import MemorySource
 from app.retrieval.search import Retrieval
 from app.services.vantage import VantageService
 from app.types import Scope
@@ -77,7 +78,7 @@ class House:
             speaks=self.speaks,
         )
         return VantageService(
-            Recall(retrieval, self.cards, self.votes, self.temporal),
+            Recall(retrieval, cast(MemorySource, self.cards), self.votes, self.temporal),
             self.log,
             self.namespace,
             answering,
