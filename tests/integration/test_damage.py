@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import asyncpg
@@ -11,7 +12,7 @@ import pytest
 from app.cli.store import held_dsn
 from tests.fakes.checks import told
 from tests.fakes.ledger import pdf, word
-from tests.fakes.process import PROGRAM, Service, environment, service
+from tests.fakes.process import Service, ibid, service
 
 PAGE = 8192
 RELATIONS = ("ibid.memory", "ibid.memory_newest", "ibid.answer", "ibid.memory_pkey", "ibid.alembic_version")
@@ -61,12 +62,6 @@ def flip(file: Path, page: int) -> None:
         found = opened.read(64)
         opened.seek(page * PAGE + PAGE // 2)
         opened.write(bytes(each ^ 0xFF for each in found))
-
-
-def ibid(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command on the folder."""
-    command = [PROGRAM, *arguments, f"--data-dir={folder}"]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
 
 
 def remembered(running: Service) -> int:
@@ -162,19 +157,13 @@ def test_pages_are_given_up_where_there_is_no_backup(folder: Path, files: dict[s
 
 def test_a_folder_that_is_whole_is_found_so_while_it_is_written(folder: Path) -> None:
     """What a running service writes meanwhile is no damage."""
-    with service(folder) as running:
-        looking = subprocess.Popen(
-            [PROGRAM, "doctor", f"--data-dir={folder}"],
-            env=environment(),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    with service(folder) as running, ThreadPoolExecutor() as beside:
+        looking = beside.submit(ibid, folder, "doctor")
         turn = 0
-        while looking.poll() is None:
+        while not looking.done():
             turn += 1
             body = [{"user_id": "u", "text": f"Written meanwhile: {turn} and {n}."} for n in range(20)]
             assert running.client.post("/memories", json=body).status_code == 201
             assert running.upload(f"{turn}.pdf", pdf(word(turn))).is_success
             assert running.chat("What does the ferry carry?")["answer_id"]
-        found, _ = looking.communicate()
-    assert looking.returncode == 0, found
+    assert looking.result().returncode == 0, looking.result().stdout

@@ -1,8 +1,6 @@
 """A person erased: found by no endpoint at once, and in no file of the data folder after compaction."""
 
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +18,7 @@ from app.db.keys import KeyStore
 from app.db.pool import open_pool
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, environment, service
+from tests.fakes.process import Service, ibid, service
 
 CANARY = "the canary of Sankt Andreasberg sings at dawn"
 OTHERS = "the cormorant of Ukai fishes by torchlight"
@@ -210,16 +208,8 @@ def test_a_user_key_speaks_for_its_own_user(home: Home) -> None:
 def test_the_command_erases_through_the_service(home: Home) -> None:
     """And waits for the files."""
     taken(home.tenant.post("/memories", json={"user_id": "mallory", "text": f"Surely {CANARY}."}))
-    command = [str(Path(sys.executable).with_name("ibid")), "erase", "mallory", "--yes", "--json"]
 
-    done = subprocess.run(
-        [*command, "--data-dir", str(home.service.folder)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=True,
-    )
+    done = ibid(home.service.folder, "erase", "mallory", "--yes", "--json")
 
     assert '"memories": 1' in done.stdout
     assert '"compacted": true' in done.stdout

@@ -2,7 +2,6 @@
 put under a newer record."""
 
 import shutil
-import subprocess
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from anyio import run
 
 from app.clients.points import Where
 from app.clients.qdrant_process import open_qdrant_process
-from tests.fakes.process import PROGRAM, Service, environment, service
+from tests.fakes.process import Service, ibid, service
 from tests.fakes.processes import family, kill, wait_for
 
 SECRET = "I keep the lighthouse key under the third stone."
@@ -93,8 +92,7 @@ def test_an_older_engine_folder_under_a_newer_record_is_noticed(tmp_path: Path) 
     older.rename(data / "qdrant")
     assert (held(data, "ada"), held(data, "bob")) == (1, 0)
 
-    command = [PROGRAM, "doctor", f"--data-dir={data}"]
-    told = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False).stdout
+    told = ibid(data, "doctor").stdout
     with service(data, EXACT_MAX_MB="0") as running:
         assert not found(running, "ada", SECRET)
         wait_for(partial(refilled, data), SETTLED_SECONDS)  # `settled` may come before the first comparison

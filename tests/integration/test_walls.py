@@ -1,7 +1,5 @@
 """Nothing is seen across sessions, users or tenants: by no id, label, answer or error text."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,7 @@ import httpx
 import pytest
 
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, environment, service
+from tests.fakes.process import Service, ibid, service
 
 SECRET = text_pdf("The vault code of the northern office is 7731 octopus.", title="Vault papers")
 QUESTION = "What is the vault code of the northern office?"
@@ -29,14 +27,7 @@ class Keys:
 
 def created(folder: Path, *arguments: str, **settings: str) -> str:
     """A key made by the command line while the service runs."""
-    command = [
-        str(Path(sys.executable).with_name("ibid")),
-        "keys",
-        "create",
-        f"--data-dir={folder}",
-        *arguments,
-    ]
-    out = subprocess.run(command, env=environment(**settings), capture_output=True, text=True, check=True)
+    out = ibid(folder, "keys", "create", *arguments, **settings)
     return next(word for word in out.stdout.split() if word.startswith("ibid_"))
 
 
