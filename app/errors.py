@@ -53,6 +53,10 @@ class InvalidField(BadInput):
         """The path of the field, as in `body.top_k`."""
 
 
+def invalid_cursor() -> InvalidField:
+    return InvalidField("cursor must be the `next` value of an earlier page", field="query.cursor")
+
+
 class TooLarge(BadInput):
     """The body has too many bytes, or more than 40,000 JSON values."""
 

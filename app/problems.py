@@ -212,6 +212,11 @@ async def _gone(_request: Request, _error: Exception) -> Response:
     return Response(status_code=CLIENT_GONE)
 
 
+def unexpected() -> IbidError:
+    """The error for a fault of the service itself, which the caller has logged."""
+    return IbidError("The cause is in the service's log, under this request's id.")
+
+
 def stopping() -> IbidError:
     """The error for a request that the end of the service interrupts."""
     return tree.Unavailable("The service is stopping; ask again soon.", retry_after=RESTART_SECONDS)
@@ -243,5 +248,4 @@ class LastResort:
             if begun or scope["type"] != "http":
                 raise
             log.exception("request failed")
-            error = IbidError("The cause is in the service's log, under this request's id.")
-            await response(error, scope)(scope, receive, send)
+            await response(unexpected(), scope)(scope, receive, send)

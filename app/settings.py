@@ -253,36 +253,6 @@ class Feedback(Group):
     as CHAT_MODEL."""
 
 
-__all__ = [
-    "LOOPBACK",
-    "OURS",
-    "SCRATCH",
-    "Cache",
-    "Chat",
-    "Chroma",
-    "Corpus",
-    "DocumentLimits",
-    "Embed",
-    "Enable",
-    "Exact",
-    "Feedback",
-    "Group",
-    "Ibid",
-    "Index",
-    "Memory",
-    "OpenAI",
-    "Postgres",
-    "Qdrant",
-    "Rag",
-    "Rerank",
-    "Retrieve",
-    "Settings",
-    "Vantage",
-    "load",
-    "misspelt",
-    "names",
-]
-
 OWN_PREFIXES = ("IBID_", "RAG_", "VANTAGE_")
 ENCODING = "utf-8-sig"
 """Of `.env`: editors on Windows put a mark in front, which would become part of the first name."""

@@ -24,8 +24,8 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
+from app.cli.eval import short
 from app.evaluation.figures import interval
-from app.evaluation.report import short
 from app.evaluation.run import PlainParser, as_pdf, digest
 from app.models.tokens import O200k
 from app.retrieval.vocabulary import o200k

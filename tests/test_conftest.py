@@ -1,6 +1,5 @@
 """The test house itself: fresh databases, and no way out."""
 
-import gc
 import json
 import os
 import socket
@@ -35,11 +34,6 @@ def test_loopback_is_open() -> None:
 def test_settings_of_the_machine_are_out_of_sight() -> None:
     """No key in a developer's environment reaches the tests."""
     assert not set(names()) & set(os.environ)
-
-
-def test_garbage_of_tests_is_looked_for() -> None:
-    """The collector rests while tests are collected, and no longer: a leak must warn."""
-    assert gc.isenabled()
 
 
 @pytest.mark.parametrize(
@@ -153,18 +147,3 @@ async def test_nobody_comes_into_a_database_that_was_given_back(databases: Datab
     assert databases.spare
     with pytest.raises(asyncpg.InvalidCatalogNameError):
         await asyncpg.connect(databases.places.dsn("ibid", "lent"))
-
-
-async def test_what_is_known_of_tables_goes_with_their_database(databases: Databases) -> None:
-    """Statistics of one test's rows plan no other's queries."""
-    known = "SELECT count(*) FROM pg_statistic WHERE starelid = 'public.chat_log'::regclass"
-    await visited(databases, "earlier", WRITTEN, "ANALYZE public.chat_log")
-    admin = await asyncpg.connect(databases.places.dsn("postgres", "postgres"))
-    try:
-        await databases.lend(admin, "later")
-        reader = await asyncpg.connect(databases.places.dsn("postgres", "later"))
-        assert await reader.fetchval(known) == 0
-        await reader.close()
-        await databases.back(admin, "later")
-    finally:
-        await admin.close()

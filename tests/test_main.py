@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 import app.main
 from app.main import create_app, middleware
@@ -93,14 +92,3 @@ def test_an_upload_may_be_as_large_as_the_setting_says() -> None:
 
     assert isinstance(paths, dict)
     assert 3 << 20 < paths["/api/documents"] < 4 << 20
-
-
-def test_nothing_is_opened_by_making_an_app() -> None:
-    """Services come with the lifespan."""
-    assert isinstance(create_app(SETTINGS), FastAPI)
-    assert create_app(SETTINGS).state.services is None
-
-
-def test_the_frameworks_own_telemetry_is_off() -> None:
-    """It would keep whole bodies, and take exporters from the environment."""
-    assert not create_app(SETTINGS)._native_telemetry.enabled()

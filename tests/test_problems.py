@@ -157,16 +157,6 @@ async def test_a_field_at_fault_is_named(client: httpx.AsyncClient) -> None:
     assert problem["errors"] == [{"field": "body.top_k", "message": "too many"}]
 
 
-async def test_an_unlisted_refusal_of_the_framework_is_still_a_problem(client: httpx.AsyncClient) -> None:
-    """Whatever it is, the form is the same."""
-    assert told(await client.get("/faults/teapot"), 400, "bad-request")["detail"] == "short and stout"
-
-
-async def test_an_unknown_path_is_a_404(client: httpx.AsyncClient) -> None:
-    """As a problem, like all else."""
-    told(await client.get("/nowhere"), 404, "not-found")
-
-
 async def test_a_405_lists_the_methods_of_all_routes_of_the_path(client: httpx.AsyncClient) -> None:
     """Starlette alone would list those of the first."""
     response = await client.put("/body")
@@ -232,29 +222,9 @@ def test_why_a_document_failed_is_told_as_its_problem() -> None:
     }
 
 
-def test_a_fault_that_is_not_known_here_is_still_told() -> None:
-    """Another version of the service may have written it."""
-    assert of_fault(DocumentFault("pdf-haunted", "Boo."), "id-1").detail == "Boo."
-
-
 def test_a_detail_that_no_json_could_carry_is_made_printable() -> None:
     """Details may quote a file's name."""
     assert problem_of(IbidError("\ud800"), "id-1").model_dump_json().encode()
-
-
-async def test_other_protocols_are_left_to_the_server() -> None:
-    """There is nobody to tell a problem to."""
-
-    async def app(scope: object, receive: object, send: object) -> None:
-        raise RuntimeError
-
-    async def send(message: Message) -> None: ...
-
-    async def receive() -> Message:
-        return {}
-
-    with pytest.raises(RuntimeError):
-        await LastResort(app)({"type": "lifespan"}, receive, send)
 
 
 class Cut:

@@ -1,21 +1,20 @@
-"""What a reply shows of how it came to be: citations, `rag`, `debug` and `meta_explanation` as JSON objects.
+"""The parts of a reply that show how it came to be: citations, `rag`, `memory_used` and `meta_explanation`.
 
-The objects are made by hand because a reply is waited for: `asdict` would copy each of forty citations field
-by field. Times are milliseconds. Nothing here raises. Source: docs/contract.md.
+The models of `api/schemas/` read them by attribute. Times are milliseconds. Nothing here raises. Source:
+docs/contract.md.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 import orjson
 
-from app.answer import Citation, Usage
+from app.answer import Citation
 from app.db.memories import Moment, Tally
 from app.retrieval.tags import FORMATS, Gravity, of_family
 from app.text.memo import quick
-from app.types import CODE, CONVERSATIONS, CORPUS, DREAMS, Degraded, Entry, Passage, Trace, moment
+from app.types import CODE, CONVERSATIONS, CORPUS, DREAMS, Entry, Passage, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,43 +73,28 @@ def usual(weights: Mapping[str, float]) -> set[str]:
     return {tag for tag, weight in forms.items() if weight == most}
 
 
-NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Citation, Degraded, Usage)}
-"""Of fields: looked up once, not for each of forty citations."""
-LEDGER = ("id", "label", "similarity", "score", "verdict")
-"""What `debug` tells of a candidate."""
-
-
-def plainly(item: Citation | Degraded | Usage) -> dict[str, object]:
-    """Its fields by name."""
-    return {name: getattr(item, name) for name in NAMES[type(item)]}
-
-
 def retrieved(trace: Trace, citations: Sequence[Citation]) -> dict[str, object]:
-    """What every answer tells of its context; `citations` are the packed passages."""
+    """The facts of every answer about its context; `citations` are the packed passages."""
     return {
         "rag": figures(trace, len(citations)),
-        "citations": [plainly(citation) for citation in citations],
+        "citations": citations,
         "notes": trace.notes(),
-        "degraded": [plainly(item) for item in trace.degraded],
+        "degraded": trace.degraded,
     }
 
 
 def figures(trace: Trace, passages: int) -> dict[str, object]:
     """`rag`: how retrieval went; `passages` were packed."""
-    pending = [{"id": item.id, "filename": item.filename} for item in trace.pending]
-    return ({"pending": pending} if pending else {}) | {
+    return {
+        "pending": trace.pending or None,
         "used": trace.used,
-        "reason": str(trace.reason),
+        "reason": trace.reason,
         "cached": trace.cached,
         "passages": passages,
         "tokens": trace.tokens,
         "budget": trace.budget,
         "took_ms": trace.took_ms,
     }
-
-
-def ledger(trace: Trace) -> list[dict[str, object]]:
-    return [{name: getattr(entry, name) for name in LEDGER} for entry in trace.entries]
 
 
 def own_id(passage: Passage) -> str:
@@ -169,25 +153,3 @@ def recalled(passage: Passage, entry: Entry) -> dict[str, object]:
         "score": entry.score,
         "boosts": dict(entry.boosts),
     }
-
-
-def explained(explanation: Explanation) -> dict[str, object]:
-    votes, pull, last = explanation.feedback, explanation.gravity, explanation.temporal
-    return {
-        "query_tags": list(explanation.query_tags),
-        "feedback": {"positive": votes.positive, "negative": votes.negative, "net": votes.net},
-        "format_consistency": explanation.format_consistency,
-        "gravity": {"misalignment": pull.misalignment, "label": pull.label},
-        "temporal": {
-            "bucket": last.bucket,
-            "last_message_at": told(last.last_message_at),
-            "seconds_since": last.seconds_since,
-        }
-        if last
-        else None,
-    }
-
-
-def told(at: datetime | None) -> str | None:
-    """A time, or that there is none."""
-    return moment(at) if at else None

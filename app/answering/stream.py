@@ -14,7 +14,7 @@ from datetime import datetime
 
 from app.answer import Answer, Citation, Finish, Role, Turn, Usage
 from app.answering.citations import CitationFilter, appended, closing
-from app.answering.meta import ledger, plainly, retrieved
+from app.answering.meta import retrieved
 from app.answering.question import Context, Question
 from app.answering.recorder import Keep, Kept, Recorder, Remembered
 from app.errors import ModelError
@@ -130,7 +130,7 @@ class Reply:
         }
         if self.question.debug:
             seen = {"prompt_sha256": self._hash(), "prompt": self.context.prompt.text()}
-            told["debug"] = {"chunks": ledger(self.context.trace), **seen}
+            told["debug"] = {"chunks": self.context.trace.entries, **seen}
         return told
 
     async def events(self) -> AsyncIterator[Event]:
@@ -234,7 +234,7 @@ class Reply:
         return {
             "answer_id": self.answer_id,
             "finish_reason": str(self._finish or Finish.STOP),
-            "usage": plainly(self._counted()),
+            "usage": self._counted(),
             "took_ms": elapsed(self.started, self.clock()),
             "remembered": self._remembered,
             **(self.context.enforcement.done() if self.context.enforcement else {}),

@@ -21,7 +21,7 @@ AnswerId = Annotated[str, Path(description="As the answer's events and replies g
 @router.get(
     "/{answer_id}",
     operation_id="getAnswer",
-    summary="Show how an answer came to be",
+    summary="Get an answer with its trace",
     response_description="The answer with its trace",
     responses=PROBLEMS,
 )
@@ -33,7 +33,7 @@ async def answer(who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
 @router.post(
     "/{answer_id}/replay",
     operation_id="replayAnswer",
-    summary="Put the answer's prompt together again, and show what has changed",
+    summary="Replay an answer and list what has changed",
     response_description="Whether it is the same, and otherwise what differs",
     responses=PROBLEMS,
 )

@@ -12,7 +12,7 @@ from app import errors
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
 from app.api.openapi import ASKING, KEEPING, SENDING, responses
 from app.api.schemas import TextId
-from app.api.schemas.memories import (
+from app.api.schemas.corpus import (
     CollectionName,
     CollectionPage,
     NewTexts,
@@ -32,7 +32,7 @@ Where = Annotated[
 @router.post(
     "/{collection}",
     operation_id="keepTexts",
-    summary="Keep reference texts",
+    summary="Store reference texts",
     status_code=201,
     response_description="Searchable",
     responses={
@@ -83,7 +83,7 @@ async def texts(
 @router.delete(
     "/{collection}",
     operation_id="deleteCollection",
-    summary="Remove a collection",
+    summary="Delete a collection",
     status_code=204,
     response_class=Response,
     responses=REMOVING,
@@ -97,7 +97,7 @@ async def clear(who: Asker, opened: Opened, collection: Where) -> None:
 @router.delete(
     "/{collection}/{text_id}",
     operation_id="deleteText",
-    summary="Remove a reference text",
+    summary="Delete a reference text",
     status_code=204,
     response_class=Response,
     responses=REMOVING,

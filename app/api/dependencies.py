@@ -13,7 +13,6 @@ do, `NotLocal` (403) and `Misdirected` (421) for calls without a key, `InvalidFi
 import hmac
 import ipaddress
 import re
-from functools import lru_cache
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -44,8 +43,6 @@ FORWARDING = re.compile(
 )
 """Headers by which a proxy names its client: Forwarded (RFC 7239), Via, X-Forwarded-*, X-Real-IP, and those
 of vendors' proxies, tunnels and content networks."""
-REMEMBERED = 64
-"""Entries of the caches of peers and host names; an open service sees few."""
 
 
 async def services(request: Request) -> Services:
@@ -68,7 +65,7 @@ Cursor = Annotated[
     str | None,
     Query(
         max_length=500,
-        pattern=pattern(r"^[\x21-\x7e]+$", "must be the `next` of the page before"),
+        pattern=pattern(r"^[\x21-\x7e]+$", "must be the `next` value of an earlier page"),
         description="`next` of the page before.",
     ),
 ]
@@ -134,7 +131,7 @@ def scope_of(
 ) -> Scope:
     """The caller's scope. Raises `Forbidden` if a user key names another user."""
     if who.user is not None and user_id not in (None, who.user):
-        raise Forbidden("This key acts for one user only, and not for that one.")
+        raise Forbidden("This key acts for one user only, and the request names another.")
     return Scope(
         tenant=who.tenant,
         owner=who.user or "",
@@ -211,7 +208,6 @@ def _is_foreign(request: Request) -> bool:
     return request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate"
 
 
-@lru_cache(maxsize=REMEMBERED)
 def is_loopback(address: str) -> bool:
     """127.0.0.0/8, ::1, and the former written as IPv6."""
     try:
@@ -222,7 +218,6 @@ def is_loopback(address: str) -> bool:
     return (mapped or ip).is_loopback
 
 
-@lru_cache(maxsize=REMEMBERED)
 def is_local_name(host: str) -> bool:
     """True if a `Host` is localhost, *.localhost (RFC 6761 §6.3) or a loopback address."""
     if not AUTHORITY.fullmatch(host):

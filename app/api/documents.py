@@ -19,7 +19,7 @@ from app.api.middleware import MIB
 from app.api.openapi import ASKING, KEEPING, READING, SENDING, UPLOADED, responses, upload_body
 from app.api.schemas import SessionId
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, UploadFields
-from app.api.sse import StoredStream
+from app.api.sse import download
 from app.api.uploads import Received, received
 from app.db.documents import Upload
 from app.logging import request_id
@@ -119,7 +119,7 @@ async def documents(
 @router.get(
     "/{document_id}",
     operation_id="getDocument",
-    summary="Show a document",
+    summary="Get a document",
     response_description="The document",
     responses=SHOWING,
 )
@@ -135,7 +135,7 @@ async def document(
 @router.delete(
     "/{document_id}",
     operation_id="deleteDocument",
-    summary="Remove a document",
+    summary="Delete a document",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
@@ -148,7 +148,7 @@ async def remove(who: Asker, opened: Opened, document_id: DocumentId) -> None:
 @router.get(
     "/{document_id}/chunks/{n}",
     operation_id="getChunk",
-    summary="Show a passage",
+    summary="Get a passage",
     response_description="The passage",
     responses=SHOWING,
 )
@@ -202,7 +202,7 @@ async def file(
         # A browser must not guess another type from the bytes.
         "X-Content-Type-Options": "nosniff",
     }
-    return await StoredStream(pieces, headers=headers, media_type="application/pdf").begin()
+    return await download(pieces, headers=headers, media_type="application/pdf")
 
 
 def disposition(filename: str) -> str:

@@ -82,8 +82,8 @@ class Readiness(Out):
 @router.get(
     "/healthz",
     operation_id="alive",
-    summary="Does the process run?",
-    response_description="It runs",
+    summary="Liveness check",
+    response_description="The process runs",
     responses=responses(),
 )
 async def healthz() -> Liveness:
@@ -95,10 +95,10 @@ async def healthz() -> Liveness:
 @router.get(
     "/readyz",
     operation_id="ready",
-    summary="Can it answer?",
-    response_description="It can",
+    summary="Readiness check",
+    response_description="Every needed dependency works",
     responses={
-        503: {"model": Readiness, "description": "A dependency that answers need is down"},
+        503: {"model": Readiness, "description": "A needed dependency is down"},
         **responses(),
     },
 )

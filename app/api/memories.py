@@ -54,7 +54,7 @@ def owner(who: Caller, bodies: list[NewMemory], place: str) -> Scope:
 @router.post(
     "/memories",
     operation_id="keepMemories",
-    summary="Keep what was said",
+    summary="Store memories",
     status_code=201,
     response_description="Searchable",
     responses={
@@ -93,7 +93,7 @@ async def memories(
 @router.delete(
     "/memories/{memory_id}",
     operation_id="deleteMemory",
-    summary="Remove a memory",
+    summary="Delete a memory",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField),
@@ -160,8 +160,8 @@ async def counts(who: Asker, opened: Opened, ids: Ids, user_id: User = None) -> 
 @router.get(
     "/temporal/{user_id:path}",
     operation_id="lastMessage",
-    summary="Tell when a user last said something",
-    response_description="How long ago",
+    summary="Get a user's last activity",
+    response_description="The last activity",
     # Missing: a path with a line break matches no route.
     responses=responses(*ASKING, errors.InvalidField, errors.Forbidden, errors.Missing, errors.Rejected),
 )

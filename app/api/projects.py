@@ -110,7 +110,7 @@ async def get_knowledge(who: Asker, opened: Opened, project: Project) -> Knowled
 @router.delete(
     "/{project}/knowledge",
     operation_id="deleteKnowledge",
-    summary="Remove a project's knowledge",
+    summary="Delete a project's knowledge",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
@@ -135,7 +135,7 @@ RowId = Annotated[
 @router.post(
     "/{project}/code",
     operation_id="keepCode",
-    summary="Keep chunks of code",
+    summary="Store chunks of code",
     status_code=201,
     response_description="Searchable",
     responses={
@@ -158,7 +158,7 @@ async def keep_code(
 @router.put(
     "/{project}/code/files",
     operation_id="putCodeFiles",
-    summary="Keep whole files",
+    summary="Store whole files",
     response_description="Searchable",
     responses=responses(*CODE_WRITES, errors.Overloaded),
 )
@@ -172,7 +172,7 @@ async def put_files(who: Asker, opened: Opened, project: Project, body: NewCodeF
 @router.get(
     "/{project}/code/files",
     operation_id="listCodeFiles",
-    summary="List the files kept",
+    summary="List the stored files",
     response_description="A page, by path",
     responses=responses(*ASKING, errors.InvalidField),
 )
@@ -192,7 +192,7 @@ async def files(
 @router.delete(
     "/{project}/code/files",
     operation_id="deleteCodeFiles",
-    summary="Remove files",
+    summary="Delete files",
     response_description="Gone from the next answer on",
     responses=responses(*ASKING, *KEEPING, errors.InvalidField, errors.Rejected),
 )
@@ -211,7 +211,7 @@ async def remove_files(
 @router.delete(
     "/{project}/code",
     operation_id="deleteCode",
-    summary="Remove a project's code",
+    summary="Delete a project's code",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField, errors.Rejected),
@@ -225,7 +225,7 @@ async def clear_code(who: Asker, opened: Opened, project: Project) -> None:
 @router.get(
     "/{project}/code/{row_id}",
     operation_id="getCode",
-    summary="Read a chunk",
+    summary="Get a chunk",
     response_description="The chunk",
     responses=responses(*ASKING, errors.Missing, errors.InvalidField),
 )
@@ -237,7 +237,7 @@ async def code(who: Asker, opened: Opened, project: Project, row_id: RowId) -> C
 @router.delete(
     "/{project}/code/{row_id}",
     operation_id="deleteCodeChunk",
-    summary="Remove a chunk",
+    summary="Delete a chunk",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, *NOT_HERE, errors.Missing, errors.Rejected),
@@ -301,7 +301,7 @@ async def _keep(  # noqa: PLR0917 - what its two routes were given
 
 
 @router.post(
-    "/{project}/conversations", operation_id="keepConversations", summary="Keep conversations", **KEEPS
+    "/{project}/conversations", operation_id="keepConversations", summary="Store conversations", **KEEPS
 )
 async def keep_conversations(
     who: Asker, opened: Opened, project: Project, body: NewConversations, response: Response
@@ -312,7 +312,7 @@ async def keep_conversations(
     return await _keep(who, opened, project, CONVERSATIONS, body, response)
 
 
-@router.post("/{project}/dreams", operation_id="keepDreams", summary="Keep dreams", **KEEPS)
+@router.post("/{project}/dreams", operation_id="keepDreams", summary="Store dreams", **KEEPS)
 async def keep_dreams(
     who: Asker, opened: Opened, project: Project, body: NewConversations, response: Response
 ) -> ConversationWritten | ConversationsWritten:
@@ -343,11 +343,11 @@ async def row(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row)
     return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
 
 
-@router.delete("/{project}/dreams/{id}", operation_id="deleteDream", summary="Remove a dream", **REMOVES)
+@router.delete("/{project}/dreams/{id}", operation_id="deleteDream", summary="Delete a dream", **REMOVES)
 @router.delete(
     "/{project}/conversations/{id}",
     operation_id="deleteConversation",
-    summary="Remove a conversation",
+    summary="Delete a conversation",
     **REMOVES,
 )
 async def remove_row(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row) -> None:  # noqa: A002 - its name
@@ -356,11 +356,11 @@ async def remove_row(who: Asker, opened: Opened, project: Project, kind: Kind, i
     await opened.conversations.remove(scope_of(who, project=project), kind, id)
 
 
-@router.delete("/{project}/dreams", operation_id="deleteDreams", summary="Remove all dreams", **REMOVES)
+@router.delete("/{project}/dreams", operation_id="deleteDreams", summary="Delete all dreams", **REMOVES)
 @router.delete(
     "/{project}/conversations",
     operation_id="deleteConversations",
-    summary="Remove all conversations",
+    summary="Delete all conversations",
     **REMOVES,
 )
 async def clear_rows(who: Asker, opened: Opened, project: Project, kind: Kind) -> None:

@@ -15,7 +15,7 @@ from app.answering.question import Question
 from app.api.dependencies import Asker, Opened, scope_of_user, shows_debug
 from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
 from app.api.schemas.chat import AnswerEnd
-from app.api.schemas.memories import (
+from app.api.schemas.rag import (
     FeedbackReply,
     FeedbackRequest,
     OverlayOptions,
@@ -57,7 +57,7 @@ async def begun(
 @router.post(
     "/query",
     operation_id="ragQuery",
-    summary="Ask a question about somebody's memories",
+    summary="Ask a question about a user's memories",
     responses={
         **answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
         **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
@@ -71,7 +71,7 @@ async def query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
 @router.post(
     "/feedback",
     operation_id="ragFeedback",
-    summary="Say what an answer was worth",
+    summary="Give feedback on an answer",
     response_description="What the feedback changed",
     responses=FEEDBACK,
 )

@@ -35,7 +35,7 @@ async def sessions(who: Asker, opened: Opened, cursor: Cursor = None, limit: Lim
 @router.get(
     "/{session_id}/turns",
     operation_id="listTurns",
-    summary="Read what was said",
+    summary="List the turns of a session",
     response_description="A page, oldest first",
     responses=responses(*ASKING, errors.InvalidField),
 )
@@ -59,7 +59,7 @@ async def turns(
 @router.delete(
     "/{session_id}",
     operation_id="deleteSession",
-    summary="Remove a session",
+    summary="Delete a session",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField),

@@ -1,8 +1,8 @@
-"""Responses that are sent piece by piece while the client is there; among them answers as server-sent events.
+"""Answers as server-sent events, or whole; downloads that come from a store.
 
-Three tasks run side by side, none inside a timeout: the work that sends, a watch for the client's leaving
-(which cancels the work, since the model behind it costs money), and a ping every few seconds. A client that
-reads nothing for STALL_SECONDS counts as gone.
+While an answer is sent, two tasks run beside it: a watch for the client's leaving (which cancels the answer,
+since the model behind it costs money), and a ping every few seconds. A client that reads nothing for
+STALL_SECONDS counts as gone.
 
 An answer is the events `meta`, `token`…, `citations`, `done`. Each has an id `<answer_id>:<n>`, n from 1.
 Once the 200 is out an error can only be an event: `error`, with the problem document, after which nothing
@@ -13,12 +13,12 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 from fastapi import Request
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.answering.stream import Reply
@@ -27,7 +27,7 @@ from app.api.schemas.chat import CitationMarks
 from app.api.wire import Json, encoded
 from app.errors import IbidError
 from app.logging import request_id
-from app.problems import problem_of, stopping
+from app.problems import problem_of, stopping, unexpected
 
 MEDIA = "text/event-stream"
 STALL_SECONDS = 60.0
@@ -36,7 +36,8 @@ PING_SECONDS = 15.0
 """Between comments that keep proxies from closing an idle connection."""
 LAST_WORD_SECONDS = 0.5
 """How long a client may take to read the last event of an answer that is cut short."""
-EVENT_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+# With the content type, because Starlette would add a charset, and `text/event-stream` has none to choose.
+EVENT_HEADERS = {"Content-Type": MEDIA, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 T = TypeVar("T")
 ENDINGS: set[asyncio.Task[None]] = set()
@@ -45,89 +46,22 @@ ENDINGS: set[asyncio.Task[None]] = set()
 log = structlog.get_logger(__name__)
 
 
-class Stream(Response):
-    """A response whose body is what `tell` sends. With `watch`, the client's leaving cancels it."""
+async def download(
+    pieces: AsyncIterator[bytes], *, headers: Mapping[str, str], media_type: str
+) -> StreamingResponse:
+    """A response of pieces from a store. The first is fetched before the status, so that a store that is down
+    is a 503 and not a broken download. A later error cuts the connection: half of it must not look whole."""
+    first = await anext(pieces, b"")
 
-    def __init__(
-        self,
-        *,
-        headers: Mapping[str, str],
-        media_type: str,
-        ping: bytes = b"",
-        every: float | None = None,
-        watch: bool = True,
-    ) -> None:
-        self.status_code = 200
-        self.background = None
-        # Complete, because Starlette would add a charset, and `text/event-stream` has none to choose.
-        self.init_headers({"Content-Type": media_type, **headers})
-        self._ping = ping
-        self._every = every
-        self._watch = watch
-        # A ping that waited for a slow client must not follow the end.
-        self._last = asyncio.Lock()
-        self._ended = False
-
-    async def tell(self, send: Send) -> None:
-        """Send all pieces; the end of the body is sent afterwards."""
-        raise NotImplementedError
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        work = asyncio.create_task(self._work(send))
-        tasks = {work, asyncio.create_task(gone(receive))} if self._watch else {work}
+    async def body() -> AsyncIterator[bytes]:
         try:
-            while not await self._settled(tasks):
-                if not await self._pinged(send):
-                    return
-            if work.done():
-                work.result()
+            yield first
+            async for piece in pieces:
+                yield piece
         finally:
-            await end(*tasks)
+            await close(pieces)
 
-    async def _work(self, send: Send) -> None:
-        await self.tell(send)
-        async with self._last:
-            self._ended = True
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _settled(self, tasks: set[asyncio.Task[None]]) -> bool:
-        """True if a task ended before the next ping is due."""
-        done, _ = await asyncio.wait(tasks, timeout=self._every, return_when=asyncio.FIRST_COMPLETED)
-        return bool(done)
-
-    async def _pinged(self, send: Send) -> bool:
-        """Send a ping. False: the client does not read."""
-        try:
-            async with asyncio.timeout(STALL_SECONDS), self._last:
-                if not self._ended:
-                    await piece(send, self._ping)
-        except TimeoutError:
-            return False
-        return True
-
-
-class StoredStream(Stream):
-    """Pieces that come from a store. The first is fetched before the status, so that a store that is down is
-    a 503 and not a broken download. A later error cuts the connection: half of it must not look whole."""
-
-    def __init__(self, pieces: AsyncIterator[bytes], *, headers: Mapping[str, str], media_type: str) -> None:
-        super().__init__(headers=headers, media_type=media_type)
-        self._pieces = pieces
-        self._first = b""
-
-    async def begin(self) -> Self:
-        """Fetch the first piece. Raises what the store raises."""
-        self._first = await anext(self._pieces, b"")
-        return self
-
-    async def tell(self, send: Send) -> None:
-        try:
-            await piece(send, self._first)
-            async for more in self._pieces:
-                await piece(send, more)
-        finally:
-            await close(self._pieces)
+    return StreamingResponse(body(), headers=headers, media_type=media_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,34 +105,24 @@ async def prepared(
 ) -> AsyncIterator[PreparedAnswer]:
     """Everything that can fail, while a status can still be sent; the reply is closed at the end. With
     `watch`, the client's leaving cancels the work; without it, the request goes on without a reader."""
-    reply = await (unless_gone(request.receive, preparing, lost=_closed) if watch else preparing)
+    reply = await (unless_gone(request.receive, preparing, lost=Reply.aclose) if watch else preparing)
     try:
         yield PreparedAnswer(reply, shapes, request_id(request.scope), request.receive, stream, watch)
     finally:
         await reply.aclose()
 
 
-async def _closed(reply: Reply) -> None:
-    await reply.aclose()
+class EventStream(Response):
+    """An answer as server-sent events. `instance` is the request's id; with `watch`, the client's leaving
+    cancels the answer."""
 
-
-class EventStream(Stream):
-    """An answer as server-sent events. `instance` is the request's id."""
-
-    def __init__(
-        self,
-        reply: Reply,
-        shapes: Shapes,
-        instance: str,
-        *,
-        every: float = PING_SECONDS,
-        watch: bool = True,
-    ) -> None:
-        super().__init__(
-            headers=EVENT_HEADERS, media_type=MEDIA, ping=b": ping\n\n", every=every, watch=watch
-        )
+    def __init__(self, reply: Reply, shapes: Shapes, instance: str, *, watch: bool = True) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers(EVENT_HEADERS)
         self._reply = reply
         self._instance = instance
+        self._watch = watch
         # A token is sent as it is: it is one text, and there are hundreds.
         self._models: dict[str, type[Out]] = {
             "meta": shapes.meta,
@@ -209,8 +133,40 @@ class EventStream(Stream):
         self._done = False
         self._ready = b""
         """Events that wait for the next one."""
+        # A ping that waited for a slow client must not follow the end.
+        self._last = asyncio.Lock()
+        self._ended = False
 
-    async def tell(self, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        work = asyncio.create_task(self._work(send))
+        tasks = {work, asyncio.create_task(self._pings(send))}
+        if self._watch:
+            tasks.add(asyncio.create_task(gone(receive)))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+        finally:
+            await end(*tasks)
+
+    async def _pings(self, send: Send) -> None:
+        """Send pings until the client does not read them, or all was sent."""
+        with suppress(TimeoutError):
+            while True:
+                await asyncio.sleep(PING_SECONDS)
+                async with asyncio.timeout(STALL_SECONDS), self._last:
+                    if not self._ended:
+                        await piece(send, b": ping\n\n")
+
+    async def _work(self, send: Send) -> None:
+        await self._tell(send)
+        async with self._last:
+            self._ended = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _tell(self, send: Send) -> None:
+        """Send all events; the end of the body is sent afterwards."""
         try:
             await self._answer(send)
         except asyncio.CancelledError:
@@ -226,8 +182,7 @@ class EventStream(Stream):
             await self._error(send, error)
         except Exception:
             log.exception("answer failed", answer_id=self._reply.answer_id)
-            told = IbidError("The cause is in the service's log, under this request's id.")
-            await self._error(send, told)
+            await self._error(send, unexpected())
 
     async def _answer(self, send: Send) -> None:
         await self._event(send, "meta", self._reply.meta)

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
-from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from app import errors
@@ -17,7 +16,7 @@ from app.api.dependencies import Asker, Opened, scope_of, tenant_of
 from app.api.openapi import ASKING, KEEPING, responses
 from app.api.schemas import Name
 from app.api.schemas.users import ErasureReceipt, UserExport
-from app.api.sse import StoredStream, close
+from app.api.sse import close, download
 from app.api.wire import encoded
 from app.db.keys import Caller
 from app.types import moment
@@ -30,19 +29,7 @@ EXPORT_HEADERS = {
 }
 
 
-class NameConvertor(Convertor[str]):
-    """Any text: a name may have slashes, and an invalid one (with a line break) is refused, not unknown."""
-
-    regex = "(?s:.+)"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
-
-
-register_url_convertor("name", NameConvertor())
+# A user_id may contain slashes, hence `:path`. It does not match a line break: 404.
 router = APIRouter(prefix="/users", tags=["users"])
 
 User = Annotated[Name, Path(description="As requests name it. A user key: that user.")]
@@ -53,12 +40,12 @@ Tenant = Annotated[
 
 
 @router.get(
-    "/{user_id:name}/export",
+    "/{user_id:path}/export",
     operation_id="exportUser",
     summary="Export everything that is kept about a user",
     responses={
         200: {"model": UserExport, "description": "One JSON document, streamed"},
-        **responses(*ASKING, errors.Forbidden, errors.InvalidField),
+        **responses(*ASKING, errors.Forbidden, errors.Missing, errors.InvalidField),
     },
 )
 async def export(who: Asker, opened: Opened, user_id: User) -> Response:
@@ -67,7 +54,7 @@ async def export(who: Asker, opened: Opened, user_id: User) -> Response:
     notes = list(opened.users.notes(scope))
     head = {"user_id": user_id, "exported_at": moment(datetime.now(UTC)), "notes": notes}
     pieces = exported(head, opened.users.holdings, opened.users.export(scope))
-    return await StoredStream(pieces, headers=EXPORT_HEADERS, media_type="application/json").begin()
+    return await download(pieces, headers=EXPORT_HEADERS, media_type="application/json")
 
 
 async def exported(
@@ -100,11 +87,11 @@ async def exported(
 
 
 @router.delete(
-    "/{user_id:name}",
+    "/{user_id:path}",
     operation_id="eraseUser",
     summary="Erase a user",
     response_description="The receipt",
-    responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.InvalidField),
+    responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
 )
 async def erase(
     request: Request, who: Asker, opened: Opened, user_id: User, tenant: Tenant = None

@@ -18,7 +18,7 @@ from app.api import rag
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, shows_debug
 from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
 from app.api.schemas import Name
-from app.api.schemas.memories import FeedbackReply, FeedbackRequest
+from app.api.schemas.rag import FeedbackReply, FeedbackRequest
 from app.api.schemas.vantage import (
     CardOut,
     CardPage,
@@ -98,7 +98,7 @@ async def query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
 @router.post(
     "/feedback",
     operation_id="vantageFeedback",
-    summary="Say what an answer within the policy was worth",
+    summary="Give feedback on an answer within the policy",
     response_description="What the feedback changed",
     responses=rag.FEEDBACK,
 )
@@ -110,7 +110,7 @@ async def feedback(who: Asker, opened: Opened, body: FeedbackRequest) -> Feedbac
 @router.get(
     "/policy",
     operation_id="vantagePolicy",
-    summary="Read the policy",
+    summary="Get the policy",
     response_description="Rules in order, thresholds, tables, version and hash",
     responses=responses(*ASKING),
 )
@@ -122,7 +122,7 @@ async def published(_who: Asker) -> PolicyDocument:
 @router.post(
     "/mix",
     operation_id="mixAnswer",
-    summary="Weigh an answer's candidates again",
+    summary="Rank an answer's candidates with another mix",
     response_description="What the model would have seen",
     responses=responses(*ASKING, *SENDING, errors.Missing, errors.Rejected),
 )
@@ -138,7 +138,7 @@ def _routes_of(shape: CardShape) -> None:
     @router.post(
         f"/{shape}s",
         operation_id=f"keep{shape.capitalize()}",
-        summary=f"Keep a {shape}",
+        summary=f"Store a {shape}",
         status_code=201,
         response_description="It is new",
         responses={
@@ -177,7 +177,7 @@ def _routes_of(shape: CardShape) -> None:
     @router.delete(
         f"/{shape}s/{{{shape}_id}}",
         operation_id=f"delete{shape.capitalize()}",
-        summary=f"Remove a {shape}",
+        summary=f"Delete a {shape}",
         status_code=204,
         response_class=Response,
         responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),

@@ -29,33 +29,18 @@ FAULTS = 1_000
 BLOCK = 64 << 10
 """Bytes that are scanned before other requests get their turn."""
 
-ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-NULLS = (b":null", b"[null", b",null")
-"""How null looks in compact JSON; hardly any text contains these."""
-
 
 def encoded(data: object) -> bytes:
-    """`data` as JSON. Half a surrogate pair, as models stream them, becomes its JSON escape."""
-    if isinstance(data, BaseModel):
-        try:
-            return data.__pydantic_serializer__.to_json(data)
-        except PydanticSerializationError:  # surrogates
-            data = data.model_dump(mode="json")
+    """`data` as JSON; NaN and infinity become null. Half a surrogate pair, as models stream them, becomes its
+    JSON escape."""
     try:
-        body = orjson.dumps(data)
-    except TypeError:  # surrogates, or a value that is no JSON: the other encoder tells the two apart
-        body = b""
-    # orjson writes null for NaN and infinity, which must not be hidden: look whether any null is one.
-    if body and (b"null" not in body or not hidden(body)):
-        return body
-    return ENCODER.encode(data).encode("utf-8", "backslashreplace")
-
-
-def hidden(body: bytes) -> bool:
-    """True if it has a null, which may have been NaN or infinity."""
-    return body.startswith(b"null") or any(null in body for null in NULLS)
+        return (
+            data.__pydantic_serializer__.to_json(data) if isinstance(data, BaseModel) else orjson.dumps(data)
+        )
+    except (PydanticSerializationError, TypeError):  # surrogates
+        plain = data.model_dump(mode="json") if isinstance(data, BaseModel) else data
+        text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
 
 
 class Json(JSONResponse):

@@ -9,19 +9,16 @@ Postgres.
 import asyncio
 import os
 import shutil
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import asyncpg
 import orjson
 import typer
-from packaging.requirements import Requirement
 
 from app.cli.client import client, holder
 from app.cli.store import held_dsn, open_store
@@ -47,19 +44,16 @@ from app.models.moderation import open_moderator
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
 from app.retrieval.retrievers.qdrant import CollectionCache, fits
-from app.retrieval.vocabulary import count
 from app.services.adopt import AdoptionStore, TableState
 from app.settings import OURS, Settings
 from app.types import Space
 
-PYTHON = (3, 11)
 DISK = 1 << 30
 """Free bytes below which an ingest may fill the disk."""
 SERVER_SECONDS = 10
 """For the answer of an outside server."""
 DAMAGES_SHOWN = 10
-SENTENCE, TOKENS = "Where does a statement come from?", 7
-"""A sentence and its number of o200k tokens."""
+SENTENCE = "Where does a statement come from?"
 PATIENCE_SECONDS = 60.0
 """For one part: a first start measures an outside model's floor with some thirty texts."""
 ADOPT, MOVE = (
@@ -72,6 +66,7 @@ REFILLED = "start the service: it is filled anew from Postgres, beside the searc
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before a part that did not answer is asked again: longer than its breaker leaves it alone."""
 RUNNING = "embedded, open in the running service"
+T = TypeVar("T")
 
 
 class Ailment(IbidError):
@@ -98,30 +93,14 @@ class Finding:
         return f"{told}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else told
 
 
-async def python(_settings: Settings) -> str:
-    found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < PYTHON:
-        raise Ailment(found, "install Python 3.11 or newer, then: make install PYTHON=python3.12")
-    return found
-
-
-async def packages(_settings: Settings) -> str:
-    """Compare the installed packages with the requirements."""
-    wanted = [Requirement(line) for line in requires("ibid") or []]
-    needed = [want for want in wanted if want.marker is None or want.marker.evaluate({"extra": ""})]
-    if wrong := [told for want in needed if (told := unmet(want))]:
-        raise Ailment(", ".join(wrong), "make install")
-    return f"{len(needed)} as wanted"
-
-
-def unmet(want: Requirement) -> str | None:
-    """`chromadb 1.0.3 is not >=1.5.9`; None if it is met."""
+async def asked(question: Awaitable[T], server: str, advice: str) -> T:
+    """The answer of a server. Raises `Ailment` if it fails or takes too long."""
     try:
-        found = version(want.name)
-    except PackageNotFoundError:
-        return f"{want.name} is missing"
-    fits = want.specifier.contains(found, prereleases=True)
-    return None if fits else f"{want.name} {found} is not {want.specifier}"
+        async with asyncio.timeout(SERVER_SECONDS):
+            return await question
+    except (IbidError, TimeoutError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "detail", "timeout")
+        raise Ailment(f"{server} does not answer ({reason})", advice) from error
 
 
 async def folder(settings: Settings) -> str:
@@ -195,11 +174,8 @@ async def embedder(settings: Settings) -> str:
     """The embedding model: its space, its floor, and one text embedded."""
     recorded, stored = await recorded_space(settings)
     async with open_embedder(settings, recorded, stored=stored) as (model, space):
-        try:
-            vector = await model.query(SENTENCE)
-        except RetrievalError as error:
-            advice = "check EMBED_BASE_URL, EMBED_MODEL and the key"
-            raise Ailment(f"{space.name} does not answer ({error.reason})", advice) from error
+        advice = "check EMBED_BASE_URL, EMBED_MODEL and the key"
+        vector = await asked(model.query(SENTENCE), space.name, advice)
     return f"{space.name}, {len(vector) // 4} dimensions, floor {space.floor:.2f}"
 
 
@@ -212,14 +188,6 @@ async def recorded_space(settings: Settings) -> tuple[Space | None, bool]:
             return space, bool(space and await store.vectors_in(space.name))
     except IbidError:
         return None, False  # told by the check of Postgres
-
-
-async def tokenizer(_settings: Settings) -> str:
-    """The tokenizer that budgets are counted with."""
-    found = count(SENTENCE)
-    if found != TOKENS:
-        raise Ailment(f"counts {found} tokens where o200k has {TOKENS}", "make install")
-    return "o200k"
 
 
 async def chat(settings: Settings) -> str:
@@ -253,10 +221,7 @@ async def cache(settings: Settings) -> str:
     async with open_cache(settings) as redis:
         if redis is None:
             return "in this process"
-        try:
-            told = await redis.ping()
-        except IbidError as error:
-            raise Ailment(error.detail, "check CACHE_URL, with its password") from error
+        told = await asked(redis.ping(), "CACHE_URL", "check CACHE_URL, with its password")
     return f"{told['server']} {told['version']} (CACHE_URL)"
 
 
@@ -265,11 +230,7 @@ async def memory(settings: Settings) -> str:
     async with open_outside(settings) as outside:
         if outside is None:
             return "built in"
-        try:
-            await outside.check()
-        except RetrievalError as error:
-            said = f"{settings.memory.service_url} does not answer ({error.reason})"
-            raise Ailment(said, "check MEMORY_SERVICE_URL") from error
+        await asked(outside.check(), str(settings.memory.service_url), "check MEMORY_SERVICE_URL")
     return f"{settings.memory.service_url} answers"
 
 
@@ -278,12 +239,8 @@ async def rerank(settings: Settings) -> str:
     async with open_reranker(settings) as reranker:
         if reranker is None:
             return "none: candidates stay in the first stage's order"
-        try:
-            async with asyncio.timeout(SERVER_SECONDS):
-                await reranker.scores(SENTENCE, [SENTENCE, "-"])
-        except (RetrievalError, TimeoutError) as error:
-            said = f"{reranker.name} gives no scores ({getattr(error, 'reason', 'timeout')})"
-            raise Ailment(said, "check RERANK_URL, RERANK_MODEL and RERANK_API_KEY") from error
+        advice = "check RERANK_URL, RERANK_MODEL and RERANK_API_KEY"
+        await asked(reranker.scores(SENTENCE, [SENTENCE, "-"]), reranker.name, advice)
     return f"{reranker.name} answers"
 
 
@@ -292,13 +249,8 @@ async def moderation(settings: Settings) -> str:
     async with open_moderator(settings) as moderator:
         if moderator is None:
             return "none: the policy decides by the text alone"
-        try:
-            async with asyncio.timeout(SERVER_SECONDS):
-                await moderator.scores(SENTENCE)
-        except (RetrievalError, TimeoutError) as error:
-            said = f"{moderator.line.address} gives no scores ({getattr(error, 'reason', 'timeout')})"
-            advice = "check VANTAGE_RISK_URL, VANTAGE_RISK_MODEL and VANTAGE_RISK_API_KEY"
-            raise Ailment(said, advice) from error
+        advice = "check VANTAGE_RISK_URL, VANTAGE_RISK_MODEL and VANTAGE_RISK_API_KEY"
+        await asked(moderator.scores(SENTENCE), moderator.line.address, advice)
     return f"{moderator.line.address} answers"
 
 
@@ -306,11 +258,7 @@ async def chroma(settings: Settings) -> str:
     """Chroma: the configured server, the folder's own through the service that holds it, or opened here."""
     if settings.chroma.url:
         async with open_chroma(settings) as opened:
-            try:
-                await opened.beat()
-            except RetrievalError as error:
-                said = f"{settings.chroma.url} does not answer ({error.reason})"
-                raise Ailment(said, "check CHROMA_URL") from error
+            await asked(opened.beat(), settings.chroma.url, "check CHROMA_URL")
         return f"answers at {settings.chroma.url}"
     return RUNNING if await usable(settings, "chroma") else await embedded_chroma(settings)
 
@@ -342,11 +290,9 @@ async def qdrant(settings: Settings) -> str:
             return RUNNING
         return await embedded_qdrant(settings)
     async with open_points(settings) as points:
-        try:
-            told, found = await points.check(), await points.collections()
-        except RetrievalError as error:
-            advice = "check QDRANT_URL and QDRANT_API_KEY"
-            raise Ailment(f"{settings.qdrant.url} does not answer ({error.reason})", advice) from error
+        advice = "check QDRANT_URL and QDRANT_API_KEY"
+        told = await asked(points.check(), settings.qdrant.url, advice)
+        found = await asked(points.collections(), settings.qdrant.url, advice)
     old = too_old(str(told["version"]))
     if old:
         raise Ailment(old, "run Qdrant 1.19 or newer")
@@ -484,14 +430,11 @@ def raise_ailments(tables: list[TableState], foreign: dict[str, str], space: Spa
 Check = Callable[[Settings], Awaitable[str]]
 
 PARTS: Mapping[str, Check] = {
-    "python": python,
-    "packages": packages,
     "data folder": folder,
     "postgres": postgres,
     "postgres files": files,
     "chroma": chroma,
     "embeddings": embedder,
-    "tokens": tokenizer,
     "chat model": chat,
     "qdrant": qdrant,
     "outbox": outbox,

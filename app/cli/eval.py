@@ -5,21 +5,27 @@ not used, the embedding model is the configured one. Vectors are kept in the dat
 """
 
 import json as jsonlib
-import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.table import Table
 
-from app.cli.terminal import Json, as_json, configured, progress, remark, run
-from app.errors import BadInput
+from app.cli.terminal import Json, as_json, configured, counted, progress, remark, run
 from app.evaluation import data, figures
-from app.evaluation.data import ABLATIONS, SERVED, Benchmark
-from app.evaluation.report import LEGEND, remarks, report
+from app.evaluation.data import ABLATIONS, MEASURES, SERVED, Benchmark
+from app.evaluation.figures import COMPARED
 from app.evaluation.run import VECTORS, Evaluation, Found, Source, open_target, open_vectors
 from app.settings import Settings
+
+LEGEND = (
+    "words: lexical retrieval; meaning: dense retrieval; fused: both by rank; all: as the service answers; "
+    "[95 % of resamples]; better, worse: the difference to the other way is hardly chance, p below .05"
+)
 
 
 def evaluate(
@@ -44,7 +50,8 @@ def evaluate(
         ),
     ] = None,
     queries: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Write every question's figures here, a line each.")
+        Path | None,
+        typer.Option(dir_okay=False, writable=True, help="Write every question's figures here, a line each."),
     ] = None,
     against: Annotated[
         Path | None,
@@ -59,8 +66,8 @@ def evaluate(
     figures.library()
     before = figures.earlier(against) if against else {}
     benchmarks = [data.read(folder, split) for folder in folders]  # all, before work is put into the first
-    results = list[dict[str, Any]]()
-    with open_vectors(config.ibid.data_dir / VECTORS) as vectors, writable(queries) as file:
+    results, lines = list[dict[str, Any]](), list[str]()
+    with open_vectors(config.ibid.data_dir / VECTORS) as vectors:
         for benchmark in benchmarks:
             place = source or (Source.MEMORIES if benchmark.scoped else Source.CORPUS)
             found = run(measured(config, benchmark, place, vectors))
@@ -71,10 +78,13 @@ def evaluate(
             elif against:
                 remark(f"nothing in {against} to compare {benchmark.name} with")
             for row in figures.rows(benchmark, place.value, ways, found.runs[SERVED]):
-                file.write(jsonlib.dumps(row, ensure_ascii=False) + "\n")
+                lines.append(jsonlib.dumps(row, ensure_ascii=False) + "\n")
             results.append(result)
             if json:
                 as_json(result)
+    if queries:
+        queries.parent.mkdir(parents=True, exist_ok=True)
+        queries.write_text("".join(lines), encoding="utf-8")
     if not json:
         console = Console()
         for result in results:
@@ -97,9 +107,94 @@ async def measured(config: Settings, benchmark: Benchmark, source: Source, vecto
     return evaluation.found
 
 
-def writable(path: Path | None) -> TextIO:
-    """A file to write to, opened before any work; without a path one that keeps nothing."""
-    try:
-        return open(path or os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - closed by the caller
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from None
+def report(result: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The tables of a folder."""
+    yield from (ways(result), "", against(result), "")
+    for measure in COMPARED if result["groups"] else ():
+        yield from (grouped(result, measure), "")
+    if "against" in result:
+        yield from (comparison(result), "")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
+    """A plain table; numbers to the right, names and verdicts (empty heads) to the left."""
+    made = Table(box=None, pad_edge=False, title=title and escape(title), title_justify="left")
+    for place, name in enumerate(head):
+        made.add_column(escape(name), justify="right" if place and name else "left", no_wrap=True)
+    for row in rows:
+        made.add_row(*map(escape, row), style="bold" if row[0] == SERVED else None)
+    return made
+
+
+def ways(result: Mapping[str, Any]) -> Table:
+    """A line a way, its 95 % intervals below."""
+    source, questions = result["source"], counted(result["queries"], "question")
+
+    def cell(found: Mapping[str, Any], measure: str) -> str:
+        low, high = (short(each, 2) for each in found["intervals"][measure])
+        return f"{short(found['metrics'][measure], 3)}\n[{low} {high}]"
+
+    rows = [[way, *(cell(each, name) for name in MEASURES)] for way, each in result["ablations"].items()]
+    return table(["", *MEASURES], rows, f"{result['set']} ({result['split']}), {source}, {questions}")
+
+
+def against(result: Mapping[str, Any]) -> Table:
+    """What the service returns, against each other way."""
+    rows = []
+    for way, found in result["beside"].items():
+        cells = [[span(found[name]), found[name]["verdict"]] for name in COMPARED]
+        rows.append([way, *cells[0], *cells[1]])
+    return table([f"{SERVED} against", *(part for name in COMPARED for part in (name, ""))], rows)
+
+
+def grouped(result: Mapping[str, Any], measure: str) -> Table:
+    """A line a group of questions, a column a way."""
+    rows = [
+        [group, f"{found['queries']:,}", *(short(each[measure], 3) for each in found["ablations"].values())]
+        for group, found in result["groups"].items()
+    ]
+    return table([measure, "questions", *result["ablations"]], rows)
+
+
+def comparison(result: Mapping[str, Any]) -> Table:
+    """Two runs of a folder, a line a measure."""
+    found = result["against"]
+    rows = [
+        [
+            measure,
+            *(short(each[name], 3) for name in ("before", "after")),
+            signed(each["difference"]),
+            " ".join(map(signed, each["interval"])),
+            *(f"{each[name]:,}" for name in ("wins", "losses", "ties")),
+            short(each["p"], 3),
+        ]
+        for measure, each in found["measures"].items()
+    ]
+    head = ["", "before", "after", "difference", "95 %", "wins", "losses", "ties", "p"]
+    questions = counted(found["questions"], "question")
+    return table(head, rows, f"{result['set']} ({result['split']}), {questions} of both runs")
+
+
+def short(value: float, digits: int) -> str:
+    """A share without its leading zero."""
+    return f"{value:.{digits}f}".removeprefix("0")
+
+
+def signed(value: float) -> str:
+    return f"{value:+.3f}".replace("0.", ".", 1)
+
+
+def span(found: Mapping[str, Any]) -> str:
+    return f"{signed(found['difference'])} [{' '.join(map(signed, found['interval']))}]"
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader of the figures must know."""
+    name = result["set"]
+    if result["unanswerable"]:
+        yield f"{name}: {counted(result['unanswerable'], 'question')} without an answer left out"
+    if result["dangling"]:
+        yield f"{name}: {counted(result['dangling'], 'grade')} of texts that are not there"
+    if result["degraded"]:
+        failed = ", ".join(f"{why} ({count})" for why, count in result["degraded"].items())
+        yield f"{name}: the figures are too low, searches failed: {failed}"

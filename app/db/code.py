@@ -435,7 +435,7 @@ class CodeStore:
             return True
         with taking(TABLE), self._pool.asking():
             if await self._pool.fetchval(THEIRS, *place(scope), row_id):
-                raise KeptElsewhere("another tool wrote this row: it is removed there")
+                raise KeptElsewhere("another tool wrote this row; remove it with that tool")
         return False
 
     async def _gone(self, scope: Scope, which: str, *values: object) -> tuple[int, set[str]]:

@@ -405,7 +405,7 @@ class ConversationStore:
             await forget(connection, CONVERSATION, gone)
             await connection.execute(FORGET_NEXT, ROWS.next_kind, gone)
             if id and not gone and await connection.fetchval(THEIRS, *place):
-                raise KeptElsewhere("another tool wrote this row: it is removed there")
+                raise KeptElsewhere("another tool wrote this row; remove it with that tool")
         return len(gone)
 
 

@@ -472,7 +472,7 @@ def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> D
     """The one with the same bytes. `Conflict` if another has the name and is not to be replaced."""
     known = next((row for row in stands if row["sha256"] == upload.sha256), None)
     if known is None and stands and not upload.replace:
-        raise Conflict(f"{filename!r} is here with other bytes; replace=true puts these in its place")
+        raise Conflict(f"{filename!r} already exists with other content; send replace=true to replace it")
     return document(known) if known else None
 
 

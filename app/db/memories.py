@@ -348,7 +348,7 @@ class MemoryStore:
         async with transaction(self._pool) as connection:
             await lock_user(connection, tenant, user)
             if await connection.fetchval(ERASED, tenant, user, since):
-                raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
+                raise RemovedMeanwhile("the user's data was erased meanwhile")
             written = await decide(connection, (tenant, user), drafts, ids, tokens)
             rows = [
                 (tenant, space, *row_of(each.memory), vector, found.terms, found.days_of(each.memory))

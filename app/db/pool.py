@@ -75,7 +75,7 @@ def record_faults() -> Iterator[None]:
             raise
         except asyncpg.PostgresError as error:
             told(error)
-            raise Rejected("Postgres does not take this") from error
+            raise Rejected("Postgres rejected the statement") from error
 
 
 @contextmanager

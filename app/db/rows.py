@@ -18,7 +18,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from app.db.pool import Pool
-from app.errors import InvalidField, RemovedMeanwhile
+from app.errors import RemovedMeanwhile, invalid_cursor
 from app.types import moment
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def opened(cursor: str) -> tuple[datetime, str]:
     except (ValueError, OverflowError, binascii.Error):
         mark = ""
     if not mark or closed(at, key) != cursor or "\0" in key:
-        raise InvalidField("this cursor is not one of ours", field="query.cursor")
+        raise invalid_cursor()
     return at, key
 
 
@@ -103,4 +103,4 @@ async def check_not_erased(
     """`RemovedMeanwhile` if the user was erased after `since` (the beginning of the transaction). An erasure
     that begins now waits for the transaction's end."""
     if not await connection.fetchval(USER_STANDS, tenant, user, since):
-        raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
+        raise RemovedMeanwhile("the user's data was erased meanwhile")

@@ -17,7 +17,7 @@ from app.answer import Role, Turn
 from app.db.documents import DocumentPart, cleared, hold, place
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, closed, opened, take_turns, transaction
-from app.errors import InvalidField
+from app.errors import invalid_cursor
 from app.types import Scope
 
 
@@ -128,7 +128,7 @@ class SessionStore:
             with self._pool.asking():
                 rows = await self._pool.fetch(statement, *where, limit + 1, *after)
         except asyncpg.DataError as error:
-            raise InvalidField("this cursor is not one of ours", field="query.cursor") from error
+            raise invalid_cursor() from error
         found = [Utterance(*list(row)[1:]) for row in rows[:limit]]
         return found, closed(found[-1].at, rows[limit - 1]["key"]) if len(rows) > limit else None
 

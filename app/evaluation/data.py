@@ -5,14 +5,13 @@ A scope is what is searched for a question: a conversation, a language, a reposi
 Grades are integers; those above 0 mark relevant texts. Reading raises `Unreadable` with file and line.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
 from app.errors import BadInput
@@ -30,40 +29,19 @@ MOST_GROUPS = 20
 
 CORPUS = "corpus.jsonl"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Unreadable(BadInput):
     """The folder is not a benchmark, or one of its lines is invalid."""
 
 
-def _storable(value: str) -> str:
-    if "\0" in value:
-        raise ValueError("must not contain NUL characters")
-    return value
-
-
-def _filled(value: str) -> str:
-    if not value.strip():
-        raise ValueError("must not be blank")
-    return _storable(value)
-
-
-def _name(value: str) -> str:
-    if len(value) > 500 or CONTROLS.search(value):
-        raise ValueError("must have at most 500 characters and no line breaks or control characters")
-    return _filled(value)
-
-
-Id = Annotated[str, AfterValidator(_name)]
-Words = Annotated[str, AfterValidator(_filled)]
-Title = Annotated[
-    str, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(_storable)
-]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Words = Annotated[str, StringConstraints(pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")]
+Title = Annotated[str, BeforeValidator(lambda value: value or ""), StringConstraints(pattern=r"^[^\x00]*$")]
 Grade = Annotated[int, Field(strict=True, ge=-1_000, le=1_000)]
 """trec_eval allocates memory for every grade up to the highest."""
-Meta = Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)]
-Grades = Annotated[dict[str, Grade], BeforeValidator(lambda value: {} if value is None else value)]
+Meta = Annotated[dict[str, Any], BeforeValidator(lambda value: value or {})]
+Grades = Annotated[dict[str, Grade], BeforeValidator(lambda value: value or {})]
 
 
 @validated(frozen=True)
@@ -167,8 +145,7 @@ def _items(path: Path, kind: TypeAdapter[Item]) -> list[Item]:
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             field = "".join(f"`{part}` " for part in problem["loc"])
-            message = problem["msg"].removeprefix("Value error, ")
-            raise Unreadable(f"{path}, line {number}: {field}{message}") from None
+            raise Unreadable(f"{path}, line {number}: {field}{problem['msg']}") from None
         first = numbers.setdefault(item.id, number)
         if first != number:
             raise Unreadable(

@@ -23,8 +23,6 @@ NAMES = {"ndcg@10": "nDCG@10", "recall@5": "R@5", "recall@10": "R@10", "recall@2
 COMPARED = ("ndcg@10", "recall@10")
 """Measures of groups, and of the printed comparison of ways."""
 DIGITS, SEED, RESAMPLES = 4, 17, 5_000
-DRAWS_AT_ONCE = 1 << 21
-"""16 MiB."""
 NOISE = 1e-9
 """Smaller differences come from the last bits of sums."""
 FEWEST, CHANCE = 10, 0.05
@@ -67,20 +65,13 @@ def mean(values: Sequence[float]) -> float:
     return round(sum(values) / max(1, len(values)), DIGITS)
 
 
-def draws(size: int) -> Iterator[int]:
-    """RESAMPLES in parts that fit into memory, the same parts for the same size."""
-    rows = max(1, DRAWS_AT_ONCE // size)
-    return (min(rows, RESAMPLES - start) for start in range(0, RESAMPLES, rows))
-
-
 def interval(values: Sequence[float]) -> list[float]:
     """Of the mean: [low, high]; [0, 0] without values."""
     if not values:
         return [0.0, 0.0]
     known, random = np.asarray(values, dtype=np.float64), np.random.default_rng(SEED)
-    size = len(known)
-    means = [known[random.integers(0, size, (rows, size))].mean(axis=1) for rows in draws(size)]
-    return [float(end) for end in np.percentile(np.concatenate(means), (2.5, 97.5))]
+    means = known[random.integers(0, len(known), (RESAMPLES, len(known)))].mean(axis=1)
+    return [float(end) for end in np.percentile(means, (2.5, 97.5))]
 
 
 def p_value(gains: NDArray[np.float64]) -> float:
@@ -88,11 +79,9 @@ def p_value(gains: NDArray[np.float64]) -> float:
     moved = gains[np.abs(gains) > NOISE]
     if not len(moved):
         return 1.0
-    random, seen, least = np.random.default_rng(SEED), 0, abs(moved.sum()) - NOISE
-    for rows in draws(len(moved)):
-        signs = 2 * random.integers(0, 2, (rows, len(moved))) - 1
-        seen += int((np.abs((signs * moved).sum(axis=1)) >= least).sum())
-    return (seen + 1) / (RESAMPLES + 1)
+    random, least = np.random.default_rng(SEED), abs(moved.sum()) - NOISE
+    sums = (random.choice((-1, 1), (RESAMPLES, len(moved))) * moved).sum(axis=1)
+    return (int((np.abs(sums) >= least).sum()) + 1) / (RESAMPLES + 1)
 
 
 def difference(measure: str, before: Figures, after: Figures, names: Sequence[str]) -> dict[str, Any]:

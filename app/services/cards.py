@@ -39,4 +39,4 @@ class CardService:
 def permit(scope: Scope, user_id: str | None) -> None:
     """What all users of a namespace are told is the tenant's to say."""
     if scope.owner and user_id != scope.owner:
-        raise Forbidden("what is for all users of a namespace needs a tenant key; a user key names its user")
+        raise Forbidden("an entry for all users of a namespace needs a tenant key")

@@ -83,7 +83,7 @@ class ConversationService:
         """Gone from the next answer on."""
         found, own = await self._found(scope, kind, name)
         if not own:
-            raise Forbidden("what the tenant shares needs a tenant key")
+            raise Forbidden("rows that the tenant shares need a tenant key")
         if not await self._record.remove(scope, found.id):
             raise Missing("there is no such row")
 

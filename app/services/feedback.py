@@ -292,7 +292,7 @@ class FeedbackService:
         except Missing:
             return answer_id, await self._answers.used(scope, answer_id)
         if not answer.text:  # only inspected, or ended before a word: there is nothing to judge
-            raise Missing("nothing was said in that answer")
+            raise Missing("that answer has no text")
         return answer.id, memories(answer)
 
     async def _voted(self, scope: Scope, answer_id: str, ids: tuple[str, ...], sentiment: Sentiment) -> int:
@@ -340,5 +340,5 @@ def needed() -> Iterator[None]:
         yield
     except RetrievalError as error:
         if error.rejected:
-            raise Rejected("a store does not take this") from error
+            raise Rejected("a store rejected this") from error
         raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from error

@@ -27,7 +27,7 @@ class KnowledgeService:
     async def get(self, scope: Scope) -> Knowledge:
         found = await self._found(scope)
         if found is None:
-            raise Missing("nothing is told of this project")
+            raise Missing("this project has no knowledge")
         return found
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
@@ -50,7 +50,7 @@ class KnowledgeService:
         """Gone from the next prompt on."""
         permit(scope)
         if not await self._record.remove(scope):
-            raise Missing("nothing is told of this project")
+            raise Missing("this project has no knowledge")
 
     async def _found(self, scope: Scope) -> Knowledge | None:
         """The project's, if any."""

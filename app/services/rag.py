@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from app.answer import BREAK, GREETING_FORM, MEMORY_FORM, Kind, build_system_prompt, recipe_block
 from app.answering.budget import Meter, PromptLimits, share
-from app.answering.meta import explained
 from app.answering.pipeline import (
     Pipeline,
     Run,
@@ -82,7 +81,7 @@ class RagService:
             context = await asyncio.to_thread(recall_context, question, known, by, limits, run.meter)
             run.stages.lap("assemble")
         facts = recalled_facts(context, debug=question.debug)
-        facts["meta_explanation"] = explained(context.explanation) if context.explanation else None
+        facts["meta_explanation"] = context.explanation
         return replace(context, extra=facts)
 
     async def _small_talk(self, run: Run) -> Context:

@@ -10,7 +10,7 @@ window. Seconds. Source: docs/contract.md.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 from app.answer import (
     BREAK,
@@ -26,7 +26,6 @@ from app.answer import (
 )
 from app.answering.budget import Meter, PromptLimits, Selection
 from app.answering.enforcement import WHOLE_CLASSES, Enforcement
-from app.answering.meta import explained
 from app.answering.mix import lens_block, lens_name
 from app.answering.pipeline import (
     Pipeline,
@@ -374,10 +373,11 @@ def unsought_context(
 
 def facts(run: Run, decided: Decided, context: Context, *, debug: bool) -> dict[str, object]:
     """What `meta` tells beside chat's facts; `debug` is VANTAGE_DEBUG."""
-    question, weighed = decided.question, decided.weighed
+    question, weighed, explanation = decided.question, decided.weighed, context.explanation
+    assert explanation  # noqa: S101 - every recipe of /vantage explains
     shown = recalled_facts(context, debug=question.debug or question.inspect_only)
     meta: dict[str, object] = {
-        **(explained(context.explanation) if context.explanation else {}),
+        **{each.name: getattr(explanation, each.name) for each in fields(explanation)},
         "vantage_id": question.scope.vantage_id,
         "mix": asdict(question.mix),
     }

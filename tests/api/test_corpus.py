@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app import errors
-from app.api.schemas.memories import CollectionPage, TextPage, TextsWritten
+from app.api.schemas.corpus import CollectionPage, TextPage, TextsWritten
 from app.db.corpus import ReferenceDraft
 from app.db.keys import Caller
 from app.types import Scope

@@ -16,7 +16,6 @@ from app.api.schemas.memories import (
 )
 from app.db.keys import Caller
 from app.db.memories import MemoryOutcome, Moment
-from app.errors import Unavailable
 from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.keeping import kept
@@ -113,15 +112,6 @@ async def test_a_memory_is_removed(client: httpx.AsyncClient) -> None:
     """204; another's, or none, 404."""
     assert (await client.delete(f"/memories/{ID}")).status_code == 204
     told(await client.delete("/memories/other"), 404, "not-found")
-
-
-async def test_a_store_that_is_away_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """503, and when to ask again: what is not kept is not acknowledged."""
-    fakes.memories.error = errors.Unavailable("down", retry_after=2)
-
-    for response in (await client.post("/memories", json=MEMORY), await client.delete(f"/memories/{ID}")):
-        told(response, 503, "unavailable")
-        assert response.headers["retry-after"] == "2"
 
 
 PATH = "/memory_feedback"
@@ -228,16 +218,6 @@ async def test_a_user_key_votes_and_counts_for_its_user_alone(
     assert fakes.signals.votes[0][0] == Scope("acme", "ada", "ada")
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_store_that_is_away_is_told_of_votes(
-    client: httpx.AsyncClient, fakes: Fakes, method: str
-) -> None:
-    """Nothing is counted, and no vote taken."""
-    fakes.signals.error = errors.Unavailable()
-    sent = {"json": VOTED} if method == "POST" else {"params": {"user_id": "ada", "ids": "m1"}}
-    told(await client.request(method, PATH, **sent), 503, "unavailable")
-
-
 async def test_when_somebody_was_last_here(client: httpx.AsyncClient, fakes: Fakes) -> None:
     """A time as RFC 3339, seconds to the millisecond."""
     response = await client.get("/temporal/ada")
@@ -284,12 +264,6 @@ async def test_a_user_key_asks_for_its_user_alone(client: httpx.AsyncClient, fak
     told(await client.get("/temporal/bob"), 403, "forbidden")
     assert (await client.get("/temporal/ada")).status_code == 200
     assert fakes.signals.scopes == [Scope("acme", "ada", "ada")]
-
-
-async def test_a_store_that_is_away_is_told_of_temporal(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """And does not make everybody new."""
-    fakes.signals.error = errors.Unavailable()
-    told(await client.get("/temporal/ada"), 503, "unavailable")
 
 
 PATH_PROFILES = "/profiles"
@@ -360,8 +334,25 @@ async def test_bodies_are_held_to_their_form(
     assert field in response.text
 
 
-async def test_a_store_that_is_away(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    fakes.profiles.error = Unavailable()
-    response = await client.post(PATH_PROFILES, json={"user_id": "ada"})
-    assert response.status_code == 503
-    assert response.headers["content-type"] == "application/problem+json"
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/memories", MEMORY),
+        ("DELETE", f"/memories/{ID}", None),
+        ("POST", PATH, VOTED),
+        ("GET", f"{PATH}?user_id=ada&ids=m1", None),
+        ("GET", "/temporal/ada", None),
+        ("POST", PATH_PROFILES, {"user_id": "ada"}),
+    ],
+)
+async def test_a_store_that_is_away_is_a_503(
+    client: httpx.AsyncClient, fakes: Fakes, method: str, path: str, body: object
+) -> None:
+    """With the time to ask again: nothing that is not kept is acknowledged."""
+    error = errors.Unavailable("down", retry_after=2)
+    fakes.memories.error = fakes.signals.error = fakes.profiles.error = error
+
+    response = await client.request(method, path, json=body)
+
+    told(response, 503, "unavailable")
+    assert response.headers["retry-after"] == "2"

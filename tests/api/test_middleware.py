@@ -13,7 +13,6 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from app import errors
 from app.api import middleware
 from app.api.middleware import JSON_BYTES, BodyLimit, declared, has_body
 from tests.fakes.checks import told
@@ -161,18 +160,6 @@ async def test_a_download_of_many_pieces_passes_unchanged() -> None:
     assert [message.get("more_body") for message in sent[1:]] == [True, True, True, False]
 
 
-async def test_other_protocols_pass_through() -> None:
-    """The lifespan has no body."""
-    seen: list[str] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(scope["type"])
-
-    await BodyLimit(app, paths={})({"type": "lifespan"}, nothing, swallow)
-
-    assert seen == ["lifespan"]
-
-
 @given(sizes=st.lists(st.integers(0, 40), max_size=8), limit=st.integers(0, 100))
 async def test_a_body_is_taken_exactly_up_to_its_limit(sizes: Sequence[int], limit: int) -> None:
     """However it is cut into pieces."""
@@ -266,8 +253,3 @@ async def nothing() -> Message:
 
 async def swallow(message: Message) -> None:
     """Nobody listens."""
-
-
-def test_the_refusals_are_of_the_tree() -> None:
-    """Both have a type of their own."""
-    assert (errors.TooLarge.status, errors.Stalled.status) == (413, 408)

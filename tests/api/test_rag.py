@@ -1,43 +1,25 @@
 """/rag: answers from memory, and what was said about them."""
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from app import errors
 from app.answering.question import Question
-from app.api.schemas.memories import FeedbackReply, RagReply
+from app.api.schemas.rag import FeedbackReply, RagReply
 from app.api.wire import encoded
 from app.db.keys import Caller
 from app.services.feedback import Remark
 from app.types import Scope
-from tests.api.test_chat import EARLY, SOON, said, until
 from tests.fakes.checks import told
-from tests.fakes.server import connected, events, post
-from tests.fakes.services import DOCUMENT_ID, FakeKeys, FakeReply, Fakes
+from tests.fakes.services import DOCUMENT_ID, Fakes
 from tests.services.test_rag import House
 
 ASK: dict[str, Any] = {"user_id": "ada", "message": "What helped me sleep?"}
 PATH = "/rag/query"
-
-
-async def test_an_answer_comes_whole_unless_events_are_asked_for(
-    client: httpx.AsyncClient, fakes: Fakes
-) -> None:
-    """One JSON object by default; `stream: true` gives chat's events. The reply is closed either way."""
-    whole = await client.post(PATH, json=ASK)
-    streamed = await client.post(PATH, json=ASK | {"stream": True})
-
-    assert (whole.json()["answer_id"], whole.json()["answer"]) == ("answer-1", "Paper [memory#k3v9q2ax].")
-    assert "session_id" not in whole.json()
-    assert [event.name for event in events(streamed.text)] == ["meta", "token", "token", "citations", "done"]
-    assert streamed.headers["content-type"] == "text/event-stream"
-    assert fakes.rag.reply.closings == 2
 
 
 async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncClient, fakes: Fakes) -> None:
@@ -73,33 +55,11 @@ async def test_an_overlay_may_be_text(client: httpx.AsyncClient, fakes: Fakes) -
     assert fakes.rag.asks[0].overlay == "Answer in two sentences."
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        pytest.param({"message": ""}, "body.message", id="no message"),
-        pytest.param({"message": " \n"}, "body.message", id="a blank message"),
-        pytest.param({"message": "x" * 32_001}, "body.message", id="a long message"),
-        pytest.param({"top_k": 0}, "body.top_k", id="no passages"),
-        pytest.param({"top_k": 51}, "body.top_k", id="many passages"),
-        pytest.param({"top_k": "8"}, "body.top_k", id="a number as text"),
-        pytest.param({"overlay": "x" * 8_001}, "body.overlay", id="a long overlay"),
-        pytest.param({"overlay": {"mood": "glad"}}, "body.overlay", id="an unknown part of the overlay"),
-        pytest.param({"user_id": ""}, "body.user_id", id="nobody"),
-        pytest.param({"user_id": None}, "body.user_id", id="no user"),
-        pytest.param({"thread_id": "a\nb"}, "body.thread_id", id="a thread of two lines"),
-        pytest.param({"session_id": "s"}, "body.session_id", id="an unknown field"),
-    ],
-)
-async def test_a_field_that_does_not_fit_is_named(
-    client: httpx.AsyncClient, fakes: Fakes, change: dict[str, Any], field: str
-) -> None:
-    """422 with the field's path, and nothing is asked of the service."""
-    problem = told(await client.post(PATH, json=ASK | change), 422, "validation")
+@pytest.mark.parametrize("overlay", ["x" * 8_001, {"mood": "glad"}])
+async def test_an_overlay_that_does_not_fit_is_named(client: httpx.AsyncClient, overlay: object) -> None:
+    problem = told(await client.post(PATH, json=ASK | {"overlay": overlay}), 422, "validation")
 
-    assert {fault["field"] for fault in problem["errors"]} <= {field} or all(
-        fault["field"].startswith(field) for fault in problem["errors"]
-    )
-    assert fakes.rag.asks == []
+    assert all(fault["field"].startswith("body.overlay") for fault in problem["errors"])
 
 
 @pytest.mark.parametrize("field", ["user_id", "message"])
@@ -117,84 +77,6 @@ async def test_what_must_be_there_is_asked_for(client: httpx.AsyncClient, field:
 )
 async def test_the_edge_of_what_fits_is_taken(client: httpx.AsyncClient, change: dict[str, Any]) -> None:
     assert (await client.post(PATH, json=ASK | change)).status_code == 200
-
-
-@pytest.mark.parametrize(("error", "status"), EARLY.values(), ids=EARLY.keys())
-@pytest.mark.parametrize("stream", [True, False])
-async def test_a_fault_before_the_answer_is_a_status(
-    client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int, stream: bool
-) -> None:
-    """As in chat."""
-    fakes.rag.error = error
-
-    response = await client.post(PATH, json=ASK | {"stream": stream})
-
-    told(response, status, error.slug)
-    assert response.headers.get("retry-after") == ("3" if error.retry_after else None)
-
-
-async def test_a_fault_in_the_answer_is_an_event_or_a_status(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """An event where something was said already."""
-    fakes.rag.reply.error = errors.ModelTimeout()
-
-    streamed = await client.post(PATH, json=ASK | {"stream": True})
-
-    assert [event.name for event in events(streamed.text)] == ["meta", "token", "token", "error"]
-    told(await client.post(PATH, json=ASK), 504, "model-timeout")
-
-
-@pytest.mark.parametrize(("user", "status"), [("ada", 200), ("bob", 403)])
-async def test_a_user_key_asks_for_its_own_user(
-    client: httpx.AsyncClient, app: FastAPI, user: str, status: int
-) -> None:
-    app.state.services = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")})).services()
-
-    response = await client.post(PATH, json=ASK | {"user_id": user}, headers={"authorization": "Bearer k"})
-
-    assert response.status_code == status
-    if status == 403:
-        told(response, 403, "forbidden")
-
-
-async def test_a_tenant_key_asks_for_anybody(client: httpx.AsyncClient, app: FastAPI) -> None:
-    fakes = Fakes(keys=FakeKeys({"k": Caller("acme", None)}))
-    app.state.services = fakes.services()
-
-    await client.post(PATH, json=ASK, headers={"authorization": "Bearer k"})
-
-    assert fakes.rag.asks[0].scope == Scope(tenant="acme", user_id="ada")
-
-
-def asked(**changes: Any) -> bytes:
-    """The request on the wire."""
-    return post(PATH, json.dumps(ASK | changes).encode())
-
-
-@pytest.mark.parametrize("stream", [True, False])
-async def test_a_client_that_leaves_ends_the_answer_at_once(address: str, fakes: Fakes, stream: bool) -> None:
-    """The model's stream is closed within 500 ms, whichever form was asked for."""
-    fakes.rag.reply = FakeReply(tokens=["word "], pause=0.02, endless=True)
-
-    async with connected(address) as wire:
-        await wire.send(asked(stream=stream))
-        await said(fakes.rag.reply, 3)
-        await wire.leave()
-
-        async with asyncio.timeout(SOON):
-            await fakes.rag.reply.closed.wait()
-
-
-async def test_a_client_that_leaves_during_the_search_ends_it(address: str, fakes: Fakes) -> None:
-    """Nothing was said yet, and nothing will be."""
-    fakes.rag.delay = 30
-
-    async with connected(address) as wire:
-        await wire.send(asked())
-        await until(lambda: bool(fakes.rag.asks))
-        await wire.leave()
-
-        async with asyncio.timeout(SOON):
-            await fakes.rag.cancelled.wait()
 
 
 @pytest.mark.parametrize("message", ["what helped me sleep", "hey again!"], ids=["a question", "a greeting"])

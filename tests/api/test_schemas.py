@@ -1,7 +1,6 @@
 """Models of requests: what fits and what does not."""
 
 import re
-import string
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,17 +13,15 @@ from app.answer import Finish
 from app.api.schemas import METADATA_PHRASE, Body, read
 from app.api.schemas.answers import CandidateOut
 from app.api.schemas.chat import ChatReply, ChatRequest, RetrievalSummary
-from app.api.schemas.documents import UploadFields
-from app.api.schemas.memories import NewMemories, NewMemory, NewTexts
+from app.api.schemas.corpus import NewTexts
+from app.api.schemas.memories import NewMemories, NewMemory
 from app.api.schemas.projects import NewConversation
 from app.db import conversations as conversation
 from app.db.conversations import SaidTurn
 from app.db.corpus import ReferenceDraft
-from app.db.memories import ASSISTANT, CARDS, DAEMONS, DESIRE, GRAVITY, Draft
+from app.db.memories import ASSISTANT, DAEMONS, DESIRE, GRAVITY, Draft
 from app.problems import field_error, phrase
 from app.types import Reason, Verdict
-
-ALLOWED = string.ascii_letters + string.digits + "._:-"
 
 
 def fits(**fields: object) -> bool:
@@ -34,12 +31,6 @@ def fits(**fields: object) -> bool:
     except ValidationError:
         return False
     return True
-
-
-@given(st.text(alphabet=ALLOWED, min_size=1, max_size=200))
-def test_every_session_id_of_the_contract_is_taken(session_id: str) -> None:
-    """1-200 of letters, digits, `. _ : -`."""
-    assert fits(session_id=session_id)
 
 
 @given(st.text(max_size=300))
@@ -91,53 +82,8 @@ def test_no_text_field_takes_what_postgres_cannot_keep(field: str, sign: str) ->
     assert not fits(**{field: f"a{sign}b"})
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"notes": ["a\x00"]}, {"history": [{"role": "user", "content": "a\x00"}]}],
-    ids=["notes", "history"],
-)
-def test_nor_do_texts_inside_of_lists(fields: dict[str, object]) -> None:
-    assert not fits(**fields)
-
-
-@given(st.integers())
-def test_top_k_has_its_lower_bound_here(top_k: int) -> None:
-    """The upper one is a setting, and the route's."""
-    assert fits(top_k=top_k) == (top_k >= 1)
-
-
-@given(st.one_of(st.floats(), st.text(), st.booleans(), st.binary()))
-def test_top_k_is_an_integer_and_nothing_like_one(top_k: object) -> None:
-    """Strict: what a client means it can write."""
-    assert not fits(top_k=top_k)
-
-
-def test_defaults_are_the_contracts() -> None:
-    body = ChatRequest(message="hi", session_id="s")
-
-    assert (body.stream, body.remember, body.on_disconnect, body.notes) == (True, False, "cancel", [])
-
-
-@pytest.mark.parametrize(("sent", "seconds"), [("0", 0), ("300", 300), ("0.25", 0.25)])
-def test_a_forms_wait_is_a_number_in_text(sent: str, seconds: float) -> None:
-    form = UploadFields.model_validate({"session_id": "s", "wait": sent})
-
-    assert form.wait == seconds
-
-
-def test_a_form_waits_half_a_minute_by_default() -> None:
-    form = UploadFields.model_validate({"scope": "global"})
-
-    assert (form.wait, form.replace) == (30, "false")
-
-
 MEMORY = {"user_id": "ada", "text": "I moved."}
 EITHER = TypeAdapter[Any](NewMemories)
-
-
-def test_the_least_is_a_note_of_now() -> None:
-    """Said by nobody in particular, in no thread."""
-    assert NewMemory.model_validate(MEMORY).draft() == Draft("I moved.")
 
 
 def test_everything_reaches_the_service() -> None:
@@ -156,36 +102,20 @@ def test_everything_reaches_the_service() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", CARDS)
-def test_a_person_may_write_his_own_cards(kind: str) -> None:
-    assert NewMemory.model_validate(MEMORY | {"kind": kind}).kind == kind
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
         *((("origin", origin)) for origin in (ASSISTANT, *DAEMONS)),
         ("kind", GRAVITY),
         ("kind", DESIRE),
-        ("kind", ""),
         ("kind", "a b"),
-        ("kind", "x" * 101),
-        ("origin", "\u0000"),
-        ("text", ""),
         ("text", " \n\x1f"),
-        ("text", "a\x00b"),
-        ("text", "x" * 32_001),
-        ("text", 5),
         ("tags", ["x"] * 51),
         ("tags", ["a\nb"]),
-        ("thread_id", ""),
-        ("created_at", "2026-11-21"),
         ("created_at", "2026-11-21T12:00:00"),
         ("created_at", "2026-02-30T12:00:00Z"),
         ("created_at", "1899-12-31T23:59:59Z"),
         ("created_at", "0001-01-01T00:00:00+23:59"),
-        ("created_at", 1_700_000_000),
-        ("more", 1),
     ],
 )
 def test_what_may_not_be_written_is_refused(field: str, value: object) -> None:
@@ -218,13 +148,6 @@ def test_one_or_several() -> None:
         with pytest.raises(ValidationError) as refused:
             EITHER.validate_python(sent)
         assert [fault["loc"] for fault in refused.value.errors()] == [place]
-
-
-@pytest.mark.parametrize("sent", [[], [MEMORY] * 501, "I moved.", None, 5], ids=str)
-def test_no_other_form_is_taken(sent: object) -> None:
-    """Nothing, too much, something else."""
-    with pytest.raises(ValidationError):
-        EITHER.validate_python(sent)
 
 
 def test_texts_come_named_or_not() -> None:

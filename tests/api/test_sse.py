@@ -12,12 +12,12 @@ from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import ClientDisconnect
-from starlette.types import Message, Send
+from starlette.types import Message
 
 from app.answering.stream import Reply
 from app.api import sse
 from app.api.chat import SHAPES
-from app.api.sse import EventStream, StoredStream, Stream, close, end, gone, piece, unless_gone
+from app.api.sse import EventStream, download, unless_gone
 from app.errors import ModelTimeout
 from tests.fakes.logged import Lines
 from tests.fakes.server import Event, events
@@ -27,20 +27,43 @@ ASK = {"message": "hi", "session_id": "s"}
 SECRET = "the patient's name is Ada"
 
 
-async def raw(reply: FakeReply, *, every: float = 15) -> str:
+class Client:
+    """The other end: what it got, whether it reads, when it leaves."""
+
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+        self.ended = False
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.left = asyncio.Event()
+
+    async def receive(self) -> Message:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """Takes what comes while it reads; like a server, refuses what comes after the end."""
+        if message["type"] == "http.response.body":
+            await self.reads.wait()
+            assert not self.ended, "sent after the end"
+            self.got.append(message["body"])
+            self.ended = not message["more_body"]
+
+    async def hear(self, reply: FakeReply, *, watch: bool = True) -> None:
+        """The stream of a reply."""
+        stream = EventStream(cast(Reply, reply), SHAPES, "request-1", watch=watch)
+        await stream({"type": "http"}, self.receive, self.send)
+
+    @property
+    def names(self) -> list[str]:
+        return [event.name for event in events(b"".join(self.got).decode())]
+
+
+async def raw(reply: FakeReply) -> str:
     """The whole stream of a reply."""
-    sent: list[bytes] = []
-    forever = asyncio.Event()
-
-    async def receive() -> Message:
-        await forever.wait()
-        return {}
-
-    async def send(message: Message) -> None:
-        sent.append(message.get("body", b""))
-
-    await EventStream(cast(Reply, reply), SHAPES, "request-1", every=every)({"type": "http"}, receive, send)
-    return b"".join(sent).decode()
+    client = Client()
+    await client.hear(reply)
+    return b"".join(client.got).decode()
 
 
 async def told(reply: FakeReply) -> list[Event]:
@@ -85,8 +108,9 @@ async def test_the_head_keeps_proxies_from_buffering(app: FastAPI, client: httpx
     assert "content-length" not in headers
 
 
-async def test_silence_is_filled_with_comments() -> None:
-    text = await raw(FakeReply(tokens=["late"], pause=0.1), every=0.02)
+async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "PING_SECONDS", 0.02)
+    text = await raw(FakeReply(tokens=["late"], pause=0.1))
 
     assert text.count(": ping\n\n") >= 2
     assert [event.name for event in events(text)] == ["meta", "token", "citations", "done"]
@@ -131,14 +155,6 @@ async def test_any_other_fault_ends_it_as_an_internal_problem(lines: Lines) -> N
     (line,) = lines.of("answer failed")
     assert (line["error"], line["answer_id"]) == ("RuntimeError", "answer-1")
     assert SECRET not in lines.getvalue()
-
-
-async def test_what_no_json_can_hold_is_an_internal_problem() -> None:
-    """NaN would stop every browser at that event."""
-    reply = FakeReply()
-    reply.tokens = [float("nan")]  # type: ignore[list-item] # a fault of ours, acted out
-
-    assert (await told(reply))[-1].name == "error"
 
 
 async def test_the_texts_of_an_answer_are_not_logged(client: httpx.AsyncClient, lines: Lines) -> None:
@@ -236,92 +252,20 @@ async def test_what_is_ready_at_once_leaves_in_one_send() -> None:
     assert [event.name for event in events(b"".join(bodies).decode())][:3] == ["meta", "token", "token"]
 
 
-SCOPE = {"type": "http"}
-
-
-class Client:
-    """The other end: what it got, whether it reads, when it leaves."""
-
-    def __init__(self) -> None:
-        self.got: list[bytes] = []
-        self.ended = False
-        self.reads = asyncio.Event()
-        self.reads.set()
-        self.left = asyncio.Event()
-
-    async def receive(self) -> Message:
-        await self.left.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Message) -> None:
-        """Takes what comes while it reads; like a server, refuses what comes after the end."""
-        if message["type"] == "http.response.body":
-            await self.reads.wait()
-            assert not self.ended, "sent after the end"
-            self.got.append(message["body"])
-            self.ended = not message["more_body"]
-
-
-class Counting(Stream):
-    """Sends numbers, with a pause before each."""
-
-    def __init__(
-        self, *, count: int = 3, pause: float = 0, every: float | None = None, watch: bool = True
-    ) -> None:
-        super().__init__(headers={}, media_type="text/plain", ping=b".", every=every, watch=watch)
-        self.count = count
-        self.pause = pause
-        self.stopped = asyncio.Event()
-
-    async def tell(self, send: Send) -> None:
-        try:
-            for number in range(self.count):
-                await asyncio.sleep(self.pause)
-                await piece(send, b"%d" % number)
-        finally:
-            self.stopped.set()
-
-
-async def test_pieces_come_in_order_and_then_the_end() -> None:
-    """The end is an empty piece."""
-    client = Client()
-
-    await Counting()(SCOPE, client.receive, client.send)
-
-    assert (client.got, client.ended) == ([b"0", b"1", b"2", b""], True)
-
-
-async def test_a_silent_stream_is_pinged() -> None:
-    """While there is nothing to say."""
-    client = Client()
-
-    await Counting(count=1, pause=0.1, every=0.02)(SCOPE, client.receive, client.send)
-
-    assert client.got[-2:] == [b"0", b""]
-    assert client.got.count(b".") >= 2
-
-
-async def test_a_stream_without_an_interval_is_not_pinged() -> None:
-    """A file has no room for comments."""
-    client = Client()
-
-    await Counting(pause=0.02)(SCOPE, client.receive, client.send)
-
-    assert b"." not in client.got
+ALL = ["meta", "token", "token", "citations", "done"]
 
 
 async def test_a_client_that_leaves_stops_the_work_at_once() -> None:
     """The end is not sent to nobody."""
-    client, counting = Client(), Counting(count=1, pause=30)
-    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
-    await asyncio.sleep(0)
+    client, reply = Client(), FakeReply(pause=30)
+    task = asyncio.create_task(client.hear(reply))
+    await asyncio.sleep(0.01)
     client.left.set()
 
     async with asyncio.timeout(1):
         await task
 
-    assert counting.stopped.is_set()
-    assert not client.ended
+    assert reply.ended
 
 
 async def test_unwatched_work_goes_on_without_its_client() -> None:
@@ -329,130 +273,51 @@ async def test_unwatched_work_goes_on_without_its_client() -> None:
     client = Client()
     client.left.set()
 
-    await Counting(pause=0.01, watch=False)(SCOPE, client.receive, client.send)
+    await client.hear(FakeReply(pause=0.01), watch=False)
 
-    assert client.got == [b"0", b"1", b"2", b""]
+    assert (client.names, client.ended) == (ALL, True)
 
 
-async def test_a_slow_client_slows_the_work_and_loses_nothing() -> None:
-    """Nothing is piled up for it."""
-    client, counting = Client(), Counting(every=0.01)
+@pytest.mark.parametrize("hold", range(5))
+async def test_a_slow_client_loses_nothing(monkeypatch: pytest.MonkeyPatch, hold: int) -> None:
+    """Nothing piles up for it, and no ping that waited for it comes after the end."""
+    monkeypatch.setattr(sse, "PING_SECONDS", 0.005)
+    client, reply = Client(), FakeReply(pause=0.005)
+    task = asyncio.create_task(client.hear(reply))
+    await asyncio.sleep(0.004 * hold)
     client.reads.clear()
-    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
     await asyncio.sleep(0.05)
-    assert client.got == []
     client.reads.set()
 
     await task
 
-    assert [body for body in client.got if body != b"."] == [b"0", b"1", b"2", b""]
+    assert (client.names, client.got[-1]) == (ALL, b"")
 
 
 async def test_a_client_that_never_reads_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "PING_SECONDS", 0.01)
     monkeypatch.setattr(sse, "STALL_SECONDS", 0.05)
-    client, counting = Client(), Counting(every=0.01)
-    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
+    client, reply = Client(), FakeReply(endless=True, pause=0.01)
+    task = asyncio.create_task(client.hear(reply))
     await asyncio.sleep(0.005)
     client.reads.clear()
 
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(5):
         await task
 
-    assert counting.stopped.is_set()
-
-
-async def test_no_ping_comes_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ping that waited for a slow client while the answer ended is dropped; servers break on it."""
-    for hold in range(5):
-        client, counting = Client(), Counting(count=2, pause=0.01, every=0.005)
-        task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
-        await asyncio.sleep(0.004 * hold)
-        client.reads.clear()
-        await asyncio.sleep(0.03)
-        client.reads.set()
-
-        await task
-
-        assert client.got[-1] == b""
-
-
-async def test_a_ping_that_waited_for_the_end_is_dropped() -> None:
-    """The end itself had to wait for the client, and the ping behind it."""
-    client, counting = Client(), Counting(count=0, every=0.01)
-    client.reads.clear()
-    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
-    await asyncio.sleep(0.05)
-    client.reads.set()
-
-    await task
-
-    assert client.got == [b""]
-
-
-async def test_a_fault_of_the_work_reaches_the_server() -> None:
-    class Broken(Counting):
-        async def tell(self, send: Send) -> None:
-            raise OSError("disk")
-
-    client = Client()
-
-    with pytest.raises(OSError, match="disk"):
-        await Broken()(SCOPE, client.receive, client.send)
-    assert not client.ended
+    assert reply.ended
 
 
 async def test_a_cancelled_response_takes_its_tasks_along() -> None:
-    """At shutdown nothing is left running."""
-    client, counting = Client(), Counting(count=1, pause=30)
-    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
-    await asyncio.sleep(0.01)
     before = asyncio.all_tasks()
+    task = asyncio.create_task(Client().hear(FakeReply(pause=30)))
+    await asyncio.sleep(0.01)
 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert len(before) - len(asyncio.all_tasks()) == 3
-
-
-async def test_a_content_type_is_sent_as_given() -> None:
-    """Without a charset that somebody added."""
-    assert Counting().headers["content-type"] == "text/plain"
-
-
-async def test_a_base_stream_says_nothing() -> None:
-    """It is to be derived from."""
-    client = Client()
-    bare = Stream(headers={}, media_type="text/plain")
-
-    with pytest.raises(NotImplementedError):
-        await bare(SCOPE, client.receive, client.send)
-
-
-async def test_a_generator_left_in_the_middle_is_ended() -> None:
-    """And what is no generator is left alone."""
-    ended = False
-
-    async def numbers() -> AsyncIterator[int]:
-        nonlocal ended
-        try:
-            yield 1
-        finally:
-            ended = True
-
-    class Plain:
-        def __aiter__(self) -> AsyncIterator[object]:
-            return self
-
-        async def __anext__(self) -> object:
-            raise StopAsyncIteration
-
-    found = numbers()
-    await anext(found)
-    await close(found)
-    await close(Plain())
-
-    assert ended
+    assert asyncio.all_tasks() == before
 
 
 class Peer:
@@ -496,14 +361,6 @@ async def test_work_ends_when_the_client_leaves() -> None:
     assert ended == ["cancelled"]
 
 
-async def test_work_that_fails_fails_as_itself() -> None:
-    async def broken() -> None:
-        raise KeyError("x")
-
-    with pytest.raises(KeyError):
-        await unless_gone(Peer().receive, broken())
-
-
 async def test_work_that_is_done_when_the_client_leaves_is_returned() -> None:
     """What it opened has an owner then."""
     peer = Peer()
@@ -529,31 +386,6 @@ async def test_being_cancelled_cancels_the_work() -> None:
         await task
 
     assert ended == ["cancelled"]
-
-
-async def test_leaving_is_told_from_what_is_still_sent() -> None:
-    """An empty last message is no leaving."""
-    peer = Peer()
-    task = asyncio.create_task(gone(peer.receive))
-    await asyncio.sleep(0.01)
-    assert not task.done()
-    peer.left.set()
-
-    await task
-
-
-async def test_ending_tasks_waits_for_them_and_keeps_their_faults_to_itself() -> None:
-    """Whatever they end with, nothing is warned of later."""
-
-    async def broken() -> None:
-        raise OSError
-
-    tasks = [asyncio.create_task(broken()), asyncio.create_task(slow([]))]
-    await asyncio.sleep(0)
-
-    await end(*tasks)
-
-    assert all(task.done() for task in tasks)
 
 
 @dataclass
@@ -623,36 +455,14 @@ class Pieces:
             self.ended = True
 
 
-async def stored(pieces: Pieces) -> StoredStream:
-    return await StoredStream(pieces.read(), headers={}, media_type="application/pdf").begin()
-
-
-async def sent(stream: StoredStream) -> list[Message]:
-    messages: list[Message] = []
-
-    async def send(message: Message) -> None:
-        messages.append(message)
-
-    await stream.tell(send)
-    return messages
-
-
 @pytest.mark.parametrize("count", [0, 1, 3])
-async def test_every_piece_is_sent_once(count: int) -> None:
-    """The first, fetched ahead, included; an empty file is empty."""
-    pieces = Pieces(*[b"%d" % n for n in range(count)])
-    stream = await stored(pieces)
+async def test_every_piece_of_a_download_is_sent_once(count: int) -> None:
+    """The first, which is fetched before the head, included; an empty file is empty."""
+    pieces, client = Pieces(*[b"%d" % n for n in range(count)]), Client()
 
-    messages = await sent(stream)
+    response = await download(pieces.read(), headers={}, media_type="application/pdf")
+    assert pieces.asked == min(count, 1)
+    await response({"type": "http"}, client.receive, client.send)
 
-    assert b"".join(message["body"] for message in messages) == b"".join(pieces.pieces)
+    assert b"".join(client.got) == b"".join(pieces.pieces)
     assert pieces.ended
-
-
-async def test_only_the_first_piece_is_fetched_before_the_head() -> None:
-    """Enough to know that the store answers."""
-    pieces = Pieces(b"a", b"b")
-
-    await stored(pieces)
-
-    assert pieces.asked == 1

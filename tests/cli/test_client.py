@@ -131,20 +131,3 @@ async def test_events_do_not_depend_on_where_the_bytes_are_cut(
     found = await read(stream, cuts)
 
     assert found == [("token", {"text": text}) for text in texts]
-
-
-async def test_pings_ids_and_unknown_fields_are_passed_over() -> None:
-    """Comments and fields other than event and data make no event."""
-    stream = b': ping\n\nid: a:1\nretry: 5\nevent: done\ndata: {"n": 1}\n\n: ping\n\n'
-
-    assert await read(stream) == [("done", {"n": 1})]
-
-
-async def test_data_of_several_lines_is_joined() -> None:
-    """Two data lines are one value with a line break between."""
-    assert await read(b'data: {"n":\ndata: 1}\n\n') == [("message", {"n": 1})]
-
-
-async def test_an_event_without_its_end_is_dropped() -> None:
-    """A stream that breaks off inside an event does not show half of it."""
-    assert await read(b'event: done\ndata: {"n": 1}\n') == []

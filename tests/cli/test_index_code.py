@@ -15,7 +15,7 @@ import pytest
 
 from app.cli import client as requests
 from app.cli.client import Answered
-from app.cli.index import CodeFiles, Report, batched, missing, prefix, read_all, same_folder, visible
+from app.cli.index import CodeFiles, Report, batched, same_folder, visible
 from app.cli.repository import Reason, Root, Skipped, Text
 from app.db.code import CodeFile
 from app.db.folder import read_lock
@@ -225,30 +225,6 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert rest["added"] + rest["unchanged"] == 400
 
 
-def test_the_prefix_of_paths_is_normalised() -> None:
-    root = Root(Path("/x/notes"), "")
-
-    found = [prefix(root, each) for each in ("", "a", "/a//b/", "./a", "a\\b", None)]
-    assert found == ["", "a/", "a/b/", "a/", "a/b/", ""]
-
-
-def test_a_folder_in_no_repository_gives_its_name() -> None:
-    folders = [Path("/x/notes"), Path("/x/a\\b\n"), Path("/")]
-
-    found = [prefix(Root(folder, "", alone=True), None) for folder in folders]
-    assert found == ["notes/", "a_b_n/", ""]
-
-
-@pytest.mark.parametrize(
-    ("unread", "left"),
-    [([], ["a/b", "c"]), (["a"], ["c"]), (["c"], ["a/b"]), ([""], [])],
-    ids=["nothing", "folder", "file", "all"],
-)
-def test_what_cannot_be_read_is_not_gone(unread: list[str], left: list[str]) -> None:
-    """Nor what lies in such a folder."""
-    assert missing(["a/b", "c", "d"], {"d": ""}, unread) == left
-
-
 ROOT = Root(Path("/repo"), "")
 
 
@@ -304,13 +280,6 @@ async def files(stub: Service) -> AsyncIterator[CodeFiles]:
     transport = httpx.MockTransport(stub.answer)
     async with httpx.AsyncClient(transport=transport, base_url="http://ibid") as client:
         yield CodeFiles(client, "a b", "src/")
-
-
-def test_a_text_is_hashed_as_the_service_does(tmp_path: Path) -> None:
-    """Else every run would send everything."""
-    (tmp_path / "a.py").write_bytes("Grüße\r\n".encode())
-
-    assert read_all(Root(tmp_path, ""), ["a.py"])[0][1] == CodeFile("a.py", "Grüße\r\n").sha256
 
 
 async def test_what_is_there_is_read_page_by_page(files: CodeFiles, stub: Service) -> None:
@@ -379,17 +348,6 @@ def test_a_report_tells_what_a_person_should_know() -> None:
     assert not report.failed
     assert report.as_json(2.0)["skipped"] == {"secret by its name": 1, "ignored by git": 2}
     assert json.loads(json.dumps(report.as_json(2.0)))["seconds"] == 2.0
-
-
-def test_what_another_run_put_is_not_counted_again() -> None:
-    """Two at once: the work is told once."""
-    report = Report()
-    report.put([
-        {"path": "a", "outcome": "unchanged", "chunks": 4, "embedded": 4},
-        {"path": "b", "outcome": "changed", "chunks": 2, "embedded": 1},
-    ])  # fmt: skip
-
-    assert report.summary(1.0) == "2 files: 1 changed, 1 unchanged; 2 chunks, 1 embedded in 1.0 s (1/s)"
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,17 @@ from unittest.mock import patch
 
 import httpx
 import pytest
-import typer
 
 from app.cli import index as module
 from app.cli.index import (
     LONGEST_LINE,
     Line,
-    Refused,
     Rows,
     json_lines,
     line_count,
     posted,
 )
-from app.cli.terminal import STDIN, Unreadable, input_file
+from app.cli.terminal import Unreadable
 from app.db.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
@@ -92,16 +90,6 @@ def test_bad_lines_are_told_with_their_number(held: Ibid, service: Running, tmp_
     assert [each["line"] for each in refused] == list(range(2, 9))
     assert refused[2]["problem"]["type"] == "urn:ibid:problem:validation"
     assert (total["unchanged"], total["refused"]) == (2, 7)
-
-
-def test_a_line_that_is_far_too_long_is_told(held: Ibid, service: Running, tmp_path: Path) -> None:
-    """Without being read whole; the next line is the next."""
-    file = written(tmp_path, {"text": "x" * 5_000_000}, GOOD)
-
-    done = held("index", "conversations", file, "--project", "Long")
-
-    assert (done.code, done.out) == (1, "2 rows: 1 created, 1 refused\n")
-    assert done.err.startswith("line 1: a row has 2 MiB at most")
 
 
 def test_dreams_go_where_dreams_are_kept(held: Ibid, service: Running, tmp_path: Path) -> None:
@@ -198,23 +186,6 @@ def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path) -> None:
 
     assert (long.number, long.row, long.size) == (1, None, LONGEST_LINE + 1)
     assert (short.number, short.row) == (2, {"b": 2})
-
-
-def test_a_refusal_is_told_in_a_sentence() -> None:
-    """The detail, without the place in a request that nobody wrote; else the title."""
-    assert Refused(1, {"title": "T", "detail": "0.title must be text"}).why == "title must be text"
-    assert Refused(1, {"title": "T", "detail": "entry 0 must have a title"}).why == "must have a title"
-    assert Refused(1, {"title": "T"}).why == "T"
-
-
-def test_a_file_must_be_input_file(tmp_path: Path) -> None:
-    """Or be stdin, whose size nobody knows."""
-    assert input_file(None) is None
-    assert input_file(STDIN) == STDIN
-    assert line_count(STDIN) is None
-    for place in (tmp_path, tmp_path / "none"):
-        with pytest.raises(typer.BadParameter, match="is no file"):
-            input_file(place)
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:

@@ -44,12 +44,6 @@ def test_what_is_said_of_a_command_is_how_its_own_help_begins(name: str) -> None
     assert whole.startswith((said, f"{said[:-1]}:", f"{said[:-1]},", f"{said[:-1]};"))
 
 
-@pytest.mark.parametrize("shown", ["IBID_HOST or 127.0.0.1", "IBID_PORT or 8000", "IBID_DATA_DIR or .ibid"])
-def test_defaults_are_in_the_help(ibid: Ibid, shown: str) -> None:
-    """Where they come from the settings, too."""
-    assert f"[default: ({shown})]" in ibid("serve", "--help").out
-
-
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -94,18 +88,6 @@ def test_what_is_typed_wrong_is_wrong_usage(monkeypatch: pytest.MonkeyPatch, typ
         main()
 
     assert ended.value.code == 2
-
-
-def test_a_command_that_is_none_is_wrong_usage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["ibid", "swerve"])
-
-    with pytest.raises(SystemExit) as ended:
-        main()
-
-    assert ended.value.code == 2
-    assert "swerve" in capsys.readouterr().err
 
 
 SERVICE = ("app.main", "app.wiring", "app.vantage", "fastapi", "numpy", "asyncpg", "uvicorn", "tiktoken")

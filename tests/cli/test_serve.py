@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
 from app.cli import serve
-from app.cli.serve import COLLECTED, bind, is_loopback, refusal, serving, settle, url
+from app.cli.serve import COLLECTED, bind, refusal, serving, settle, url
 from app.db.folder import NAME, read_lock
 from app.errors import StartError
 from app.logging import RequestLog
@@ -307,15 +307,6 @@ async def test_a_request_cut_short_by_the_stop_is_answered(monkeypatch: pytest.M
     assert "ASGI" not in lines.getvalue()
 
 
-def test_a_taken_port_is_told_with_the_setting_that_gives_another() -> None:
-    """The message names the port and IBID_PORT."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as other:
-        port = other.getsockname()[1]
-
-        with pytest.raises(StartError, match=f"port {port} on 127.0.0.1 is taken; set IBID_PORT"):
-            bind("127.0.0.1", port)
-
-
 def test_a_host_that_is_no_address_is_told_with_its_setting() -> None:
     """The message names IBID_HOST."""
     with pytest.raises(StartError, match=r"IBID_HOST=::1%none is no address of this machine"):
@@ -348,9 +339,3 @@ def test_the_address_shown_can_be_opened_on_this_machine(host: str, shown: str) 
     """A wildcard is no address to call; IPv6 stands in brackets."""
     with closing(bind("127.0.0.1", 0)) as bound:
         assert url(bound, host) == f"{shown}{bound.getsockname()[1]}"
-
-
-def test_loopback_is_told_by_the_address_not_the_name() -> None:
-    """All of 127/8 is this machine."""
-    with closing(bind("127.0.0.2", 0)) as bound:
-        assert is_loopback(bound)

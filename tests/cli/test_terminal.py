@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from app.cli import terminal
-from app.cli.terminal import as_json, configured, progress, remark, run, safe, tell
-from app.errors import StartError
+from app.cli.terminal import as_json, configured, progress, remark, safe, tell
 
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
@@ -103,21 +102,6 @@ def test_a_near_miss_of_another_prefix_is_remarked(
     configured()
 
     assert "CHAT_BASEURL (did you mean CHAT_BASE_URL?)" in capsys.readouterr().err
-
-
-def test_an_option_out_of_range_is_told_by_its_setting() -> None:
-    """As if it had come from the environment."""
-    with pytest.raises(StartError, match="IBID_PORT"):
-        configured(port=70_000)
-
-
-def test_run_gives_what_the_work_returns() -> None:
-    """On a loop of its own."""
-
-    async def work() -> str:
-        return "done"
-
-    assert run(work()) == "done"
 
 
 def test_a_pipe_sees_no_bar(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from app.db.conversations import Written as WrittenTalk
 from app.db.corpus import ReferenceDraft
 from app.db.documents import Document, Upload
 from app.db.memories import Draft, MemoryOutcome, Written
-from app.errors import PdfTextless, RetrievalError, StartError, Unavailable
+from app.errors import RetrievalError, StartError
 from app.evaluation import run
 from app.evaluation.data import Benchmark, Question, Text
 from app.evaluation.run import (
@@ -28,9 +28,7 @@ from app.evaluation.run import (
     Source,
     Target,
     as_pdf,
-    by_ranks,
     open_vectors,
-    ranks,
 )
 from app.retrieval.search import Retrieval
 from app.services.services import Services
@@ -192,14 +190,6 @@ async def test_a_search_that_fails_is_counted() -> None:
     assert evaluated.found.degraded == {"memories: timeout": 3}
 
 
-async def test_a_write_that_fails_ends_it() -> None:
-    """A benchmark of half the texts measures nothing."""
-    evaluated = subject(found(), [Text("1", "one")], [], Writing(error=Unavailable("down")))
-
-    with pytest.raises(Unavailable):
-        await evaluated.put(lambda _: None)
-
-
 class Legged(FakeSource):
     """A source whose legs disagree: words find b, then a; meaning a, then c."""
 
@@ -232,16 +222,6 @@ async def test_each_way_tells_what_it_finds() -> None:
         "fused": ["a", "b", "c"],
         "all": ["a", "c", "b"],
     }
-
-
-def test_fused_by_ranks_equal_ones_stand_by_id() -> None:
-    """First of one leg is as good as first of the other."""
-    assert by_ranks([Hit("b", 9.0), Hit("c", 1.0)], [Hit("a", 0.1), Hit("c", 0.0)]) == ["c", "a", "b"]
-
-
-def test_ranks_fall_and_tell_each_once() -> None:
-    """The best place of a text counts."""
-    assert list(ranks(["b", "a", "b"]).items()) == [("b", 0.0), ("a", -1.0)]
 
 
 @dataclass
@@ -336,44 +316,6 @@ async def test_a_part_of_a_document_is_its_text(tmp_path: Path) -> None:
     assert list(target.texts_of("s", passage(document="another's"))) == []
 
 
-async def test_code_is_filed_under_its_path_and_name() -> None:
-    """The path of its facts, else the title. Texts that become one row are found as one."""
-    stores = Stores()
-    target = stores.target(Source.CODE)
-    texts = [
-        Text("1", "def a(): ...", "a.py a", "flask", {"path": "src/a.py", "name": "a"}),
-        Text("2", "def b(): ...", "b.py", "flask"),
-        Text("3", "def b(): ...", scope="flask"),
-    ]
-
-    count = await target.put("flask", texts)
-    await target.put(None, [Text("4", "def d(): ...")])
-
-    paths = [(project, row.file_path) for project, row in stores.code]
-    assert paths == [("flask", "src/a.py"), ("flask", "b.py"), ("flask", None), ("everyone", None)]
-    assert [row.chunk_metadata for _, row in stores.code[:2]] == [{"function_name": "a"}, {}]
-    assert (count, target.scope("flask")) == (2, Scope(project="flask"))
-    assert target.texts_of("flask", passage(key="def b(): ...")) == ["2", "3"]
-    assert list(target.texts_of("flask", passage(key="unknown"))) == []
-
-
-async def test_a_text_is_a_conversation_s_summary() -> None:
-    """With its title and time, in the project that is its scope."""
-    stores = Stores()
-    target = stores.target(Source.CONVERSATIONS)
-    dated = {"date": "2024-05-08T13:56:00Z"}
-
-    count = await target.put("thn", [Text("1", "what was said", "Title", "thn", dated), Text("2", "more")])
-
-    at = datetime(2024, 5, 8, 13, 56, tzinfo=UTC)
-    first = Talk("1", "Title", summary_detailed="what was said", indexed_at=at)
-    assert stores.talks == [
-        ("thn", "conversations", first),
-        ("thn", "conversations", Talk("2", summary_detailed="more")),
-    ]
-    assert (count, target.texts_of("thn", passage(key="row-2"))) == (2, ["2"])
-
-
 @dataclass
 class Counting:
     """An embedder whose vectors tell what was embedded, and as what."""
@@ -406,15 +348,6 @@ async def test_what_was_embedded_once_is_not_embedded_again(tmp_path: Path) -> N
     assert asked == [b"m@3:?q"] * 2
     assert embedder.asked == ["c", "?q"]
     assert kept.space == "m@3"
-
-
-async def test_another_model_and_another_use_are_other_vectors(tmp_path: Path) -> None:
-    """A text as a query is not the text as a passage, nor that of another space. Any text can be kept."""
-    with open_vectors(tmp_path) as vectors:
-        await KeptEmbedder(Counting("m@3"), vectors).passages(["a"])
-        assert await KeptEmbedder(Counting("m@3"), vectors).query("a") == b"m@3:?a"
-        assert await KeptEmbedder(Counting("n@3"), vectors).passages(["a"]) == [b"n@3:a"]
-        assert len(await KeptEmbedder(Counting("m@3"), vectors).passages(["\ud800"])) == 1
 
 
 async def test_a_failure_is_passed_on_and_nothing_is_kept(tmp_path: Path) -> None:
@@ -450,11 +383,3 @@ async def test_a_text_comes_back_with_its_title(tmp_path: Path) -> None:
     assert len(parsed.chunks) > 1
     assert " ".join(chunk.text for chunk in parsed.chunks).split() == text.split()
     assert [chunk.ordinal for chunk in parsed.chunks] == list(range(1, len(parsed.chunks) + 1))
-
-
-async def test_a_blank_text_has_none(tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
-    path.write_bytes(as_pdf("Title", " \n\n "))
-
-    with pytest.raises(PdfTextless):
-        await PlainParser(len).parse(path, "a.pdf")

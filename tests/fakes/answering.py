@@ -1,12 +1,14 @@
 """Hand-written stand-ins of the answering side's ports, for injecting faults and delays."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from app.answer import Answer, Finish, Prompt, Turn, Usage
+from app.api.schemas import Out
 from app.db.answers import AnswerStore
 from app.db.sessions import ChatLogStore
 from app.errors import IbidError, ModelError, Rejected, Unavailable
@@ -209,3 +211,8 @@ class Words:
     def factor(self, model: str) -> float:
         """One."""
         return 1.0
+
+
+def as_json(model: type[Out], told: Mapping[str, object]) -> dict[str, Any]:
+    """A reply as the API sends it."""
+    return model.model_validate(told).model_dump(mode="json")

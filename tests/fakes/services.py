@@ -11,7 +11,7 @@ from app.answer import Answer
 from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.answering.summaries import Digest
-from app.api.schemas import chat, memories, vantage
+from app.api.schemas import chat, rag, vantage
 from app.db.documents import Chunk, Document, State, Upload
 from app.db.keys import Caller, KeyStore
 from app.db.sessions import Session, Utterance
@@ -163,8 +163,8 @@ class FakeChat(FakeAnswering):
 class FakeRag(FakeAnswering):
     """Of /rag/query."""
 
-    head = memories.RAG_META
-    end = memories.RAG_END
+    head = rag.RAG_META
+    end = rag.RAG_END
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 

@@ -13,6 +13,7 @@ from app.answering.prompt import SYSTEM_CROWDED, SYSTEM_PROJECT, SYSTEM_SOURCES
 from app.answering.question import Question
 from app.answering.recorder import Keepsake
 from app.answering.stream import Reply
+from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
 from app.retrieval.search import VERSION, Retrieval
@@ -26,6 +27,7 @@ from tests.fakes.answering import (
     FakeSource,
     FakeStream,
     Words,
+    as_json,
     passage,
 )
 from tests.fakes.keeping import FakeMemories
@@ -86,7 +88,7 @@ def service(
 async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dict[str, Any]:
     """The whole reply to a message."""
     reply = await chat.prepare(Question(SCOPE, message, **fields))
-    return await reply.whole()
+    return as_json(ChatReply, await reply.whole())
 
 
 @pytest.mark.parametrize(
@@ -388,7 +390,7 @@ async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
     asker = replace(SCOPE, user_id="ada")
     for remember in (False, True):
         reply = await answering.prepare(Question(asker, QUESTION, remember=remember))
-        said = await reply.whole()
+        said = as_json(ChatReply, await reply.whole())
         assert said["remembered"] == ("created" if remember else None)
 
     ((scope, (draft,)),) = memories.asks
@@ -452,7 +454,7 @@ async def test_a_follow_up_is_resolved_for_the_project_too() -> None:
     """What is embedded is the text with what it refers to; the reply says which."""
     projects = FakeProjects()
     reply = await service(projects=projects).prepare(Question(PROJECT, "why?", history=BEFORE))
-    said: dict[str, Any] = await reply.whole()
+    said = as_json(ChatReply, await reply.whole())
     [(_, searched, _)] = projects.asked
     assert searched is not None
     assert searched.endswith("why?")
@@ -463,7 +465,8 @@ async def test_a_follow_up_is_resolved_for_the_project_too() -> None:
 async def test_a_project_at_fault_costs_its_context_not_the_answer() -> None:
     """Both the context and the knowledge hang: one deadline, both are told, the model answers."""
     chat = service(projects=FakeProjects(delay=30), knowledge=FakeKnowledge(delay=30), seconds=0.2)
-    said: dict[str, Any] = await (await chat.prepare(Question(PROJECT, QUESTION))).whole()
+    reply = await chat.prepare(Question(PROJECT, QUESTION))
+    said = as_json(ChatReply, await reply.whole())
     assert {item["source"] for item in said["degraded"]} == {"conversations", "knowledge"}
     assert (said["rag"]["reason"], said["answer"]) == ("timeout", "Hello there")
 

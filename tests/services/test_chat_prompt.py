@@ -24,6 +24,7 @@ from app.answering.prompt import (
 )
 from app.answering.question import Context, Question
 from app.answering.replay import Today, changes, rebuilt
+from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, RetrievalError
 from app.retrieval.search import Retrieval
@@ -32,7 +33,7 @@ from app.text.memo import Text
 from app.text.sanitise import quote
 from app.text.tokens import SHOWN
 from app.types import Candidate, Degraded, Found, Hit, Passage, Reason, Scope
-from tests.fakes.answering import FakeEmbedder, FakeLog, FakeModel, FakeSource, Words, passage
+from tests.fakes.answering import FakeEmbedder, FakeLog, FakeModel, FakeSource, Words, as_json, passage
 from tests.fakes.pipelines import chat_service
 from tests.fakes.projecting import FakeKnowledge, FakeProjects, gathered, row
 
@@ -52,7 +53,7 @@ def service(source: FakeSource | None = None, *, seconds: float = 0.3, **parts: 
 
 async def told(chat: ChatService, question: Question) -> dict[str, Any]:
     """The whole reply."""
-    return await (await chat.prepare(question)).whole()
+    return as_json(ChatReply, await (await chat.prepare(question)).whole())
 
 
 async def test_without_a_project_nothing_is_asked_of_one() -> None:

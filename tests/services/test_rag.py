@@ -12,13 +12,14 @@ from app.answering.budget import PromptLimits
 from app.answering.question import Question
 from app.answering.recall import Recall
 from app.answering.recorder import Keepsake
+from app.api.schemas.rag import RagReply
 from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tally
 from app.errors import InvalidField, ModelBusy, RetrievalError
 from app.retrieval.memories import MemorySource
 from app.retrieval.search import Retrieval
 from app.services.rag import RagService
 from app.types import Passage, Scope
-from tests.fakes.answering import FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream
+from tests.fakes.answering import FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, as_json
 from tests.fakes.pipelines import pipeline
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
@@ -67,7 +68,8 @@ class House:
 
     async def told(self, message: str = SLEEP, **fields: Any) -> dict[str, Any]:
         """The whole reply."""
-        return await (await self.rag.prepare(Question(ADA, message, **fields))).whole()
+        reply = await self.rag.prepare(Question(ADA, message, **fields))
+        return as_json(RagReply, await reply.whole())
 
 
 def found(*passages: Passage) -> House:

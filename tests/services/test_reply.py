@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.answer import Finish, Prompt
+from app.answer import Finish, Prompt, Usage
 from app.answering import recorder
 from app.answering.budget import Meter
 from app.answering.question import Context, Question
@@ -99,9 +99,9 @@ async def test_nothing_is_appended_without_context() -> None:
 async def test_done_has_usage_of_the_server_or_counted() -> None:
     """The server's figures are passed on; without them the tokens are counted."""
     told = dict(await events(FakeStream(["Blue [a.pdf#1]."])))
-    assert told["done"]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
+    assert told["done"]["usage"] == Usage(7, 3)
     told = dict(await events(FakeStream(["Blue [a.pdf#1]."], ended=None)))
-    assert told["done"]["usage"]["completion_tokens"] == 2
+    assert told["done"]["usage"].completion_tokens == 2
     assert told["done"]["finish_reason"] == "stop"
 
 

@@ -13,6 +13,7 @@ from app.answering.question import Question
 from app.answering.recall import Recall
 from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
+from app.api.schemas.vantage import VantageReply
 from app.db.cards import CardDraft, CardShape
 from app.db.memories import DESIRE, GRAVITY, Tally
 from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
@@ -25,7 +26,7 @@ from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
-from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream
+from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, as_json
 from tests.fakes.noted import FakeCards as FakeNamespace
 from tests.fakes.pipelines import pipeline
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
@@ -89,7 +90,8 @@ class House:
 
     async def told(self, message: str = SLEEP, scope: Scope = ADA, **fields: Any) -> dict[str, Any]:
         """The whole reply."""
-        return await (await self.vantage.prepare(Question(scope, message, **fields))).whole()
+        reply = await self.vantage.prepare(Question(scope, message, **fields))
+        return as_json(VantageReply, await reply.whole())
 
     @property
     def system(self) -> str:

@@ -23,6 +23,7 @@ from app.answering.recall import Split, weighed
 from app.answering.replay import instructions
 from app.answering.ruling import read
 from app.answering.stream import Reply
+from app.api.schemas.vantage import VantageMeta
 from app.db.cards import CardDraft, CardShape
 from app.db.memories import Moment
 from app.errors import InvalidField, RetrievalError
@@ -31,7 +32,7 @@ from app.services.vantage import Decided, block_tokens, unsought_context
 from app.types import Entry, Reason, Scope, Verdict
 from app.vantage.terms import Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
-from tests.fakes.answering import NOW, FakeLog
+from tests.fakes.answering import NOW, FakeLog, as_json
 from tests.fakes.noted import FakeCards, card
 from tests.fakes.remembering import memory
 from tests.services.test_vantage import SLEEP, House
@@ -118,7 +119,8 @@ async def test_in_a_small_window_they_give_way() -> None:
 
 async def test_what_cannot_be_read_is_told() -> None:
     """The decision is taken without it."""
-    told = (await prepared(cards=FakeCards(error=RetrievalError("unavailable")))).meta
+    reply = await prepared(cards=FakeCards(error=RetrievalError("unavailable")))
+    told = as_json(VantageMeta, reply.meta)
     assert told["degraded"] == [{"source": "vantage_cards", "reason": "unavailable"}]
     assert told["response_class"] == "COMPLY"
 

@@ -47,6 +47,10 @@ VERDICT = (
     "`packed`: the model saw it; otherwise why not. `over_limit`: beyond top_k, or the three memories."
     " `over_budget`: no tokens were left for it."
 )
+REFERENCE_ID = (
+    "For a reference text, the id its writer gave it or one made from its words, unique within the"
+    " collection."
+)
 
 
 class HistoryTurn(Body):
@@ -160,10 +164,7 @@ class CitationOut(Out):
 
     label: str = Field(description="What stands in brackets in the answer.")
     source: str = Field(description="The source it was found in.")
-    id: str = Field(
-        description="For a reference text, the id its writer gave it or one made from its words, unique"
-        " within the collection."
-    )
+    id: str = Field(description=REFERENCE_ID)
     title: str = Field(description='The title of its document or text; "" if it has none.')
     page: int | None = Field(description="First page, physical, from 1; null: no pages.")
     page_end: int | None = Field(description="Last page; null: no pages.")

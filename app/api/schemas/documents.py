@@ -81,8 +81,18 @@ class DocumentOut(Out):
     def of(cls, document: Document, asker: Scope, instance: str) -> Self:
         """As the asker sees it; `instance` is the request's id."""
         return cls(
-            **{name: getattr(document, name) for name in DOCUMENT if name != "user_id"},
+            id=document.id,
+            label=document.label,
+            filename=document.filename,
+            scope=document.scope,
+            session_id=document.session_id,
             user_id=user_of(document, asker),
+            state=document.state,
+            pages=document.pages,
+            chunks=document.chunks,
+            tokens=document.tokens,
+            sha256=document.sha256,
+            created_at=document.created_at,
             problem=document.fault and of_fault(document.fault, instance),
         )
 

@@ -453,14 +453,17 @@ class NewConversation(Body):
         return next((name for name, here in told.items() if getattr(self, name) not in {None, here}), None)
 
     def draft(self) -> ConversationDraft:
-        named = ("title", "summary_short", "summary_detailed", "memory_snippet", "text")
         return ConversationDraft(
             id=self.session_id,
+            title=self.title,
             tags=None if self.tags is None else tuple(self.tags),
             key_entities=None if self.key_entities is None else tuple(self.key_entities),
+            summary_short=self.summary_short,
+            summary_detailed=self.summary_detailed,
+            memory_snippet=self.memory_snippet,
             indexed_at=read(self.indexed_at) if self.indexed_at else None,
             said=tuple(SaidTurn(turn.role, turn.content) for turn in self.turns),
-            **{name: getattr(self, name) for name in named},
+            text=self.text,
         )
 
 
@@ -489,7 +492,14 @@ class ConversationOut(Out):
     def of(cls, kept: Conversation) -> Self:
         return cls(
             session_id=kept.id,
-            **{name: getattr(kept, name) for name in cls.model_fields if name != "session_id"},
+            project=kept.project,
+            title=kept.title,
+            tags=kept.tags,
+            key_entities=kept.key_entities,
+            summary_short=kept.summary_short,
+            summary_detailed=kept.summary_detailed,
+            memory_snippet=kept.memory_snippet,
+            indexed_at=kept.indexed_at,
         )
 
 

@@ -24,10 +24,10 @@ from app.api.schemas import (
     examples,
 )
 from app.api.schemas.chat import ANSWER_ID, VERDICT, AnswerEnd, AnswerHead, CitationMarks, DebugInfo, Verdict
-from app.api.schemas.memories import (
+from app.api.schemas.memories import MEMORY_ID
+from app.api.schemas.rag import (
     EXPLANATION,
     HEAD,
-    MEMORY_ID,
     RAG_ANSWER,
     RAG_END,
     RAG_MARKS,
