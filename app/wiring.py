@@ -23,10 +23,6 @@ from app.answering.recall import Recall
 from app.answering.recorder import Backlog, Keepsake, Recorder
 from app.answering.summaries import Digest, Sentences
 from app.breaker import Breaker
-from app.clients.chroma import Chroma, open_chroma
-from app.clients.memory import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
-from app.clients.qdrant import Qdrant, greet, open_points
-from app.clients.redis import Redis, RedisProbe, open_cache
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.claim import EngineClaim, claim_engines
@@ -40,6 +36,7 @@ from app.db.folder import Held, hold
 from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
+from app.db.memory_service import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
 from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
@@ -66,8 +63,10 @@ from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
 from app.retrieval.projects import CodeSource, ConversationSource, DreamSource, RowSource
+from app.retrieval.redis import Redis, RedisProbe, open_cache
 from app.retrieval.rerank import Second
-from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.chroma import Chroma, open_chroma
+from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, greet, open_points
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
 from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, read_collections
@@ -275,7 +274,6 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
     """Folder, stores and models, each as the settings say. `apart`: see `models/bundled.py`."""
     async with (
         hold(settings.ibid.data_dir) as held,
-        # Before Chroma: both clients import OpenTelemetry; in two threads at once they would deadlock.
         open_cache(settings) as redis,
         open_chroma(settings) as chroma,  # opens in the background
         open_postgres(settings) as pool,

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from app.clients.points import Where
-from app.clients.qdrant import Qdrant, open_points
 from app.db.answers import OriginalStore
 from app.db.collections import read_imported_collections
 from app.db.copies import STATE, QdrantCopy
@@ -27,7 +25,8 @@ from app.errors import RetrievalError
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
-from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.points import Where
+from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, open_points
 from app.services import adopt as adopt_
 from app.services.adopt import (
     SAMPLE,

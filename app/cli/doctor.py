@@ -23,17 +23,13 @@ import typer
 from app.cli.client import client, holder
 from app.cli.store import held_dsn, open_store
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
-from app.clients import damage
-from app.clients.chroma import open_chroma
-from app.clients.chroma_process import Damaged
-from app.clients.damage import Damage
-from app.clients.memory import open_outside
-from app.clients.qdrant import open_points, too_old
-from app.clients.redis import open_cache
+from app.db import damage
 from app.db.collections import read_imported_collections, read_unimported
 from app.db.copies import ChromaCopy, Copy, QdrantCopy
+from app.db.damage import Damage
 from app.db.folder import hold, read_lock
 from app.db.memories import RAW
+from app.db.memory_service import open_outside
 from app.db.outbox import DIFFERS, EngineState, Outbox, state
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import Behind, identity, open_server, superuser
@@ -43,7 +39,9 @@ from app.models.chat import chat_name, chat_server, open_line, told
 from app.models.moderation import open_moderator
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
-from app.retrieval.retrievers.qdrant import CollectionCache, fits
+from app.retrieval.redis import open_cache
+from app.retrieval.retrievers.chroma import Damaged, open_chroma
+from app.retrieval.retrievers.qdrant import CollectionCache, fits, open_points, too_old
 from app.services.adopt import AdoptionStore, TableState
 from app.settings import OURS, Settings
 from app.types import Space

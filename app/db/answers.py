@@ -22,8 +22,6 @@ import structlog
 from pydantic import TypeAdapter
 
 from app.answer import CHAT_LOG_REF, Answer, Block, Kind, Ref, Turn
-from app.clients.points import Point, Where
-from app.clients.qdrant import Qdrant
 from app.db.corpus import COLUMNS as TEXTS
 from app.db.corpus import reference
 from app.db.documents import IN_REACH
@@ -44,7 +42,8 @@ from app.retrieval.points import (
     tenants,
     text_point_passage,
 )
-from app.retrieval.retrievers.qdrant import NOT_OURS, RETRY_SECONDS, imported
+from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant import NOT_OURS, RETRY_SECONDS, Qdrant, imported
 from app.types import SAID_ON, Entry, Passage, Scope
 
 BODY = (

@@ -14,10 +14,6 @@ import asyncpg
 import numpy as np
 import structlog
 
-from app.clients.chroma import Chroma
-from app.clients.chroma_child import REMADE_MOST
-from app.clients.points import DENSE, Point, Where
-from app.clients.qdrant import Qdrant
 from app.db.collections import read_imported_collections, set_home
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
@@ -29,7 +25,9 @@ from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.points import memory_to_point, text_to_point
 from app.retrieval.retrievers import qdrant
-from app.retrieval.retrievers.chroma import OURS, collection, key_of, passage_id
+from app.retrieval.retrievers.chroma import OURS, Chroma, collection, key_of, passage_id
+from app.retrieval.retrievers.chroma_child import REMADE_MOST
+from app.retrieval.retrievers.points import DENSE, Point, Where
 from app.retrieval.retrievers.qdrant import (
     MARK,
     NOT_IMPORTED,
@@ -37,6 +35,7 @@ from app.retrieval.retrievers.qdrant import (
     CollectionCache,
     ImportedCollections,
     PayloadIndexes,
+    Qdrant,
     fits,
     free,
     is_ours,

@@ -17,10 +17,10 @@ from typing import Protocol
 
 import asyncpg
 
-from app.clients.points import DIGITS
 from app.db.pool import Pool
 from app.db.rows import CLOCK, Connection, closed, is_id, opened, storable, take_turns, transaction
 from app.errors import RemovedMeanwhile
+from app.retrieval.retrievers.points import DIGITS
 from app.retrieval.terms import pack
 from app.text.dates import noted
 from app.types import Embedding, Scope, day_of

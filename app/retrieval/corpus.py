@@ -15,7 +15,6 @@ from itertools import chain
 import structlog
 
 from app.answer import new_id
-from app.clients.points import Collection, Where
 from app.db.memories import RAW
 from app.db.pool import retrieval_faults
 from app.errors import RetrievalError
@@ -24,6 +23,7 @@ from app.retrieval.index_cache import Listing
 from app.retrieval.points import CORPUS, tenants, text_key, text_point_passage, text_row_passage
 from app.retrieval.qdrant_source import ForeignPoints, PointSource, Table
 from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.points import Collection, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported_count
 from app.retrieval.source import Foreign, Reached, revisions, short
 from app.types import Embedding, Passage, Query, Scope

@@ -17,13 +17,12 @@ import asyncpg
 import numpy as np
 import structlog
 
-from app.clients.chroma import Chroma
 from app.db.documents import DocumentPart, indexed_text
 from app.db.pool import Pool, postgres_faults, retrieval_faults
 from app.retrieval.bm25 import invert
 from app.retrieval.index import Address, IndexSearch, Matrix, PassageKey, ScopeIndex, Segment, computed
 from app.retrieval.index_cache import IndexCache, Listing
-from app.retrieval.retrievers.chroma import collection, key_of, nearest, passage_id
+from app.retrieval.retrievers.chroma import Chroma, collection, key_of, passage_id
 from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
 from app.text.labels import distinct, key, label, label_name
 from app.text.memo import Text
@@ -204,7 +203,7 @@ class DocumentSource(IndexedSource[DocumentPart]):
         if not scope.is_global:
             part |= {"owner": scope.owner, "session": scope.session_id}
         name = collection(self._space.name, is_global=scope.is_global)
-        return [key_of(key) for key, _ in await nearest(self._chroma, name, vector, part, limit)]
+        return [key_of(key) for key, _ in await self._chroma.nearest(name, vector, part, limit)]
 
     async def passages(
         self, reached: Reached[DocumentPart], search: IndexSearch, similar: Mapping[Address, float | None]

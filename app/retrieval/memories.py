@@ -22,7 +22,6 @@ import structlog
 from numpy.typing import NDArray
 
 from app.answer import new_id
-from app.clients.points import Point, Where
 from app.db.memories import RAW, UNTOLD, Memory
 from app.db.pool import Pool, retrieval_faults
 from app.errors import RetrievalError
@@ -39,6 +38,7 @@ from app.retrieval.points import (
 )
 from app.retrieval.qdrant_source import PointSource, Row, Table
 from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
 from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions, short
 from app.types import Embedding, Passage, Query, Scope

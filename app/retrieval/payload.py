@@ -10,8 +10,8 @@ from itertools import chain
 
 import orjson
 
-from app.clients.points import TEXTS, Payload
 from app.db.corpus import METADATA_BYTES
+from app.retrieval.retrievers.points import TEXTS, Payload
 
 BYTES_A_TOKEN = 4
 """Of a text that was stored without its tokens; what is packed is counted exactly when it is."""

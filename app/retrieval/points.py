@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
-from app.clients.points import Payload, Point, Where
 from app.db.corpus import Reference, ReferenceDraft
 from app.db.memories import NOTE, RAW, Memory
 from app.retrieval import payload
+from app.retrieval.retrievers.points import Payload, Point, Where
 from app.retrieval.retrievers.qdrant import MARK
 from app.text.dates import recall
 from app.text.labels import label, label_name

@@ -13,15 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.clients.points import Point, Where
-from app.clients.qdrant import Qdrant
 from app.db.pool import Pool, record_faults, retrieval_faults
 from app.retrieval import payload
 from app.retrieval.bm25 import invert
 from app.retrieval.index import Matrix, PassageKey, Segment, rows_segment
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers import qdrant
-from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections, fits, imported
+from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections, Qdrant, fits, imported
 from app.retrieval.source import IndexedSource, ScopeKey, analysed, stack, untaken
 from app.types import Embedding, Space
 

@@ -19,8 +19,6 @@ from datetime import datetime
 
 import asyncpg
 
-from app.clients.points import Point, Where
-from app.clients.qdrant import Qdrant
 from app.db import corpus
 from app.db import memories as memories_
 from app.db.collections import read_imported_collections, set_home
@@ -36,7 +34,8 @@ from app.models.base import Embedder
 from app.models.tokens import O200k
 from app.retrieval import payload
 from app.retrieval.points import memory_from_point, text_from_point
-from app.retrieval.retrievers.qdrant import NOT_OURS, CollectionCache, fits, free, is_ours
+from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant import NOT_OURS, CollectionCache, Qdrant, fits, free, is_ours
 from app.services.memories import counted
 from app.types import DEFAULT_TENANT, Embedding, Space, similarity
 

@@ -13,8 +13,6 @@ from pydantic import SecretStr
 
 from app.cli import doctor
 from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, Finding, finding, older
-from app.clients.qdrant_engine import folder_of
-from app.clients.qdrant_process import open_qdrant_process
 from app.db.collections import set_home
 from app.db.copies import QdrantCopy
 from app.db.embedded import Cluster
@@ -27,6 +25,8 @@ from app.db.rows import transaction
 from app.db.vectors import SpaceStore
 from app.errors import IbidError, Unavailable
 from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.qdrant_engine import folder_of
+from app.retrieval.retrievers.qdrant_process import open_qdrant_process
 from app.settings import Cache, Chat, Chroma, Embed, Memory, Postgres, Qdrant, Rerank, Settings
 from app.settings import Ibid as IbidKnobs
 from app.types import Space
@@ -301,7 +301,7 @@ async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
 
 async def test_an_older_qdrant_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client does not support it."""
-    monkeypatch.setattr("app.clients.qdrant.OLDEST", (1, 21))
+    monkeypatch.setattr("app.retrieval.retrievers.qdrant.OLDEST", (1, 21))
     with qdrant_server(tmp_path) as server, pytest.raises(Ailment, match=r"1\.20\.0 is older than 1\.21"):
         await doctor.qdrant(Settings(qdrant=Qdrant(url=server.url)))
 

@@ -2,20 +2,14 @@
 the outbox. And which files of both are rewritten after an erasure."""
 
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
 
-from app.clients.chroma import Chroma, InThreads
-from app.clients.chroma_child import REMADE_MOST, Engine
-from app.clients.chroma_client import Client
-from app.clients.qdrant import Qdrant
-from app.clients.threads import Threads
 from app.db.copies import ChromaCopy, Position, QdrantCopy
 from app.db.documents import DocumentPart
 from app.db.memories import RAW
@@ -23,9 +17,11 @@ from app.db.outbox import Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
-from app.retrieval.retrievers.chroma import collection
-from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.chroma import Chroma, ChromaProcess, ChromaServer, collection
+from app.retrieval.retrievers.chroma_child import REMADE_MOST, Engine
+from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant
 from app.types import Space
+from tests.fakes.chromas import InProcess
 from tests.fakes.filing import SPACE, file, publish
 
 OLDER = Space("older@32", "bag", 32, 0.0)
@@ -34,18 +30,12 @@ RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea
 
 
 @pytest.fixture
-def client() -> Iterator[Client]:
+def chroma() -> Iterator[Chroma]:
+    """On a fresh folder."""
     with tempfile.TemporaryDirectory() as folder:
-        opened = Client(partial(Engine, Path(folder)))
-        yield opened
+        opened = Engine(Path(folder))
+        yield InProcess(opened)
         opened.close()
-
-
-@pytest.fixture
-async def chroma(client: Client) -> AsyncIterator[Chroma]:
-    threads = Threads("chroma", threads=2)
-    yield Chroma(InThreads(client, threads))
-    await threads.aclose()
 
 
 @pytest.fixture
@@ -131,18 +121,21 @@ async def test_files_are_made_anew_when_documents_went(
     pool: Pool, chroma: Chroma, holdings: set[str], stored: int, left: set[str] | None
 ) -> None:
     """`None`. Searches are exact meanwhile; of a large folder it is said what is left."""
-    engine = Counted(chroma, stored)
+    engine = Counted(stored)
     assert set(await ChromaCopy(pool, engine, SPACE).compact(holdings)) == (left or set())
     assert engine.made_anew == (left is None)
 
 
-class Counted(Chroma):
+class Counted(InProcess):
     """A Chroma that says how many vectors it has."""
 
-    def __init__(self, chroma: Chroma, stored: int) -> None:
-        super().__init__(chroma._vendor, embedded=True)
+    def __init__(self, stored: int) -> None:
+        super().__init__(cast(Engine, None))
         self.stored = stored
         self.made_anew = 0
+
+    async def beat(self) -> None:
+        """It is there."""
 
     async def names(self) -> list[str]:
         return [collection(SPACE.name, is_global=shared) for shared in (True, False)]
@@ -154,10 +147,10 @@ class Counted(Chroma):
         self.made_anew += 1
 
 
-@pytest.mark.parametrize("embedded", [True, False])
-def test_a_servers_files_are_its_own(pool: Pool, chroma: Chroma, embedded: bool) -> None:
-    own = Chroma(chroma._vendor, embedded=embedded)
-    assert ChromaCopy(pool, own, SPACE).external is not embedded
+def test_a_servers_files_are_its_own(pool: Pool) -> None:
+    """Ours are those of the embedded one."""
+    for own in (ChromaServer("http://127.0.0.1:9"), ChromaProcess(Path("/nowhere"))):
+        assert ChromaCopy(pool, own, SPACE).external is not own.embedded
 
 
 @dataclass

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from app.answer import Role, Turn, sha256
-from app.clients.points import Collection, Point
-from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.db.answers import OriginalStore
 from app.db.documents import DocumentStore
 from app.db.memories import RAW
 from app.db.pool import Pool
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import IndexCache
+from app.retrieval.retrievers.points import Collection, Point
 from app.retrieval.retrievers.qdrant import MARK
+from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
 from app.types import Entry, Scope, Verdict
 from app.wiring import open_rows
 from tests.fakes.filing import SPACE, bag

@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
-from app.clients.points import DENSE, Point, Where
-from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
-from app.clients.qdrant_server import QdrantRemote
 from app.db import copies
 from app.db import outbox as outbox_
 from app.db.claim import EngineClaim
@@ -28,7 +25,10 @@ from app.db.postgres import identity
 from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
+from app.retrieval.retrievers.points import DENSE, Point, Where
 from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections
+from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
+from app.retrieval.retrievers.qdrant_server import QdrantRemote
 from app.types import Scope, Space
 from tests.fakes.intake import until
 from tests.fakes.keeping import ADA, say

@@ -1,5 +1,6 @@
 """The vendor's own Chroma server (`chroma run`) on a free port of loopback, and damage to a Chroma folder."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import numpy as np
 
-from app.clients.chroma_client import Client, VendorClient
+from app.retrieval.retrievers.chroma import Chroma
+from app.retrieval.retrievers.chroma_child import Engine, Json, Matrix, perform
 
 START_SECONDS = 30.0
 CHROMA = str(Path(sys.executable).with_name("chroma"))
@@ -20,7 +23,7 @@ FILE = "chroma.sqlite3"
 
 
 @dataclass
-class ChromaServer:
+class RunningChroma:
     """A running one; it may be killed and started again on the same port and folder."""
 
     folder: Path
@@ -62,12 +65,12 @@ class ChromaServer:
 
 
 @contextmanager
-def chroma_server(folder: Path) -> Iterator[ChromaServer]:
+def chroma_server(folder: Path) -> Iterator[RunningChroma]:
     """A server on its own folder, dead after the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = ChromaServer(folder, port)
+    server = RunningChroma(folder, port)
     try:
         server.start()
         yield server
@@ -75,13 +78,21 @@ def chroma_server(folder: Path) -> Iterator[ChromaServer]:
         server.kill()
 
 
-def broken() -> Client:
-    """A client whose server is not there."""
+class InProcess(Chroma):
+    """The engine in this process: no child to start, and any number of event loops may use it."""
 
-    def connect() -> VendorClient:
-        raise ValueError("Could not connect to a Chroma server")
+    embedded = False
 
-    return Client(connect)
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine = engine
+
+    async def _ask(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
+        data = b"" if matrix is None else np.ascontiguousarray(matrix, dtype="<f4").tobytes()
+        return await asyncio.to_thread(perform, self._engine, do, data, arguments)
+
+    async def _open(self) -> None:
+        """It is open."""
 
 
 def segment(folder: Path) -> Path:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.answer import new_id
-from app.clients.chroma import Chroma
 from app.db.copies import ChromaCopy
 from app.db.documents import Chunk, DocumentPart, indexed_text
 from app.db.pool import Pool
 from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
+from app.retrieval.retrievers.chroma import Chroma
 from app.retrieval.terms import pack
 from app.types import Embedding, Space
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.clients.points import Point, Where
+from app.retrieval.retrievers.points import Point, Where
 from app.types import Embedding
 
 DIM = 8

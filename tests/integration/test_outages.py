@@ -17,7 +17,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.checks import told
-from tests.fakes.chromas import ChromaServer, chroma_server
+from tests.fakes.chromas import RunningChroma, chroma_server
 from tests.fakes.delay import meanwhile
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
@@ -65,7 +65,7 @@ class World:
     model: ModelServer
     postgres: PostgresServer
     redis: RedisServer
-    chroma: ChromaServer
+    chroma: RunningChroma
 
     def ask(self, **fields: Any) -> dict[str, Any]:
         """The reply to a question that nobody has asked before."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from anyio import run
 
-from app.clients.points import Where
-from app.clients.qdrant_process import open_qdrant_process
+from app.retrieval.retrievers.points import Where
+from app.retrieval.retrievers.qdrant_process import open_qdrant_process
 from tests.fakes.process import Service, ibid, service
 from tests.fakes.processes import family, kill, wait_for
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.chromas import DAMAGES, ChromaServer, chroma_server
+from tests.fakes.chromas import DAMAGES, RunningChroma, chroma_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
 from tests.fakes.processes import family, is_alive, wait_for
@@ -48,7 +48,7 @@ class Pair:
     """A service and the Chroma server it uses."""
 
     service: Service
-    chroma: ChromaServer
+    chroma: RunningChroma
 
 
 def vectors(running: Service) -> int:
@@ -71,7 +71,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 @contextmanager
-def stopped(chroma: ChromaServer) -> Iterator[None]:
+def stopped(chroma: RunningChroma) -> Iterator[None]:
     """It accepts and never answers."""
     chroma.signal(signal.SIGSTOP)
     try:
@@ -138,7 +138,9 @@ def child(running: Service) -> int:
 
     def looked() -> bool:
         commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(running.process.pid)}
-        found[:] = [pid for pid, command in commands.items() if b"app.clients.chroma_child" in command]
+        found[:] = [
+            pid for pid, command in commands.items() if b"app.retrieval.retrievers.chroma_child" in command
+        ]
         return bool(found)
 
     wait_for(looked)

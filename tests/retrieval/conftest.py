@@ -2,50 +2,43 @@
 
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma, InThreads
-from app.clients.chroma_child import Engine
-from app.clients.chroma_client import Client
-from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
-from app.clients.threads import Threads
 from app.db.copies import ChromaCopy
 from app.db.pool import Pool
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.retrieval.memories import MemorySource
+from app.retrieval.retrievers.chroma import Chroma
+from app.retrieval.retrievers.chroma_child import Engine
 from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
 from app.wiring import Rows, open_rows
-from tests.fakes.chromas import ChromaServer, chroma_server
+from tests.fakes.chromas import InProcess, RunningChroma, chroma_server
 from tests.fakes.filing import SPACE, documents
 
 
+@pytest.fixture(scope="module")
+def engine_of_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """On a fresh folder; documents have fresh ids, so tests do not meet."""
+    opened = Engine(tmp_path_factory.mktemp("chroma"))
+    yield opened
+    opened.close()
+
+
 @pytest.fixture(scope="session")
-def chroma_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+def chroma_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningChroma]:
     """The vendor's own server. A test that breaks it starts one of its own."""
     with chroma_server(tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """The vendor's client on a fresh folder; documents have fresh ids, so tests do not meet."""
-    folder = tmp_path_factory.mktemp("chroma")
-    opened = Client(partial(Engine, folder))
-    yield opened
-    opened.close()
-
-
 @pytest.fixture
-async def chroma(client: Client) -> AsyncIterator[Chroma]:
-    """Chroma with threads of this test's loop."""
-    threads = Threads("chroma", threads=2)
-    yield Chroma(InThreads(client, threads))
-    await threads.aclose()
+def chroma(engine_of_chroma: Engine) -> Chroma:
+    return InProcess(engine_of_chroma)
 
 
 @pytest.fixture

@@ -1,34 +1,36 @@
-"""Chroma's facade over the real things, a child process and the vendor's server: what goes in comes out, and
-only our errors leave."""
+"""Chroma in a child process and as the vendor's own server: what goes in comes out, only our errors leave."""
 
 import asyncio
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TypeVar, cast
+from threading import Thread
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import pytest_asyncio
 
 from app.breaker import Breaker
-from app.clients import chroma as room
-from app.clients.chroma import START_SECONDS, Chroma, InThreads, open_chroma
-from app.clients.chroma_client import ChromaFault, Client, Vendor, VendorClient, VendorCollection, remote
-from app.clients.chroma_process import PROGRAM, ChromaProcess
-from app.clients.threads import Threads
 from app.errors import RetrievalError, StartError, Unavailable
+from app.retrieval.retrievers import chroma as room
+from app.retrieval.retrievers.chroma import (
+    PROGRAM,
+    START_SECONDS,
+    Chroma,
+    ChromaProcess,
+    ChromaServer,
+    open_chroma,
+)
+from app.retrieval.retrievers.chroma_child import ChromaFault, Engine
 from app.settings import Settings
+from tests.fakes.chromas import InProcess, RunningChroma
 from tests.fakes.processes import children
 
-Result = TypeVar("Result")
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROWS = np.eye(4, dtype=np.float32)
@@ -48,44 +50,35 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module", params=["child", "server"])
-async def vendor(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Vendor]:
+async def vendor(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Chroma]:
     """Both kinds of Chroma, kept open for the module: what holds for one holds for the other."""
-    made: Vendor = (
+    made: Chroma = (
         ChromaProcess(folder / "chroma")
         if request.param == "child"
-        else InThreads(Client(partial(remote, request.getfixturevalue("chroma_run").url)), Threads("chroma"))
+        else ChromaServer(request.getfixturevalue("chroma_run").url)
     )
     yield made
     await made.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def store(vendor: Vendor) -> Chroma:
-    """An open Chroma with four vectors in collection `ibid-a`."""
-    opened = Chroma(vendor)
-    await opened.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
-    return opened
+async def store(vendor: Chroma) -> Chroma:
+    """With four vectors in collection `ibid-a`."""
+    await vendor.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
+    return vendor
 
 
-async def test_vectors_come_out_as_they_went_in(store: Chroma) -> None:
-    """The same float32 values."""
-    found = await store.nearest("ibid-a", ROWS[1], None, 1)
-    assert found.ids == ("d:2",)
-    assert found.matrix.dtype == np.float32
-    assert found.matrix.tolist() == [[0, 1, 0, 0]]
-
-
-async def test_nothing_found_is_an_empty_matrix(store: Chroma) -> None:
-    """No ids, no rows, no error."""
-    found = await store.nearest("ibid-a", ROWS[1], {"document": "none"}, 1)
-    assert (found.ids, found.matrix.size) == ((), 0)
+async def test_nothing_found_is_an_empty_list(store: Chroma) -> None:
+    assert await store.nearest("ibid-a", ROWS[1].tobytes(), {"document": "none"}, 1) == []
 
 
 async def test_the_nearest_are_found_under_a_filter(store: Chroma) -> None:
     """By cosine, and only what has the metadata."""
     await store.upsert("ibid-a", ["e:1"], ROWS[:1], [{"tenant": "t", "document": "e"}])
-    found = await store.nearest("ibid-a", np.array([0.9, 0.1, 0, 0], np.float32), {"document": "d"}, 2)
-    assert found.ids == ("d:1", "d:2")
+    near = np.array([0.8, 0.6, 0, 0], np.float32).tobytes()
+    found = await store.nearest("ibid-a", near, {"document": "d"}, 2)
+    assert [id_ for id_, _ in found] == ["d:1", "d:2"]
+    assert [cosine for _, cosine in found] == pytest.approx([0.8, 0.6], abs=1e-5)
     await store.delete("ibid-a", {"document": "e"})
 
 
@@ -123,32 +116,27 @@ async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
 
 async def test_writes_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those of several writers: a read never waits for more than one batch."""
-    vendor, threads = Slow(), Threads("slow")
-    store = Chroma(InThreads(Client(lambda: cast(VendorClient, vendor)), threads))
+    store = Slow()
     monkeypatch.setattr(room, "BATCH", 2)
     await asyncio.gather(*(store.upsert("ibid-a", IDS, ROWS, [MINE] * 4) for _ in range(3)))
-    await threads.aclose()
-    assert vendor.sizes == [2] * 6
-    assert all(later[0] >= earlier[1] for earlier, later in pairwise(vendor.times))
+    assert store.sizes == [2] * 6
+    assert store.most == 1
 
 
-class Slow:
-    """A vendor that notes when each write began and ended, and how large it was."""
+class Slow(InProcess):
+    """Notes how large each write is, and how many there are at once."""
 
     def __init__(self) -> None:
-        self.times: list[tuple[float, float]] = []
+        super().__init__(cast(Engine, None))
         self.sizes: list[int] = []
+        self.most = self.now = 0
 
-    def get_or_create_collection(self, name: str, **arguments: object) -> VendorCollection:
-        """It is its own."""
-        return cast(VendorCollection, self)
-
-    def upsert(self, ids: list[str], **arguments: object) -> None:
-        """Takes five milliseconds."""
-        began = time.monotonic()
-        time.sleep(0.005)
-        self.sizes.append(len(ids))
-        self.times.append((began, time.monotonic()))
+    async def _ask(self, do: str, matrix: object = None, **arguments: Any) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.001)
+        self.sizes.append(len(arguments["ids"]))
+        self.now -= 1
 
 
 async def test_a_collection_is_forgotten_and_forgetting_again_is_no_error(store: Chroma) -> None:
@@ -170,16 +158,28 @@ async def test_what_is_dropped_is_gone_and_dropping_again_is_no_error(store: Chr
     assert await store.ids("ibid-a", {"document": "d"}) == []
 
 
-async def test_a_collection_dropped_behind_our_back_is_made_anew(store: Chroma) -> None:
-    """As when a server lost its data: the next write works."""
-    await store.upsert("ibid-c", IDS, ROWS, [MINE] * 4)
-    behind = store._vendor
-    if isinstance(behind, InThreads):
-        await asyncio.to_thread(behind.client.open().delete_collection, "ibid-c")
-    else:
-        await behind.ask("forget", "ibid-c")
-    await store.upsert("ibid-c", IDS[:1], ROWS[:1], [MINE])
-    assert await store.count("ibid-c") == 1
+async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: RunningChroma) -> None:
+    """As when a server lost its data: the next write works, and who can fill the rest is told."""
+    told: list[str] = []
+    ours, theirs = (ChromaServer(chroma_run.url) for _ in range(2))
+    ours.renewed = lambda: told.append("renewed")
+    await ours.upsert("ibid-c", IDS, ROWS, [MINE] * 4)
+    await theirs.forget("ibid-c")
+    await ours.upsert("ibid-c", IDS[:1], ROWS[:1], [MINE])
+    assert (await ours.count("ibid-c"), told) == (1, ["renewed"])
+    for client in (ours, theirs):
+        await client.close()
+
+
+async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
+    """Nothing is to be given back."""
+    told: list[str] = []
+    store.renewed = lambda: told.append("renewed")
+    await store.upsert("ibid-d", IDS, ROWS, [MINE] * 4)
+    told.clear()  # its folder was new
+    await store.forget("ibid-d")
+    assert (await store.count("ibid-d"), told) == (0, [])
+    store.renewed = None
 
 
 async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> None:
@@ -187,7 +187,7 @@ async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> Non
     with pytest.raises(Unavailable):
         await store.upsert("ibid-a", ["x:1"], np.ones((1, 3), np.float32), [MINE])
     with pytest.raises(RetrievalError) as caught:
-        await store.nearest("ibid-a", np.ones(3, np.float32), {"tenant": "t"}, 1)
+        await store.nearest("ibid-a", np.ones(3, np.float32).tobytes(), {"tenant": "t"}, 1)
     assert caught.value.reason == "unavailable"
 
 
@@ -201,18 +201,16 @@ async def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> N
 
 async def test_a_start_does_not_wait_for_a_folder_that_opens_slowly(tmp_path: Path) -> None:
     """The service goes on without it; the same child answers once it has opened."""
-    slow = "import time, app.clients.chroma_child as child; time.sleep(2); child.main()"
+    slow = "import time, app.retrieval.retrievers.chroma_child as child; time.sleep(2); child.main()"
     program = replace(PROGRAM, command=(sys.executable, "-c", slow))
-    vendor = ChromaProcess(tmp_path / "chroma", program=program)
-    chroma = Chroma(vendor, embedded=True)
+    chroma = ChromaProcess(tmp_path / "chroma", program=program)
     try:
         chroma.begin()
         assert not await chroma.ready(seconds=0.1)
         assert await chroma.ready()
         await chroma.beat()
     finally:
-        await chroma.aclose()
-        await vendor.close()
+        await chroma.close()
     assert PROGRAM.start_seconds > START_SECONDS  # it is not killed when nobody waits any more
 
 
@@ -270,53 +268,48 @@ async def test_a_server_that_is_not_there_does_not_stop_the_start() -> None:
     assert caught.value.reason == "unavailable"
 
 
-class Hung:
-    """A vendor whose calls wait for a gate, as a server does that accepts and says nothing."""
+@pytest.mark.parametrize("url", ["http://[::1]:9", "https://127.0.0.1:9"])
+async def test_an_address_may_be_of_any_kind(url: str) -> None:
+    server = ChromaServer(url)
+    assert await reason(server) == "unavailable"
+    await server.close()
 
-    def __init__(self) -> None:
-        self.gate = threading.Event()
+
+async def test_a_server_of_another_kind_is_unavailable() -> None:
+    """Whatever has the port; a proxy before a server that is away, too."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(502)
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        Thread(target=proxy.serve_forever, daemon=True).start()
+        server = ChromaServer(f"http://127.0.0.1:{proxy.server_port}")
+        assert await reason(server) == "unavailable"
+        await server.close()
+        proxy.shutdown()
+
+
+class Hung(InProcess):
+    """Its calls wait for a gate, as those of a server do that accepts and says nothing."""
+
+    def __init__(self, breaker: Breaker | None = None) -> None:
+        super().__init__(cast(Engine, None))
+        self._breaker = breaker or self._breaker
+        self.gate = asyncio.Event()
         self.calls = 0
-        self.renewals = 0
 
-    def beat(self) -> None:
-        """Waits."""
+    async def _ask(self, do: str, matrix: object = None, **arguments: Any) -> Any:
+        if do == "names":
+            raise ChromaFault("not for you", down=False)
+        if do == "forget":
+            raise ChromaFault("its process has just ended", down=None)
         self.calls += 1
-        self.gate.wait(30)
-
-    def use(self, name: str, work: Callable[[VendorCollection], Result]) -> Result:
-        """Waits."""
-        self.gate.wait(30)
-        raise ChromaFault("no collection here")
-
-    def names(self) -> list[str]:
-        """Refuses."""
-        raise ChromaFault("not for you", down=False)
-
-    def forget(self, name: str) -> None:
-        """Its process has just ended."""
-        raise ChromaFault("ended", down=None)
-
-    def close(self) -> None:
-        """Nothing to give back."""
-
-
-@pytest.fixture
-async def hung() -> AsyncIterator[Hung]:
-    """It is let go in the end."""
-    vendor = Hung()
-    yield vendor
-    vendor.gate.set()
-
-
-@asynccontextmanager
-async def over(
-    vendor: Hung, *, threads: int = 1, waiting: int = 0, breaker: Breaker | None = None
-) -> AsyncIterator[Chroma]:
-    """A Chroma that hangs, with so many threads."""
-    pool = Threads("hung", threads=threads, waiting=waiting)
-    yield Chroma(InThreads(cast(Client, vendor), pool), breaker=breaker)
-    vendor.gate.set()
-    await pool.aclose()
+        await self.gate.wait()
+        return []
 
 
 async def reason(chroma: Chroma) -> str:
@@ -326,61 +319,57 @@ async def reason(chroma: Chroma) -> str:
     return caught.value.reason
 
 
-async def test_a_read_that_hangs_ends_in_time(hung: Hung, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`timeout`; and while the call keeps the thread, others are told at once."""
+async def test_a_read_that_hangs_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "READ_SECONDS", 0.05)
-    async with over(hung) as chroma:
-        assert [await reason(chroma), await reason(chroma)] == ["timeout", "overloaded"]
+    assert await reason(Hung()) == "timeout"
 
 
-async def test_a_write_that_hangs_is_unavailable(hung: Hung, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_write_that_hangs_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that is not durable is an error."""
     monkeypatch.setattr(room, "WRITE_SECONDS", 0.05)
-    async with over(hung) as chroma:
-        with pytest.raises(Unavailable):
-            await chroma.drop("ibid-a", ["x"])
+    with pytest.raises(Unavailable):
+        await Hung().drop("ibid-a", ["x"])
 
 
-async def test_cancellation_is_not_swallowed(hung: Hung) -> None:
+async def test_cancellation_is_not_swallowed() -> None:
     """Whoever leaves, leaves at once."""
-    async with over(hung) as chroma:
-        task = asyncio.create_task(chroma.beat())
-        await asyncio.sleep(0.02)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+    task = asyncio.create_task(Hung().beat())
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
-async def test_what_hangs_is_left_alone_for_a_while(hung: Hung, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_hangs_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three wait in vain, the fourth is told at once, writes too; later one tries, and then all may."""
     monkeypatch.setattr(room, "READ_SECONDS", 0.05)
     now = [0.0]
-    async with over(hung, threads=8, breaker=Breaker(lambda: now[0])) as chroma:
-        assert [await reason(chroma) for _ in range(5)] == ["timeout"] * 3 + ["unavailable"] * 2
-        with pytest.raises(Unavailable):
-            await chroma.drop("ibid-a", ["x"])
-        assert hung.calls == 3
-        now[0] = 6.0
-        hung.gate.set()
-        for _ in range(2):
-            await chroma.beat()
-        assert hung.calls == 5
-
-
-async def test_refusals_and_a_child_that_ended_do_not_count(hung: Hung) -> None:
-    """It answered, or another one will: no reason to leave it alone."""
-    hung.gate.set()
-    async with over(hung, waiting=8) as chroma:
-        for _ in range(5):
-            with pytest.raises(RetrievalError):
-                await chroma.names()
-            with pytest.raises(Unavailable):
-                await chroma.forget("ibid-a")
+    chroma = Hung(Breaker(lambda: now[0]))
+    assert [await reason(chroma) for _ in range(5)] == ["timeout"] * 3 + ["unavailable"] * 2
+    with pytest.raises(Unavailable):
+        await chroma.drop("ibid-a", ["x"])
+    assert chroma.calls == 3
+    now[0] = 6.0
+    chroma.gate.set()
+    for _ in range(2):
         await chroma.beat()
+    assert chroma.calls == 5
+
+
+async def test_refusals_and_a_child_that_ended_do_not_count() -> None:
+    """It answered, or another one will: no reason to leave it alone."""
+    chroma = Hung()
+    chroma.gate.set()
+    for _ in range(5):
+        with pytest.raises(RetrievalError):
+            await chroma.names()
+        with pytest.raises(Unavailable):
+            await chroma.forget("ibid-a")
+    await chroma.beat()
 
 
 async def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
-    """`import app.clients.chroma` costs no chromadb."""
+    """`import app.retrieval.retrievers.chroma` costs no chromadb."""
     code = "import sys, app.retrieval.documents; sys.exit('chromadb' in sys.modules)"
     assert (
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=False)
@@ -390,7 +379,8 @@ async def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
 async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
     """Its lock and its memory are the child's."""
     code = (
-        "import asyncio, sys; from app.clients.chroma import open_chroma; from app.settings import Settings\n"
+        "import asyncio, sys\nfrom app.retrieval.retrievers.chroma import open_chroma\n"
+        "from app.settings import Settings\n"
         "async def main():\n"
         "    async with open_chroma(Settings(ibid={'data_dir': sys.argv[1]})) as chroma:\n"
         "        await chroma.ready(); await chroma.count('ibid-a')\n"
@@ -400,12 +390,12 @@ async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
     assert (await asyncio.to_thread(subprocess.run, command, check=False, cwd="/")).returncode == 0
 
 
-async def test_only_a_folder_of_ours_is_made_anew(vendor: Vendor) -> None:
+async def test_only_a_folder_of_ours_is_made_anew(vendor: Chroma) -> None:
     """Empty, and whoever keeps the record is told; what a server holds is left alone."""
     told = list[bool]()
-    chroma = Chroma(vendor, embedded=isinstance(vendor, ChromaProcess))
-    chroma.renewed = lambda: told.append(True)
-    await chroma.upsert("ibid-renewed", IDS, ROWS, [MINE] * 4)
-    await chroma.renew()
-    left = await chroma.count("ibid-renewed")
-    assert (left, told) == ((0, [True]) if isinstance(vendor, ChromaProcess) else (len(IDS), []))
+    vendor.renewed = lambda: told.append(True)
+    await vendor.upsert("ibid-renewed", IDS, ROWS, [MINE] * 4)
+    told.clear()
+    await vendor.renew()
+    assert (await vendor.count("ibid-renewed"), told) == ((0, [True]) if vendor.embedded else (len(IDS), []))
+    vendor.renewed = None

@@ -10,9 +10,16 @@ import numpy as np
 import pytest
 
 from app.child import INTERNAL, REFUSED, Call, Parent
-from app.clients import chroma_child as room
-from app.clients.chroma_child import answer, open_folder, opened
-from app.clients.chroma_client import BROKEN, Answer, ChromaFault, Client, packed, perform, rows, unpacked
+from app.retrieval.retrievers import chroma_child as room
+from app.retrieval.retrievers.chroma_child import (
+    BROKEN,
+    ChromaFault,
+    Engine,
+    answer,
+    open_folder,
+    opened,
+    perform,
+)
 
 ROWS = np.eye(3, dtype=np.float32)
 WRITE = {"ids": ["d:1", "d:2", "d:3"], "metadatas": [{"document": "d"}] * 3}
@@ -28,7 +35,7 @@ class Told:
     def __init__(self) -> None:
         self.said: list[object] = []
         self.name, self.data = "beat", b""
-        self.payload: dict[str, Any] = {"of": "", "with": {}}
+        self.payload: dict[str, Any] = {}
 
     def ready(self, payload: object) -> None:
         """It has begun."""
@@ -58,75 +65,48 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """The folder's client, three vectors in `ibid-a`."""
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A folder's engine, three vectors in `ibid-a`."""
     made, _ = open_folder(tmp_path_factory.mktemp("child"))
-    assert ask(made, "upsert", WRITE, ROWS) == ({}, None)
+    assert ask(made, "upsert", ROWS.tobytes(), **WRITE) is None
     yield made
     made.close()
 
 
-def ask(client: Client, do: str, arguments: dict[str, Any] | None = None, matrix: Any = None) -> Answer:
+def ask(engine: Engine, do: str, data: bytes = b"", **arguments: Any) -> Any:
     """One call on `ibid-a`."""
-    return perform(client, do, "ibid-a", arguments, matrix)
+    return perform(engine, do, data, {"collection": "ibid-a", **arguments})
 
 
-def test_get_gives_ids_and_a_matrix(client: Client) -> None:
-    """In step with each other."""
-    told, matrix = ask(client, "get", {"ids": ["d:2", "d:9"], "include": ["embeddings"]})
-    assert told == {"ids": ["d:2"], "metadatas": None}
-    assert matrix is not None
-    assert (matrix.dtype.name, matrix.tolist()) == ("float32", [[0, 1, 0]])
-
-
-def test_get_without_vectors_gives_none(client: Client) -> None:
-    """Only what was asked for travels."""
-    told, matrix = ask(client, "get", {"where": {"document": "d"}, "include": []})
-    assert (sorted(told["ids"]), matrix) == (WRITE["ids"], None)
-
-
-def test_query_takes_its_vector_as_the_matrix(client: Client) -> None:
+def test_query_takes_its_vector_as_data(engine: Engine) -> None:
     """And gives the nearest first."""
     near = np.array([[0, 0.1, 0.9]], np.float32)
-    told, matrix = ask(client, "query", {"n_results": 2, "include": ["embeddings"]}, near)
-    assert told["ids"] == ["d:3", "d:2"]
-    assert matrix is not None
-    assert matrix.tolist() == [[0, 0, 1], [0, 1, 0]]
+    found = ask(engine, "query", near.tobytes(), where=None, limit=2)
+    assert found["ids"] == ["d:3", "d:2"]
+    assert found["distances"] == pytest.approx([0.006, 0.89], abs=0.001)
 
 
-def test_nothing_found_is_a_matrix_without_rows(client: Client) -> None:
+def test_nothing_found_is_an_empty_list(engine: Engine) -> None:
     """Of a query under a filter that nothing passes, and of a get."""
-    none = {"where": {"document": "e"}, "include": ["embeddings"]}
-    for do, arguments in (("get", none), ("query", none | {"n_results": 1})):
-        told, matrix = ask(client, do, arguments, ROWS[:1])
-        assert told["ids"] == []
-        assert matrix is not None
-        assert len(matrix) == 0
+    none: dict[str, Any] = {"where": {"document": "e"}}
+    assert ask(engine, "get", **none)["ids"] == []
+    assert ask(engine, "query", ROWS[:1].tobytes(), limit=1, **none)["ids"] == []
 
 
-def test_the_rest_is_done_too(client: Client) -> None:
-    """Count, delete, beat, names, forget."""
-    assert perform(client, "count", "ibid-b", None, None) == ({"count": 0}, None)
-    assert set(ask(client, "names")[0]["names"]) == {"ibid-a", "ibid-b"}
-    assert perform(client, "forget", "ibid-b", None, None) == ({}, None)
-    assert ask(client, "beat") == ({}, None)
-    assert ask(client, "delete", {"ids": ["d:9"]}) == ({}, None)
-
-
-def test_a_refusal_is_told_and_no_reason_to_end(client: Client, ends: list[tuple[int, str]]) -> None:
+def test_a_refusal_is_told_and_no_reason_to_end(engine: Engine, ends: list[tuple[int, str]]) -> None:
     """A matrix of another size, an argument that the vendor does not take."""
     with pytest.raises(ChromaFault, match="dimension"):
-        ask(client, "upsert", {"ids": ["x"]}, np.ones((1, 5), np.float32))
+        ask(engine, "upsert", np.ones((1, 5), np.float32).tobytes(), ids=["x"], metadatas=[None])
     call = Told()
-    call.name, call.payload = "get", {"of": "ibid-a", "with": {"where": {"$no": 1}}}
-    answer(client, cast(Call, call))
+    call.name, call.payload = "get", {"collection": "ibid-a", "where": {"$no": 1}}
+    answer(engine, cast(Call, call))
     [said] = call.said
     assert isinstance(said, dict)
     assert (said["down"], ends) == (False, [])
 
 
 class Failing:
-    """A client whose calls fail."""
+    """An engine whose calls fail."""
 
     def __init__(self, said: str) -> None:
         self.said = said
@@ -149,7 +129,7 @@ def test_a_failure_of_its_own_ends_it_after_its_answer(
     """The next one looks at the folder; a full disk is no reason to."""
     call = Told()
     try:
-        answer(cast(Client, Failing(said)), cast(Call, call))
+        answer(cast(Engine, Failing(said)), cast(Call, call))
     except Ended:
         assert internal
     assert call.said == [{"error": said, "down": True}]
@@ -192,30 +172,9 @@ def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("chroma.broken-*/chroma.sqlite3"))) == 1
 
 
-def test_rows_of_nothing() -> None:
-    """None where none were asked for; no rows where none were found."""
-    assert rows(None) is None
-    empty = rows([])
-    assert empty is not None
-    assert empty.shape == (0, 0)
-
-
-@pytest.mark.parametrize("matrix", [None, ROWS, ROWS[:0], np.arange(12.0).reshape(3, 4)[:, ::2]])
-def test_a_matrix_travels_as_float32(matrix: Any) -> None:
-    """Also columns of a larger one, which lie apart in memory."""
-    shape, data = packed(matrix)
-    payload, found = unpacked({"a": 1, **shape}, data)
-    assert payload == {"a": 1}
-    if matrix is None:
-        assert found is None
-    else:
-        assert found is not None
-        assert (found.dtype.name, found.tolist()) == ("float32", matrix.tolist())
-
-
 def test_it_imports_little() -> None:
     """Until it opens the folder neither the vendor nor anything of the service's is there."""
     heavy = "{'chromadb', 'structlog', 'asyncio', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.settings'}"
-    code = f"import sys, app.clients.chroma_child; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, app.retrieval.retrievers.chroma_child; print(sorted({heavy} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert said.stdout.strip() == "[]"

@@ -1,53 +1,50 @@
 """The folder of the embedded Chroma: tidied and tried at the start, moved aside where it is broken."""
 
 import os
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.clients import chroma_child as room
-from app.clients.chroma_child import CANARY, UNFILLED, Engine, check_sizes, open_folder, put_aside, tidy
-from app.clients.chroma_client import ChromaFault, Client, VendorCollection
+from app.retrieval.retrievers import chroma_child as room
+from app.retrieval.retrievers.chroma_child import (
+    CANARY,
+    UNFILLED,
+    ChromaFault,
+    Engine,
+    check_sizes,
+    open_folder,
+    put_aside,
+    tidy,
+)
 from tests.fakes.chromas import DAMAGES
 
 HUNDREDS = 4
 
 
 def written(folder: Path, name: str, document: str) -> None:
-    """Four hundred vectors of a document, by a client that is closed again."""
-    client = Client(lambda: Engine(folder))
+    """Four hundred vectors of a document; the engine is closed again."""
+    engine = Engine(folder)
     rows = np.random.default_rng(1).normal(size=(100, 8)).astype(np.float32)
     for hundred in range(HUNDREDS):
         ids = [f"{document}:{100 * hundred + n}" for n in range(100)]
-        client.use(name, partial(write, ids, rows, document))
-    client.close()
-
-
-def write(ids: list[str], rows: np.ndarray, document: str, store: VendorCollection) -> None:
-    """One batch."""
-    store.upsert(ids=ids, embeddings=rows, metadatas=[{"document": document}] * len(ids))
-
-
-def erase(ids: list[str], store: VendorCollection) -> None:
-    """One batch."""
-    store.delete(ids=ids)
+        engine.upsert(name, rows, ids, [{"document": document}] * len(ids))
+    engine.close()
 
 
 def erased(folder: Path, name: str, documents: int) -> None:
     """The first hundreds of document `d` deleted again."""
-    client = Client(lambda: Engine(folder))
+    engine = Engine(folder)
     for hundred in range(documents):
-        client.use(name, partial(erase, [f"d:{100 * hundred + n}" for n in range(100)]))
-    client.close()
+        engine.delete(name, [f"d:{100 * hundred + n}" for n in range(100)])
+    engine.close()
 
 
 def counted(folder: Path, name: str) -> int:
-    """Vectors that a client opened now finds, as the service opens it."""
-    client, _ = open_folder(folder)
-    count = client.use(name, lambda store: store.count())
-    client.close()
+    """Vectors that are found by an engine opened now, as the service opens it."""
+    engine, _ = open_folder(folder)
+    count = engine.count(name)
+    engine.close()
     return count
 
 
@@ -90,9 +87,9 @@ def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
     """The vendor leaves them; those of other collections stay."""
     written(tmp_path, "ibid-a", "d")
     written(tmp_path, "ibid-b", "d")
-    client = Client(lambda: Engine(tmp_path))
-    client.forget("ibid-a")
-    client.close()
+    engine = Engine(tmp_path)
+    engine.forget("ibid-a")
+    engine.close()
     assert len(list(tmp_path.glob("*/length.bin"))) == 2
     tidy(tmp_path)
     assert len(list(tmp_path.glob("*/length.bin"))) == 1
@@ -122,13 +119,13 @@ def test_no_folder_is_no_error(tmp_path: Path) -> None:
 )
 def test_an_empty_folder_says_so_until_it_is_filled(tmp_path: Path, *, filled: bool, anew: bool) -> None:
     """At every start: one that ended in the middle of the filling is no reason to leave the rest out."""
-    client, told = open_folder(tmp_path)
-    client.close()
+    engine, told = open_folder(tmp_path)
+    engine.close()
     assert told
     if filled:
         (tmp_path / UNFILLED).unlink()
-    client, told = open_folder(tmp_path)
-    client.close()
+    engine, told = open_folder(tmp_path)
+    engine.close()
     assert told == anew
 
 
@@ -136,9 +133,9 @@ def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     """No vector is tried, nothing tidied, no folder begun."""
     written(tmp_path, "ibid-a", "d")
     erased(tmp_path, "ibid-a", HUNDREDS - 1)
-    monkeypatch.setattr(room, "probe_writes", erase)  # which would fail
-    client, anew = open_folder(tmp_path, read_only=True)
-    client.close()
+    monkeypatch.setattr(room, "probe_writes", None)  # calling it would fail
+    engine, anew = open_folder(tmp_path, read_only=True)
+    engine.close()
     assert (anew, slots(tmp_path) >= 100 * HUNDREDS) == (False, True)
     with pytest.raises(ChromaFault, match="missing"):
         open_folder(tmp_path / "none", read_only=True)
@@ -148,12 +145,12 @@ def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 def test_trying_a_collection_leaves_nothing_behind(tmp_path: Path) -> None:
     """Neither what a killed start left; all vectors are as they were."""
     written(tmp_path, "ibid-a", "d")
-    client = Client(partial(Engine, tmp_path))
-    client.use("ibid-a", partial(write, [CANARY], np.ones((1, 8), np.float32), CANARY))
-    client.close()
-    client, _ = open_folder(tmp_path)
-    ids = client.use("ibid-a", lambda store: store.get(include=[])["ids"])
-    client.close()
+    engine = Engine(tmp_path)
+    engine.upsert("ibid-a", np.ones((1, 8), np.float32), [CANARY], [{"document": CANARY}])
+    engine.close()
+    engine, _ = open_folder(tmp_path)
+    ids = engine.get("ibid-a")["ids"]
+    engine.close()
     assert sorted(ids) == sorted(f"d:{n}" for n in range(100 * HUNDREDS))
 
 

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,148 +11,170 @@ import chromadb
 import numpy as np
 import pytest
 from chromadb.api.collection_configuration import create_collection_configuration_to_json_str
+from chromadb.errors import ChromaError
 
-from app.clients.chroma_child import Engine, define_errors
-from app.clients.chroma_client import HNSW, ChromaFault, Client, VendorClient
+from app.retrieval.retrievers.chroma_child import (
+    CONFIGURATION,
+    HNSW,
+    ChromaFault,
+    Engine,
+    define_errors,
+)
 
 ROWS = np.eye(4, dtype=np.float32)
 IDS = ["d:1", "d:2", "e:1", "e:2"]
 WHERE = [{"document": name} for name in "ddee"]
 NEAR = np.array([0.1, 0.2, 0.9, 0.3], np.float32)
 
-Work = Callable[[Any], object]
+
+class Vendors:
+    """The vendor's own client, with the methods of `Engine`."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = chromadb.Settings(_env_file=None, anonymized_telemetry=False)
+        self._client = chromadb.PersistentClient(folder, settings)
+
+    def named(self, name: str) -> Any:
+        return self._client.get_or_create_collection(
+            name, embedding_function=None, configuration={"hnsw": HNSW}
+        )
+
+    def names(self) -> list[str]:
+        return [each.name for each in self._client.list_collections()]
+
+    def forget(self, name: str) -> None:
+        self._client.delete_collection(name)
+
+    def count(self, name: str) -> int:
+        return int(self.named(name).count())
+
+    def get(self, name: str, include: Sequence[str] = (), **asked: Any) -> dict[str, Any]:
+        found = self.named(name).get(include=list(include), **asked)
+        return {"ids": found["ids"], **{each: found[each] for each in include}}
+
+    def query(self, name: str, matrix: Any, where: Any, limit: int) -> dict[str, Any]:
+        found = self.named(name).query(
+            query_embeddings=matrix, where=where, n_results=limit, include=["distances"]
+        )
+        return {each: found[each][0] for each in ("ids", "distances")}
+
+    def upsert(self, name: str, matrix: Any, ids: Any, metadatas: Any) -> None:
+        self.named(name).upsert(ids=ids, embeddings=matrix, metadatas=metadatas)
+
+    def delete(self, name: str, ids: list[str]) -> None:
+        self.named(name).delete(ids=ids)
+
+    def close(self) -> None:
+        self._client.close()
 
 
-def vendors(folder: Path) -> VendorClient:
-    """The vendor's own client on a folder."""
-    settings = chromadb.Settings(_env_file=None, anonymized_telemetry=False)
-    opened: VendorClient = chromadb.PersistentClient(folder, settings)
-    return opened
+Either = Vendors | Engine
+Work = Callable[[Either], object]
 
 
-def filled(client: Client) -> Client:
+def filled(engine: Either) -> Either:
     """Four vectors of two documents in `ibid-a`."""
-    client.use("ibid-a", lambda store: store.upsert(ids=IDS, embeddings=ROWS, metadatas=WHERE))
-    return client
+    engine.upsert("ibid-a", ROWS, IDS, WHERE)
+    return engine
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Client]]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Either, Either]]:
     """The vendor's client and ours, each on a folder of its own with the same vectors."""
-    folders = [tmp_path_factory.mktemp(name) for name in ("vendors", "ours")]
-    clients = (Client(lambda: vendors(folders[0])), Client(lambda: Engine(folders[1])))
-    yield filled(clients[0]), filled(clients[1])
-    for client in clients:
-        client.close()
+    theirs, ours = (tmp_path_factory.mktemp(name) for name in ("vendors", "ours"))
+    engines = Vendors(theirs), Engine(ours)
+    yield filled(engines[0]), filled(engines[1])
+    for engine in engines:
+        engine.close()
 
 
-def plain(found: Any) -> object:
-    """Ids and vectors of a reply, however they are kept."""
-    rows = found["embeddings"]
-    return found["ids"], None if rows is None else np.asarray(rows, np.float32).tolist()
+def plain(found: dict[str, Any]) -> object:
+    """A reply with its vectors, however they are kept."""
+    return {
+        name: value if name == "ids" else np.asarray(value, np.float32).tolist()
+        for name, value in found.items()
+    }
 
 
 @pytest.mark.parametrize(
     "work",
     [
-        pytest.param(lambda store: store.count(), id="count"),
-        pytest.param(lambda store: plain(store.get(ids=["e:2"], include=["embeddings"])), id="get by id"),
-        pytest.param(lambda store: plain(store.get(where={"document": "d"}, include=[])), id="get by filter"),
+        pytest.param(lambda engine: engine.count("ibid-a"), id="count"),
+        pytest.param(lambda engine: engine.get("ibid-a", where={"document": "d"}), id="get by filter"),
         pytest.param(
-            lambda store: plain(store.get(limit=2, offset=1, include=["embeddings"])), id="get a page"
+            lambda engine: engine.get("ibid-a", limit=2, offset=1, include=["embeddings"]), id="get a page"
         ),
-        pytest.param(lambda store: plain(store.get(ids=["x"], include=["embeddings"])), id="get nothing"),
+        pytest.param(lambda engine: engine.get("ibid-a", where={"document": "x"}), id="get nothing"),
         pytest.param(
-            lambda store: plain(
-                store.query(
-                    query_embeddings=[NEAR], where={"document": "e"}, n_results=2, include=["embeddings"]
-                )
-            ),
-            id="query under a filter",
+            lambda engine: engine.query("ibid-a", NEAR[None], {"document": "e"}, 2), id="query under a filter"
         ),
+        pytest.param(lambda engine: engine.query("ibid-a", NEAR[None], None, 9), id="query all"),
         pytest.param(
-            lambda store: plain(store.query(query_embeddings=NEAR[None], n_results=9, include=[])),
-            id="query all",
-        ),
-        pytest.param(
-            lambda store: plain(
-                store.query(
-                    query_embeddings=[NEAR], where={"document": "x"}, n_results=2, include=["embeddings"]
-                )
-            ),
-            id="query nothing",
+            lambda engine: engine.query("ibid-a", NEAR[None], {"document": "x"}, 2), id="query nothing"
         ),
     ],
 )
-def test_what_is_asked_is_answered_alike(both: tuple[Client, Client], work: Work) -> None:
+def test_what_is_asked_is_answered_alike(
+    both: tuple[Either, Either], work: Callable[[Either], dict[str, Any] | int]
+) -> None:
     """To the last vector, and in the same order."""
-    theirs, ours = (client.use("ibid-a", work) for client in both)
+    theirs, ours = (found if isinstance(found := work(engine), int) else plain(found) for engine in both)
     assert ours == theirs
 
 
-def test_what_is_written_and_deleted_is_alike(both: tuple[Client, Client]) -> None:
-    """By id, by filter, replaced, forgotten."""
+def test_what_is_written_and_deleted_is_alike(both: tuple[Either, Either]) -> None:
+    """By id, replaced, forgotten."""
 
-    def work(store: Any) -> object:
-        store.upsert(ids=["f:1", "g:1", "h:1"], embeddings=ROWS[:3], metadatas=[{"document": "f"}] * 3)
-        store.upsert(ids=["f:1"], embeddings=ROWS[3:], metadatas=[{"document": "f"}])
-        store.delete(ids=["g:1", "none"])
-        replaced = plain(store.get(where={"document": "f"}, include=["embeddings"]))
-        store.delete(where={"document": "f"})
-        return replaced, store.count()
+    def work(engine: Either) -> object:
+        engine.upsert("ibid-a", ROWS[:3], ["f:1", "g:1", "h:1"], [{"document": "f"}] * 3)
+        engine.upsert("ibid-a", ROWS[3:], ["f:1"], [{"document": "f"}])
+        engine.delete("ibid-a", ["g:1", "none"])
+        replaced = plain(engine.get("ibid-a", where={"document": "f"}, include=["embeddings"]))
+        engine.delete("ibid-a", ["f:1", "h:1"])
+        return replaced, engine.count("ibid-a")
 
-    theirs, ours = (client.use("ibid-a", work) for client in both)
+    theirs, ours = map(work, both)
     assert ours == theirs
-    for client in both:
-        client.use("ibid-b", lambda store: store.count())
-        assert sorted(client.names()) == ["ibid-a", "ibid-b"]
-        client.forget("ibid-b")
-        client.forget("ibid-b")
-        assert client.names() == ["ibid-a"]
+    for engine in both:
+        engine.count("ibid-b")
+        assert sorted(engine.names()) == ["ibid-a", "ibid-b"]
+        engine.forget("ibid-b")
+        assert engine.names() == ["ibid-a"]
+    both[1].forget("ibid-b")  # ours: nothing there is no error
 
 
 @pytest.mark.parametrize(
     "work",
     [
-        pytest.param(lambda store: store.upsert(ids=["x"], embeddings=np.ones((1, 3))), id="other dimension"),
-        pytest.param(lambda store: store.get(where={"$no": 1}, include=[]), id="no such filter"),
+        pytest.param(
+            lambda engine: engine.upsert("ibid-a", np.ones((1, 3), np.float32), ["x"], [None]),
+            id="other dimension",
+        ),
+        pytest.param(lambda engine: engine.get("ibid-a", where={"$no": 1}), id="no such filter"),
     ],
 )
-def test_what_is_refused_is_refused_alike(both: tuple[Client, Client], work: Work) -> None:
+def test_what_is_refused_is_refused_alike(both: tuple[Either, Either], work: Work) -> None:
     """A refusal, and no word of the engine being down; the vendor's client knows some of them itself."""
-    for client in both:
-        with pytest.raises(ChromaFault):
-            client.use("ibid-a", work)
+    theirs, ours = both
+    with pytest.raises((ChromaError, ValueError)):
+        work(theirs)
     with pytest.raises(ChromaFault) as caught:
-        both[1].use("ibid-a", work)
+        work(ours)
     assert caught.value.down is False
 
 
 def test_a_folder_of_the_vendors_is_ours_and_back(tmp_path: Path) -> None:
     """What one has written the other reads, with the index as it was configured."""
-    for opened in (vendors, Engine, vendors):
-        client = filled(Client(lambda opened=opened: opened(tmp_path)))  # type: ignore[misc]
-        assert client.use("ibid-a", lambda store: store.count()) == len(IDS)
-        client.close()
-    store: Any = Engine(tmp_path)._bindings.get_collection("ibid-a", "default_tenant", "default_database")
-    assert store.configuration["hnsw"]["space"] == "cosine"
+    for opened in (Vendors, Engine, Vendors):
+        engine = filled(opened(tmp_path))
+        assert engine.count("ibid-a") == len(IDS)
+        engine.close()
+    assert Vendors(tmp_path).named("ibid-a").configuration["hnsw"]["space"] == "cosine"
 
 
-def test_a_collection_is_made_with_the_vendors_words(tmp_path: Path) -> None:
-    """The plan of a collection is a text that the vendor's client writes."""
-    told: list[str] = []
-
-    class Deaf:
-        id = "x"
-
-        def create_collection(self, name: str, plan: str, *_: object) -> "Deaf":
-            told.append(plan)
-            return self
-
-    engine = Engine(tmp_path)
-    engine._bindings = Deaf()
-    engine.get_or_create_collection("ibid-a", embedding_function=None, configuration={"hnsw": HNSW})
-    assert json.loads(told[0]) == json.loads(create_collection_configuration_to_json_str({"hnsw": HNSW}))
+def test_a_collection_is_made_with_the_vendors_words() -> None:
+    """The configuration of a collection is a text that the vendor's client writes."""
+    assert json.loads(create_collection_configuration_to_json_str({"hnsw": HNSW})) == CONFIGURATION
 
 
 def test_the_vendors_client_is_not_imported_even_for_its_errors(tmp_path: Path) -> None:
@@ -160,13 +182,12 @@ def test_the_vendors_client_is_not_imported_even_for_its_errors(tmp_path: Path) 
     code = f"""
 import sys
 from pathlib import Path
-from app.clients.chroma_client import Client, ChromaFault
-from app.clients.chroma_child import Engine, define_errors
+from app.retrieval.retrievers.chroma_child import ChromaFault, Engine, define_errors
 define_errors()
-client = Client(lambda: Engine(Path({str(tmp_path)!r})))
-client.forget("none")
+engine = Engine(Path({str(tmp_path)!r}))
+engine.forget("none")
 try:
-    client.use("ibid-a", lambda store: store.get(where={{"$no": 1}}, include=[]))
+    engine.get("ibid-a", where={{"$no": 1}})
 except ChromaFault as error:
     print(error.down, sorted(name for name in sys.modules if name.startswith("chromadb.")))
 """

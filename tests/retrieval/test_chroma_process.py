@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,33 +16,28 @@ import pytest
 
 from app import process
 from app.child import INTERNAL
-from app.clients import chroma_process as room
-from app.clients.chroma_child import NICE, UNFILLED, open_folder
-from app.clients.chroma_client import ChromaFault, VendorCollection
-from app.clients.chroma_process import PROGRAM, ChromaProcess, Damaged
-from app.errors import Overloaded
+from app.errors import RetrievalError
 from app.process import Child
+from app.retrieval.retrievers import chroma as room
+from app.retrieval.retrievers.chroma import PROGRAM, ChromaProcess, Damaged
+from app.retrieval.retrievers.chroma_child import NICE, UNFILLED, ChromaFault, open_folder
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.logged import captured
 
 MANY = 120
 """More than wait to be written to the index's files."""
 ROWS = np.random.default_rng(1).normal(size=(MANY, 8)).astype(np.float32)
+IDS = [f"d:{n}" for n in range(MANY)]
 MOVED = "chroma's folder cannot be used; it is moved aside and filled anew from postgres"
-
-
-def write(store: VendorCollection) -> None:
-    """So many vectors."""
-    store.upsert(ids=[f"d:{n}" for n in range(MANY)], embeddings=ROWS, metadatas=[{"document": "d"}] * MANY)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed folder with vectors in `ibid-a`."""
     folder = tmp_path_factory.mktemp("filled") / "chroma"
-    client, _ = open_folder(folder)
-    client.use("ibid-a", write)
-    client.close()
+    engine, _ = open_folder(folder)
+    engine.upsert("ibid-a", ROWS, IDS, [{"document": "d"}] * MANY)
+    engine.close()
     (folder / UNFILLED).unlink()
     return folder
 
@@ -72,7 +67,22 @@ async def opened(folder: Path, *, read_only: bool = False) -> AsyncIterator[Chro
 
 async def counted(chroma: ChromaProcess) -> int:
     """How many vectors there are."""
-    return int((await chroma.ask("count", "ibid-a"))[0]["count"])
+    return await chroma.count("ibid-a")
+
+
+async def fault(call: Awaitable[object]) -> ChromaFault:
+    """Why it failed."""
+    with pytest.raises(RetrievalError) as caught:
+        await call
+    assert isinstance(caught.value.__cause__, ChromaFault)
+    return caught.value.__cause__
+
+
+def renewals(chroma: ChromaProcess) -> list[str]:
+    """Grows whenever it is found to have begun an empty folder."""
+    told: list[str] = []
+    chroma.renewed = lambda: told.append("renewed")
+    return told
 
 
 def aside(folder: Path) -> list[Path]:
@@ -97,12 +107,13 @@ async def test_a_child_that_is_killed_is_started_anew_at_the_next_call(
     folder: Path, chroma: ChromaProcess
 ) -> None:
     """The folder is not to blame, nothing that was acknowledged is lost, and it is logged."""
+    told = renewals(chroma)
     with captured() as lines:
         assert await counted(chroma) == MANY
         first = await struck(chroma, signal.SIGKILL)
         assert await counted(chroma) == MANY
     assert (await chroma.process.child()).pid != first.pid
-    assert (chroma.renewals, aside(folder)) == (0, [])
+    assert (told, aside(folder)) == ([], [])
     assert [line["detail"] for line in lines.of("child_ended")] == ["its process ended with -9"]
 
 
@@ -113,9 +124,7 @@ async def test_a_call_that_is_lost_says_nothing_of_the_next(chroma: ChromaProces
     call = asyncio.create_task(counted(chroma))
     await asyncio.sleep(0.1)
     os.kill(child.pid, signal.SIGKILL)
-    with pytest.raises(ChromaFault) as caught:
-        await call
-    assert caught.value.down is None
+    assert (await fault(call)).down is None
 
 
 async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
@@ -124,9 +133,8 @@ async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
     """Whoever asks next has another."""
     monkeypatch.setattr(room, "ANSWER_SECONDS", 0.2)
     os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
-    with pytest.raises(ChromaFault, match="does not answer") as caught:
-        await counted(chroma)
-    assert caught.value.down is True
+    hung = await fault(counted(chroma))
+    assert (hung.down, "does not answer" in str(hung)) == (True, True)
     monkeypatch.undo()
     assert await counted(chroma) == MANY
 
@@ -139,19 +147,19 @@ async def test_a_child_that_keeps_hanging_damns_its_folder(
         with monkeypatch.context() as patch:
             patch.setattr(room, "ANSWER_SECONDS", 0.2)
             os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
-            with pytest.raises(ChromaFault, match="does not answer"):
-                await counted(chroma)
+            assert "does not answer" in str(await fault(counted(chroma)))
     assert (await counted(chroma), len(aside(folder))) == (0, 1)
 
 
 async def test_a_child_that_keeps_crashing_damns_its_folder(folder: Path, chroma: ChromaProcess) -> None:
     """Once may be chance; the second time within minutes it begins an empty one, and the old one is kept."""
+    told = renewals(chroma)
     for _ in range(2):
         assert await counted(chroma) == MANY
         await struck(chroma, signal.SIGSEGV)
-    assert (await counted(chroma), chroma.renewals, len(aside(folder))) == (0, 1, 1)
+    assert (await counted(chroma), len(told), len(aside(folder))) == (0, 1, 1)
     await struck(chroma, signal.SIGSEGV)
-    assert (await counted(chroma), chroma.renewals, len(aside(folder))) == (0, 2, 1)  # it was not filled
+    assert (await counted(chroma), len(told), len(aside(folder))) == (0, 2, 1)  # it was not filled
 
 
 @pytest.mark.parametrize(
@@ -171,19 +179,17 @@ async def test_which_ends_are_suspicious(
     monkeypatch.setattr(process, "SUSPECT_SECONDS", apart)
     end = f"os._exit({code})" if code >= 0 else f"os.kill(os.getpid(), {-code})"
     program = (
-        "import os, sys, app.clients.chroma_child as child\n"
-        f"def answer(client, call): {end}\n"
+        "import os, sys, app.retrieval.retrievers.chroma_child as child\n"
+        f"def answer(engine, call): {end}\n"
         "child.answer = child.answer if 'aside' in sys.argv else answer\nchild.main()"
     )
     chroma = ChromaProcess(folder, program=replace(PROGRAM, command=(sys.executable, "-c", program)))
     for _ in range(2):
-        with pytest.raises(ChromaFault):
-            await chroma.ask("beat")
+        await fault(chroma.beat())
     if suspicious:
         assert await counted(chroma) == 0
     else:
-        with pytest.raises(ChromaFault):
-            await chroma.ask("beat")
+        await fault(chroma.beat())
     await chroma.close()
     assert len(aside(folder)) == suspicious
 
@@ -191,11 +197,11 @@ async def test_which_ends_are_suspicious(
 async def test_a_folder_that_cannot_be_used_is_moved_aside(folder: Path, chroma: ChromaProcess) -> None:
     """The first call finds an empty one in its place, that can be written to."""
     DAMAGES["the vectors are cut"](folder)
+    told = renewals(chroma)
     with captured() as lines:
         assert await counted(chroma) == 0
-    assert (chroma.renewals, len(aside(folder)), len(lines.of(MOVED))) == (1, 1, 1)
-    batch = {"ids": [f"d:{n}" for n in range(MANY)], "metadatas": [{"document": "d"}] * MANY}
-    await chroma.ask("upsert", "ibid-a", batch, ROWS)
+    assert (len(told), len(aside(folder)), len(lines.of(MOVED))) == (1, 1, 1)
+    await chroma.upsert("ibid-a", IDS, ROWS, [{"document": "d"}] * MANY)
     assert await counted(chroma) == MANY
 
 
@@ -205,8 +211,7 @@ async def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
     DAMAGES[damage](folder)
     before = sorted(folder.parent.glob("*"))
     async with opened(folder, read_only=True) as looking:
-        with pytest.raises(Damaged):
-            await looking.ask("beat")
+        assert isinstance(await fault(looking.beat()), Damaged)
     assert sorted(folder.parent.glob("*")) == before
 
 
@@ -215,8 +220,7 @@ async def test_why_a_folder_cannot_be_used_is_logged(folder: Path) -> None:
     (folder / "chroma.sqlite3").write_bytes(b"not a database" * 99)
     with captured() as lines:
         async with opened(folder, read_only=True) as looking:
-            with pytest.raises(Damaged):
-                await looking.ask("beat")
+            assert isinstance(await fault(looking.beat()), Damaged)
     assert "not a database" in lines.of("child_says")[0]["text"]
 
 
@@ -224,16 +228,14 @@ async def test_what_is_no_fault_of_the_folder_is_told(tmp_path: Path) -> None:
     """No rights, no room: `ChromaFault` with the reason, and nothing is moved."""
     (tmp_path / "file").write_text("kept")
     async with opened(tmp_path / "file" / "chroma") as chroma:
-        with pytest.raises(ChromaFault, match="Not a directory"):
-            await chroma.ask("beat")
+        assert "Not a directory" in str(await fault(chroma.beat()))
     assert (tmp_path / "file").read_text() == "kept"
 
 
 async def test_what_the_child_refuses_is_lost_with_its_words(chroma: ChromaProcess) -> None:
     """And the child lives on."""
-    with pytest.raises(ChromaFault, match="Error") as caught:
-        await chroma.ask("get", "ibid-a", {"where": {"$no": 1}})
-    assert caught.value.down is False
+    refused = await fault(chroma.ids("ibid-a", {"$no": 1}))
+    assert (refused.down, "Error" in str(refused)) == (False, True)
     first = await chroma.process.child()
     assert await counted(chroma) == MANY
     assert await chroma.process.child() is first
@@ -246,8 +248,9 @@ async def test_more_calls_than_may_be_are_refused_at_once(folder: Path) -> None:
     os.kill(child.pid, signal.SIGSTOP)
     first = asyncio.create_task(counted(chroma))
     await asyncio.sleep(0.05)
-    with pytest.raises(Overloaded):
+    with pytest.raises(RetrievalError) as caught:
         await counted(chroma)
+    assert caught.value.reason == "overloaded"
     os.kill(child.pid, signal.SIGCONT)
     assert await first == MANY
     await chroma.close()
@@ -264,15 +267,14 @@ async def test_closed_it_ends_in_order_and_starts_nothing(chroma: ChromaProcess)
     """Also where it was closed while the child began, which is not waited for."""
     child = await chroma.process.child()
     beginning = ChromaProcess(Path("/nowhere"))
-    call = asyncio.create_task(beginning.ask("beat"))
+    call = asyncio.create_task(beginning.beat())
     await asyncio.sleep(0.02)
     for each in (chroma, beginning):
         await each.close()
-        with pytest.raises(ChromaFault, match="closed"):
-            await each.ask("beat")
+        assert "closed" in str(await fault(each.beat()))
     assert await child.exited() == 0
     assert isinstance(
-        (await asyncio.gather(call, return_exceptions=True))[0], ChromaFault | asyncio.CancelledError
+        (await asyncio.gather(call, return_exceptions=True))[0], RetrievalError | asyncio.CancelledError
     )
 
 
@@ -281,10 +283,10 @@ async def test_a_renewed_folder_holds_nothing_of_before(folder: Path, chroma: Ch
     old = folder.with_name("chroma.broken-20260101T000000")
     shutil.copytree(folder, old)
     assert await counted(chroma) == MANY
-    before = inside(folder)
+    before, told = inside(folder), renewals(chroma)
 
     await chroma.renew()
 
-    assert (await counted(chroma), chroma.renewals, aside(folder)) == (0, 1, [])
+    assert (await counted(chroma), len(told), aside(folder)) == (0, 1, [])
     assert before
     assert not before & inside(folder)

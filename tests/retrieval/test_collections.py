@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.clients.points import DENSE, Collection, Point, Where
-from app.clients.qdrant import Qdrant
 from app.errors import RetrievalError, Unavailable
-from app.retrieval.retrievers.qdrant import SECONDS, CollectionCache, PayloadIndexes, fits
+from app.retrieval.retrievers.points import DENSE, Collection, Point, Where
+from app.retrieval.retrievers.qdrant import SECONDS, CollectionCache, PayloadIndexes, Qdrant, fits
 from app.types import Embedding
 from tests.fakes.filing import SPACE
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.qdrant_process import QdrantProcess
 from app.db.corpus import BUMP
 from app.db.pool import Pool
 from app.errors import RetrievalError
@@ -13,6 +12,7 @@ from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
 from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.qdrant_process import QdrantProcess
 from app.text.labels import is_label
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag

@@ -8,16 +8,10 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma, InThreads, open_chroma
-from app.clients.chroma_child import Engine
-from app.clients.chroma_client import Client
-from app.clients.chroma_process import ChromaProcess
-from app.clients.threads import Threads
 from app.db.copies import ChromaCopy
 from app.db.documents import DocumentPart
 from app.db.outbox import Outbox, state
@@ -25,9 +19,11 @@ from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.retrieval.documents import DocumentSource
+from app.retrieval.retrievers.chroma import Chroma, ChromaProcess, open_chroma
+from app.retrieval.retrievers.chroma_child import Engine
 from app.settings import Settings
 from app.types import Embedding, Legs, Query, Scope
-from tests.fakes.chromas import DAMAGES
+from tests.fakes.chromas import DAMAGES, InProcess
 from tests.fakes.filing import SPACE, bag, documents, file
 
 SHARED = DocumentPart("default")
@@ -47,12 +43,12 @@ async def search(source: DocumentSource) -> Legs:
 async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
     """A document, its vectors in a folder that is closed again, and what a search found."""
     await pool.execute(CURRENT, SPACE.name)
-    vendor = InThreads(Client(partial(Engine, tmp_path / "chroma")), Threads("chroma"))
-    chroma = Chroma(vendor)
+    engine = Engine(tmp_path / "chroma")
+    chroma = InProcess(engine)
     document = await file(pool, SHARED, TEXTS)
     await Outbox(pool, ChromaCopy(pool, chroma, SPACE), await identity(pool)).drain()
     found = await search(documents(pool, chroma))
-    await vendor.close()
+    engine.close()
     return document, found
 
 
@@ -137,8 +133,7 @@ async def test_a_child_killed_in_the_middle_costs_no_answer(
 
 async def crash(chroma: Chroma) -> None:
     """kill -9 of the child."""
-    vendor = chroma._vendor
-    assert isinstance(vendor, ChromaProcess)
-    child = await vendor.process.child()
+    assert isinstance(chroma, ChromaProcess)
+    child = await chroma.process.child()
     os.kill(child.pid, signal.SIGKILL)
     await child.exited()

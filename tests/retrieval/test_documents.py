@@ -7,18 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.clients.chroma import Chroma, InThreads
-from app.clients.threads import Threads
 from app.db.copies import ChromaCopy
 from app.db.documents import DocumentPart
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.retrieval.documents import DocumentSource
-from app.retrieval.retrievers.chroma import collection
+from app.retrieval.retrievers.chroma import Chroma, ChromaServer, collection
 from app.retrieval.terms import pack
 from app.types import Embedding, Legs, Query, Scope, Space
-from tests.fakes.chromas import broken
 from tests.fakes.filing import BUMP, SPACE, bag, documents, file, insert, publish
 
 SESSION = DocumentPart("default", "", "s1")
@@ -310,11 +307,12 @@ async def test_chroma_down_costs_nothing_while_vectors_are_in_memory(
     await file(pool, SESSION, RIVERS)
     await pool.execute("DELETE FROM ibid.outbox")  # Chroma took them when it was there
     before = await search(source, "rhine")
-    down = Chroma(InThreads(broken(), Threads("broken")))
+    down = ChromaServer("http://127.0.0.1:9")
     assert await search(documents(pool, down), "rhine") == before
     large = await search(documents(pool, down, exact_mb=0), "rhine")
     assert (large.words, large.partial) == (before.words, "unavailable")
     assert large.passages == {hit.key: before.passages[hit.key] for hit in before.words}
+    await down.close()
 
 
 async def test_the_floor_of_the_space_is_taken_out(

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.clients.qdrant import Qdrant, open_points
 from app.db.memories import RAW
 from app.db.pool import Pool
 from app.retrieval import memories as module
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
-from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, open_points
 from app.settings import Settings
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag

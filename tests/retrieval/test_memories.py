@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from app.clients.points import Point
-from app.clients.qdrant_process import QdrantProcess
 from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, RAW
 from app.db.pool import Pool
 from app.errors import RetrievalError
@@ -16,7 +14,9 @@ from app.retrieval.fusion import fuse
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource, Standing, newest_cards, newest_of, standing_of
 from app.retrieval.relevance import is_match
+from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.qdrant_process import QdrantProcess
 from app.retrieval.source import FRESH, UNTAKEN, untaken
 from app.retrieval.terms import pack
 from app.text.labels import is_label

@@ -11,9 +11,9 @@ from typing import cast
 import pytest
 
 from app.breaker import Breaker
-from app.clients import memory
-from app.clients.memory import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
+from app.db import memory_service as memory
 from app.db.memories import Moment, Tallies, Tally, Told
+from app.db.memory_service import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
 from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
 from app.settings import Memory, Settings

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients.memory import MOST_VOTES, moment, tallies
 from app.db.memories import Moment, Tally
+from app.db.memory_service import MOST_VOTES, moment, tallies
 from app.errors import RetrievalError
 
 ANY = st.recursive(

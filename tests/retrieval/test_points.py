@@ -5,7 +5,6 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients.points import Point
 from app.retrieval.points import (
     LONG_AGO,
     REFERENCE,
@@ -15,6 +14,7 @@ from app.retrieval.points import (
     text_point_passage,
     text_to_point,
 )
+from app.retrieval.retrievers.points import Point
 from app.text.labels import is_label
 from app.types import Scope
 from tests.fakes.filing import bag

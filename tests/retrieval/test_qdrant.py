@@ -11,11 +11,11 @@ import pytest
 from pydantic import SecretStr
 
 from app.breaker import Breaker
-from app.clients import qdrant as module
-from app.clients.points import Point, Where
-from app.clients.qdrant import Qdrant, greet, open_points, too_old
-from app.clients.qdrant_engine import folder_of
 from app.errors import RetrievalError, StartError
+from app.retrieval.retrievers import qdrant as module
+from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant import Qdrant, greet, open_points, too_old
+from app.retrieval.retrievers.qdrant_engine import folder_of
 from app.settings import Ibid, Settings
 from app.settings import Qdrant as Named
 from tests.fakes.logged import captured
@@ -64,7 +64,7 @@ async def test_nothing_set_is_embedded_under_the_data_folder(tmp_path: Path) -> 
 
 def test_who_needs_no_server_does_without_its_client() -> None:
     """It takes two seconds and 100 MB."""
-    code = "import sys, app.wiring, app.clients.qdrant; sys.exit('qdrant_client' in sys.modules)"
+    code = "import sys, app.wiring, app.retrieval.retrievers.qdrant; sys.exit('qdrant_client' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

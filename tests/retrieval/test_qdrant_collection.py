@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 import qdrant_edge as engine
 
-from app.clients import qdrant_engine
-from app.clients.points import DENSE, Point, Where, floats
-from app.clients.qdrant_engine import SEARCHERS, EngineError, Shape, StoredCollection, read_shape
 from app.errors import RetrievalError
+from app.retrieval.retrievers import qdrant_engine
+from app.retrieval.retrievers.points import DENSE, Point, Where, floats
+from app.retrieval.retrievers.qdrant_engine import SEARCHERS, EngineError, Shape, StoredCollection, read_shape
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
 EVERY = Where()
@@ -22,7 +22,7 @@ CANARY = "the heron of Varberg sings at four"
 WRITER = """
 import sys
 from pathlib import Path
-from app.clients.qdrant_engine import Shape, StoredCollection
+from app.retrieval.retrievers.qdrant_engine import Shape, StoredCollection
 from tests.fakes.points import DIM, point
 shard = StoredCollection.make(Path(sys.argv[1]), Shape("n", DIM))
 for number in range(100_000):

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.clients import qdrant_engine
-from app.clients.points import Point, Where
-from app.clients.qdrant_engine import Engine, EngineError, StoredCollection
 from app.errors import RetrievalError
+from app.retrieval.retrievers import qdrant_engine
+from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant_engine import Engine, EngineError, StoredCollection
 from tests.fakes.points import DIM, embedding, ids, point
 
 NAME = "memory_raw"

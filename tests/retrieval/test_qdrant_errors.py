@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.clients.qdrant_engine import EngineError, vendor_errors
 from app.errors import RetrievalError
+from app.retrieval.retrievers.qdrant_engine import EngineError, vendor_errors
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients import qdrant_engine
-from app.clients.qdrant_engine import Shape
+from app.retrieval.retrievers import qdrant_engine
+from app.retrieval.retrievers.qdrant_engine import Shape
 
 ROOT = Path("/root-of-all")
 names = st.text(st.characters(codec=None), max_size=300)  # any, lone surrogates too

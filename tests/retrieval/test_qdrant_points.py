@@ -17,11 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
-from app.clients.points import DENSE, Collection, Point, Where, floats, identities, identity, packed
-from app.clients.qdrant import Qdrant
-from app.clients.qdrant_process import open_qdrant_process
-from app.clients.qdrant_server import QdrantRemote, connected
 from app.errors import RetrievalError
+from app.retrieval.retrievers.points import (
+    DENSE,
+    Collection,
+    Point,
+    Where,
+    floats,
+    identities,
+    identity,
+    packed,
+)
+from app.retrieval.retrievers.qdrant import Qdrant
+from app.retrieval.retrievers.qdrant_process import open_qdrant_process
+from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
 from tests.fakes.points import DIM, cosine, embedding, ids, meets, owned, point
 from tests.fakes.qdrant import qdrant_server
 

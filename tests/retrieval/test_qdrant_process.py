@@ -12,13 +12,13 @@ import pytest
 
 from app import process
 from app.child import Call
-from app.clients import qdrant_engine
-from app.clients import qdrant_process as module
-from app.clients.points import Point, Where
-from app.clients.qdrant_engine import Engine, answer
-from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.errors import NoRoom, RetrievalError
 from app.process import Child
+from app.retrieval.retrievers import qdrant_engine
+from app.retrieval.retrievers import qdrant_process as module
+from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant_engine import Engine, answer
+from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
 from tests.fakes.logged import captured
 from tests.fakes.points import DIM, embedding, point
 from tests.retrieval.test_qdrant_engine import DAMAGES, inside, stored

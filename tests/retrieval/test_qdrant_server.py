@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.clients.points import DENSE, Collection, Point, Where
-from app.clients.qdrant_server import EXACT_MOST, QdrantRemote, connected
 from app.errors import RetrievalError
+from app.retrieval.retrievers.points import DENSE, Collection, Point, Where
+from app.retrieval.retrievers.qdrant_server import EXACT_MOST, QdrantRemote, connected
 from tests.fakes.points import DIM, embedding, ids, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 

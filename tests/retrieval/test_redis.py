@@ -10,9 +10,9 @@ import uvloop
 from pydantic import SecretStr
 
 from app.breaker import Breaker
-from app.clients import redis as module
-from app.clients.redis import CALLS, PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
 from app.errors import StartError, Unavailable
+from app.retrieval import redis as module
+from app.retrieval.redis import CALLS, PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
 from app.settings import Cache, Settings
 from app.types import VALUE_BYTES
 from tests.fakes.logged import captured

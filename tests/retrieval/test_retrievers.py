@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from app.clients.chroma import Chroma, open_chroma
-from app.clients.points import Point, Where
-from app.clients.qdrant import Qdrant
-from app.clients.qdrant_process import open_qdrant_process
-from app.clients.qdrant_server import QdrantRemote, connected
 from app.retrieval.index import Matrix
-from app.retrieval.retrievers import chroma, qdrant
-from app.retrieval.retrievers.qdrant import MARK, NOT_OURS
+from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.chroma import Chroma, open_chroma
+from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, Qdrant
+from app.retrieval.retrievers.qdrant_process import open_qdrant_process
+from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
 from app.settings import Settings
 from app.types import Embedding
 from tests.fakes.chromas import chroma_server
@@ -66,7 +65,7 @@ class ChromaEngine:
     async def nearest(
         self, name: str, vector: Embedding, where: Equal, limit: int
     ) -> list[tuple[str, float]]:
-        return await chroma.nearest(self.client, name, vector, where, limit)
+        return await self.client.nearest(name, vector, where, limit)
 
 
 @dataclass

@@ -23,7 +23,6 @@ from app.answering.projects import Gathered, Item, Part, fitted, profile_of, row
 from app.answering.prompt import cards_block, overlay_to_instructions, thread_block
 from app.answering.question import Question
 from app.answering.recall import Recalled, Split, Weighing, draw_memories, weighed
-from app.clients.points import Point
 from app.db.cards import Card, CardDraft, CardShape
 from app.db.memories import GRAVITY, Memory, Moment, Tallies
 from app.db.projects import Knowledge, KnowledgeNote
@@ -32,6 +31,7 @@ from app.retrieval import documents
 from app.retrieval.points import memory_point_passage, text_point_passage
 from app.retrieval.projects import CodeSource, ConversationSource, DreamSource
 from app.retrieval.ranking import is_probe
+from app.retrieval.retrievers.points import Point
 from app.retrieval.rewrite import prompt as rewording
 from app.services import rag, vantage
 from app.services.chat import Fetched, chat_context, form_of

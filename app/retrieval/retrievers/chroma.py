@@ -1,28 +1,449 @@
-"""Chroma as a retriever (documents): the nearest chunks under a filter, and what collections are called."""
+"""ChromaDB (documents): embedded in a child process (`chroma_child.py`) or a server (`CHROMA_URL`).
 
+Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. Every
+call has a deadline, behind one breaker. When the child dies, calls in flight are lost and the next call
+starts another. If it cannot open its folder, or keeps crashing or hanging (`process.CrashBlame`), the next
+child moves the folder aside and begins an empty one. Reads raise `RetrievalError` (unavailable, timeout,
+overloaded), writes `Unavailable`; opening `StartError`. Times are seconds.
+"""
+
+import asyncio
 import re
-from collections.abc import Mapping
+import shutil
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import quote, urlsplit
 
 import numpy as np
+import orjson
+import structlog
 
-from app.clients.chroma import Chroma
+from app.breaker import Breaker
+from app.child import INTERNAL
+from app.errors import Overloaded, RetrievalError, StartError, Unavailable
+from app.process import (
+    CRASHES,
+    Child,
+    ChildProcess,
+    CrashBlame,
+    Died,
+    Fault,
+    Full,
+    NotStarted,
+    Program,
+    python,
+)
 from app.retrieval.index import PassageKey
+from app.retrieval.retrievers.chroma_child import (
+    BROKEN,
+    CONFIGURATION,
+    DATABASE,
+    PAGE,
+    UNFILLED,
+    ChromaFault,
+    Json,
+    Matrix,
+    Where,
+)
+from app.settings import Settings
 from app.types import Embedding
 
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+PROGRAM = Program("chroma", python("app.retrieval.retrievers.chroma_child"), calls=72, start_seconds=600.0)
+"""A large folder on a slow disk takes long to open. A starting service does not wait for all of it."""
+ANSWER_SECONDS = 60.0
+"""A child that takes longer for a call counts as hung and is killed."""
+READ_SECONDS = 4.0
+"""Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""
+START_SECONDS = 60.0
+"""A service that starts waits so long for the embedded one, then goes on without it."""
+WRITE_SECONDS = 60.0
+"""Of one batch, and of the batches of others before it: each takes some hundredths of a second."""
+BATCH = 128
+"""Vectors a write or a delete: a read waits for one of them, and larger ones are no faster."""
+CONNECTIONS = 16
+"""To a server."""
 OURS = re.compile(r"ibid-(global|sessions)-.*[0-9a-f]{8}$")
 """Names that `collection` gives."""
 
+log = structlog.get_logger(__name__)
 
-async def nearest(
-    chroma: Chroma, collection: str, vector: Embedding, equal: Mapping[str, str], limit: int
-) -> list[tuple[str, float]]:
-    """Ids and exact cosines of about the nearest vectors whose metadata has these values, best first."""
-    query, fields = np.frombuffer(vector, dtype="<f4"), [{name: value} for name, value in equal.items()]
-    where = {"$and": fields} if len(fields) > 1 else equal
-    found = await chroma.nearest(collection, query, where or None, limit)
-    scores = np.vecdot(found.matrix, query).tolist() if found.ids else []
-    return sorted(zip(found.ids, scores, strict=True), key=lambda near: (-near[1], near[0]))
+
+class Damaged(ChromaFault):
+    """The folder cannot be used, and `read_only` forbids to replace it."""
+
+
+class Chroma(ABC):
+    """The calls of both kinds: their deadlines, and what they raise. `_ask` makes one."""
+
+    embedded: ClassVar[bool]
+    """True if nobody else uses it."""
+
+    def __init__(self, *, breaker: Breaker | None = None) -> None:
+        self._breaker = breaker or Breaker(time.monotonic)
+        self._writing = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
+        self._lost = False
+        """It began without what had been written to it, and nobody was told yet."""
+        self.renewed: Callable[[], None] | None = None
+        """Called when what had been written is found to be gone."""
+
+    @abstractmethod
+    async def _ask(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
+        """Call a method of `chroma_child.Engine`, or of the server. Raises `ChromaFault` and `Overloaded`."""
+
+    @abstractmethod
+    async def _open(self) -> None:
+        """Open it before the first question waits for that."""
+
+    def begin(self) -> None:
+        """Open it, beside whatever else is opened meanwhile."""
+        self._opening = asyncio.create_task(self._open(), name="chroma")
+
+    async def ready(self, seconds: float = START_SECONDS) -> bool:
+        """Wait until the embedded one is open; a server may start after us. False: it still opens, and
+        answers when it has. Raises `StartError` if its folder cannot be used."""
+        if self._opening and self.embedded:
+            await asyncio.wait({self._opening}, timeout=seconds)
+            if not self._opening.done():
+                log.warning("chroma still opens its folder; the service starts without it", waited=seconds)
+                return False
+            self._opening.result()
+        return True
+
+    async def close(self) -> None:
+        if self._opening:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+
+    async def beat(self) -> None:
+        await self._read("beat")
+
+    async def names(self) -> list[str]:
+        """All collections, others' too."""
+        return list(await self._read("names"))
+
+    async def count(self, collection: str) -> int:
+        """Vectors in a collection."""
+        return int(await self._read("count", collection=collection))
+
+    async def ids(self, collection: str, where: Where) -> list[str]:
+        """Ids of what has this metadata, in no order."""
+        return list((await self._read("get", collection=collection, where=where))["ids"])
+
+    async def page(self, collection: str, start: int, limit: int) -> list[str]:
+        """Ids from the `start`-th on, as long as nothing is written meanwhile."""
+        return list((await self._read("get", collection=collection, offset=start, limit=limit))["ids"])
+
+    async def payloads(self, collection: str, where: Where) -> list[Mapping[str, object]]:
+        """All metadata of what has this metadata, in no order."""
+        found = await self._read("get", collection=collection, where=where, include=["metadatas"])
+        return [each or {} for each in found["metadatas"]]
+
+    async def nearest(
+        self, collection: str, vector: Embedding, equal: Mapping[str, str], limit: int
+    ) -> list[tuple[str, float]]:
+        """Ids and cosines of about the nearest vectors whose metadata has these values, best first."""
+        fields = [{name: value} for name, value in equal.items()]
+        where = {"$and": fields} if len(fields) > 1 else equal or None
+        row = np.frombuffer(vector, dtype="<f4")[None]
+        found = await self._read("query", row, collection=collection, where=where, limit=limit)
+        near = zip(found["ids"], found["distances"], strict=True)
+        return sorted(((id_, 1 - distance) for id_, distance in near), key=lambda each: (-each[1], each[0]))
+
+    async def upsert(
+        self, collection: str, ids: Sequence[str], matrix: Matrix, metadata: Sequence[Mapping[str, object]]
+    ) -> None:
+        """Write vectors with their metadata; again replaces."""
+        for at in range(0, len(ids), BATCH):
+            some, rows = list(ids[at : at + BATCH]), matrix[at : at + BATCH]
+            facts = [dict(each) or None for each in metadata[at : at + BATCH]]  # it takes no empty ones
+            await self._write("upsert", rows, collection=collection, ids=some, metadatas=facts)
+
+    async def delete(self, collection: str, where: Where) -> None:
+        """Drop what has this metadata; nothing there is no error. The vendor's own way is one long call."""
+        found = await self._write("get", collection=collection, where=where)
+        await self.drop(collection, found["ids"])
+
+    async def drop(self, collection: str, ids: Sequence[str]) -> None:
+        """Drop by id; those that are not there are no error."""
+        for at in range(0, len(ids), BATCH):
+            await self._write("delete", collection=collection, ids=list(ids[at : at + BATCH]))
+
+    async def forget(self, collection: str) -> None:
+        """Drop a collection; none there is no error. It may take long, and writes go on meanwhile."""
+        with writing():
+            async with self._call(WRITE_SECONDS):
+                await self._ask("forget", collection=collection)
+
+    async def renew(self) -> None:  # noqa: B027 - nothing to do
+        """Begin the embedded one's folder anew, without what was deleted. A server's is its own affair."""
+
+    async def filled(self) -> None:  # noqa: B027 - nothing to do
+        """The record has given back what the embedded one lacked; it may have been lost anew meanwhile."""
+
+    async def _read(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
+        with reading():
+            async with self._call(READ_SECONDS):
+                return await self._ask(do, matrix, **arguments)
+
+    async def _write(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
+        """Change a collection, after all who came before: one write at a time leaves room for reads."""
+        with writing():
+            async with asyncio.timeout(WRITE_SECONDS), self._writing, self._call(WRITE_SECONDS):
+                return await self._ask(do, matrix, **arguments)
+
+    @asynccontextmanager
+    async def _call(self, seconds: float) -> AsyncIterator[None]:
+        """A deadline that the breaker counts; whoever can give back what is gone is told."""
+        if self._breaker.refuses:
+            raise ChromaFault("it has just failed several times in a row")
+        with self._breaker.attempt(is_down):
+            async with asyncio.timeout(seconds):
+                yield
+        if self._lost and self.renewed:
+            self._lost = False
+            self.renewed()
+
+
+def is_down(error: Exception) -> bool | None:
+    """What an error says of Chroma, as `Breaker` asks it. A full pool is our own."""
+    return error.down if isinstance(error, ChromaFault) else isinstance(error, TimeoutError) or None
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Faults of a read: an answer can do without it."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise RetrievalError("timeout") from error
+    except Overloaded as error:
+        raise RetrievalError("overloaded") from error
+    except ChromaFault as error:
+        raise RetrievalError("unavailable") from error
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Faults of a write: whoever wrote must know."""
+    try:
+        yield
+    except (TimeoutError, Overloaded, ChromaFault) as error:
+        raise Unavailable("Chroma does not answer", retry_after=5) from error
+
+
+class ChromaProcess(Chroma):
+    """The embedded engine in a child process, since it holds the GIL for whole calls."""
+
+    embedded = True
+
+    def __init__(self, folder: Path, *, read_only: bool = False, program: Program = PROGRAM) -> None:
+        """`read_only`: change nothing in the folder; damage raises `Damaged`."""
+        super().__init__()
+        self._folder = folder
+        self._read_only = read_only
+        self._program = program
+        self._last: Child | None = None
+        self._blame = CrashBlame({INTERNAL, *CRASHES})
+        self.process = ChildProcess(self._start)
+
+    async def _ask(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
+        data = b"" if matrix is None else np.ascontiguousarray(matrix, dtype="<f4").tobytes()
+        with child_faults():
+            reply = await self.process.call(do, arguments, data, hangs_after=ANSWER_SECONDS)
+        return reply.payload["result"]
+
+    async def _open(self) -> None:
+        try:
+            await self._ask("beat")
+        except ChromaFault as error:
+            raise StartError(f"Chroma's folder cannot be opened: {error}") from error
+
+    async def renew(self) -> None:
+        with writing():
+            async with self._writing, self._call(WRITE_SECONDS):
+                with child_faults():
+                    await self.process.restart(lambda: asyncio.to_thread(self._clear))
+
+    async def filled(self) -> None:
+        """If that cannot be noted, it will be filled once more."""
+        if not self._lost:
+            with suppress(OSError):
+                await asyncio.to_thread((self._folder / UNFILLED).unlink)
+
+    async def close(self) -> None:
+        await super().close()
+        await self.process.close()
+
+    def _clear(self) -> None:
+        """Remove the folder, and folders moved aside."""
+        for folder in (self._folder, *self._folder.parent.glob(f"{self._folder.name}.broken-*")):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def _start(self) -> Child:
+        """Start a child; a folder that it cannot use is moved aside, once."""
+        last, self._last = self._last, None
+        await self._blame.note(last, str(self._folder))
+        try:
+            child = await self._begin(aside=bool(self._blame.suspects()) and not self._read_only)
+        except NotStarted as error:
+            if error.code not in {BROKEN, *CRASHES}:
+                raise
+            if self._read_only:
+                raise Damaged("its files are damaged") from error
+            log.error("chroma's folder cannot be used; it is moved aside and filled anew from postgres")
+            child = await self._begin(aside=True)
+        self._last = child
+        self._lost = self._lost or child.hello["anew"]
+        return child
+
+    async def _begin(self, *, aside: bool) -> Child:
+        if aside:
+            self._blame.forget()
+        mode = [*["aside"] * aside, *["read-only"] * self._read_only]
+        return await Child.start(self._program, str(self._folder.absolute()), *mode)
+
+
+@contextmanager
+def child_faults() -> Iterator[None]:
+    """Translate errors. A child that died says nothing about the next (`down` is None)."""
+    try:
+        yield
+    except Fault as fault:
+        raise ChromaFault(fault.payload["error"], down=fault.payload["down"]) from None
+    except Full as error:
+        raise Overloaded(str(error)) from error
+    except NotStarted as error:
+        raise ChromaFault(str(error)) from error
+    except Died as error:
+        raise ChromaFault(str(error), down=True if error.hung else None) from error
+
+
+class ChromaServer(Chroma):
+    """A server, asked by its REST interface (v2): the vendor's client takes two seconds and 100 MB to
+    import, blocks, and waits without a deadline."""
+
+    embedded = False
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 8000)
+        name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        self._api = f"{parts.scheme}://{name}:{port}/api/v2"
+        self._collections = f"{self._api}/tenants/{DATABASE[0]}/databases/{DATABASE[1]}/collections"
+        self._ids: dict[str, str] = {}
+        self._session: ClientSession | None = None
+
+    async def _open(self) -> None:
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                await self._ask("beat")
+        except (ChromaFault, TimeoutError) as error:
+            log.warning("chroma's server does not answer yet", detail=str(error))
+
+    async def close(self) -> None:
+        await super().close()
+        if self._session:
+            await self._session.close()
+
+    async def _ask(
+        self, do: str, matrix: Matrix | None = None, *, collection: str = "", **arguments: Json
+    ) -> Json:
+        match do:
+            case "beat":
+                return await self._request("GET", f"{self._api}/heartbeat")
+            case "names":
+                return await self._names()
+            case "forget":
+                self._ids.pop(collection, None)
+                path = f"{self._collections}/{quote(collection, safe='')}"
+                return await self._request("DELETE", path, missing_ok=True)
+        if collection in self._ids:
+            try:
+                return await self._ask_collection(do, self._ids[collection], matrix, arguments)
+            except MissingCollection:  # somebody dropped it: it is made anew
+                del self._ids[collection]
+                self._lost = True
+        made = {"name": collection, "configuration": CONFIGURATION, "get_or_create": True}
+        self._ids[collection] = (await self._request("POST", self._collections, made))["id"]
+        return await self._ask_collection(do, self._ids[collection], matrix, arguments)
+
+    async def _ask_collection(
+        self, do: str, id_: str, matrix: Matrix | None, arguments: Mapping[str, Json]
+    ) -> Json:
+        path = f"{self._collections}/{id_}"
+        if do == "count":
+            return await self._request("GET", f"{path}/count")
+        body = {"include": [], **arguments}
+        if do == "upsert":
+            body["embeddings"] = matrix
+        if do == "query":
+            body |= {"query_embeddings": matrix, "n_results": body.pop("limit"), "include": ["distances"]}
+        found = await self._request("POST", f"{path}/{do}", body)
+        if do == "query":
+            return {"ids": found["ids"][0], "distances": found["distances"][0]}
+        return found
+
+    async def _names(self) -> list[str]:
+        names: list[str] = []
+        while page := await self._request("GET", f"{self._collections}?limit={PAGE}&offset={len(names)}"):
+            names += [each["name"] for each in page]
+        return names
+
+    async def _request(self, method: str, url: str, body: object = None, *, missing_ok: bool = False) -> Json:
+        """The JSON of a reply. Raises `ChromaFault`; its callers have deadlines."""
+        import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+                timeout=aiohttp.ClientTimeout(total=None),
+                headers={"Content-Type": "application/json"},
+            )
+        data = None if body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+        try:
+            async with self._session.request(method, url, data=data) as response:
+                said = await response.read()
+                if response.status < HTTPStatus.BAD_REQUEST:
+                    return orjson.loads(said)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ChromaFault(f"{type(error).__name__}: {error}") from error
+        if response.status == HTTPStatus.NOT_FOUND:
+            if missing_ok:
+                return None
+            raise MissingCollection(f"{method} {url} is not found", down=False)
+        down = response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        raise ChromaFault(f"{response.status}: {said[:200].decode(errors='replace')}", down=down)
+
+
+class MissingCollection(ChromaFault):
+    """The server has no such collection."""
+
+
+@asynccontextmanager
+async def open_chroma(
+    settings: Settings, folder: Path | None = None, *, read_only: bool = False
+) -> AsyncIterator[Chroma]:
+    """Chroma as the settings say. The embedded one is on its way: `ready` tells when it is open. `folder`:
+    another than theirs; `read_only`: nothing in it is moved or tidied."""
+    folder = folder or settings.ibid.data_dir / "chroma"
+    url = settings.chroma.url
+    chroma: Chroma = ChromaServer(url) if url else ChromaProcess(folder, read_only=read_only)
+    try:
+        chroma.begin()
+        yield chroma
+    finally:
+        await chroma.close()
 
 
 def collection(space: str, *, is_global: bool) -> str:

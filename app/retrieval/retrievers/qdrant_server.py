@@ -17,9 +17,19 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
-from app.clients.points import DENSE, Collection, Point, Where, by_score, floats, identities, identity, packed
-from app.clients.qdrant import Qdrant, probe, read, unlimited, write
 from app.errors import RetrievalError
+from app.retrieval.retrievers.points import (
+    DENSE,
+    Collection,
+    Point,
+    Where,
+    by_score,
+    floats,
+    identities,
+    identity,
+    packed,
+)
+from app.retrieval.retrievers.qdrant import Qdrant, probe, read, unlimited, write
 from app.types import Embedding
 
 CALL_SECONDS = 60

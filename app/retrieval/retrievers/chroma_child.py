@@ -1,12 +1,11 @@
-"""The process of the embedded Chroma (`main`, with FOLDER [aside] [read-only]): its folder
-is checked, tidied, opened and tried here, and its engine is asked as the vendor's own Python client asks it.
+"""The child process of the embedded Chroma (`main`, with FOLDER [aside] [read-only]).
 
-To import that client takes a second of a processor and 35 MB at every start, for a dozen calls that it hands
-through. The engine's interface is the vendor's own affair, so its version is pinned and a test holds both
-clients against each other (docs/adr/0001). Chroma is an index of what Postgres has, so a
-folder that cannot be used may be lost: `put_aside` moves it away as `chroma.broken-<time>`, and an empty one
-takes its place. Everything blocks. Raises `OSError` for what is no fault of the folder's content (rights, a
-full disk), `ChromaFault` for what is.
+`Engine` calls the vendor's bindings directly: importing the vendor's Python client takes a second of a
+processor and 35 MB at every start. The bindings are no public interface, so their version is pinned and a
+test compares `Engine` with the vendor's client (docs/adr/0001). The folder is checked, tidied, opened and
+tried at the start. Chroma is an index of what Postgres has, so a folder that cannot be used may be lost:
+`put_aside` moves it away as `chroma.broken-<time>`, and an empty one takes its place. Everything blocks.
+Raises `OSError` for what is no fault of the folder's content (rights, a full disk), else `ChromaFault`.
 """
 
 import importlib
@@ -20,40 +19,52 @@ import sqlite3
 import struct
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.child import INTERNAL, Call, Parent, connected, end
-from app.clients.chroma_client import (
-    BROKEN,
-    ChromaFault,
-    Client,
-    Matrix,
-    VendorCollection,
-    packed,
-    perform,
-    unpacked,
-)
+from app.errors import IbidError
 
 VENDOR = "chromadb"
 DATABASE = ("default_tenant", "default_database")
 """Tenant and database of whoever names none."""
 FILES = 5
 """Of an index that is open; the engine keeps as many open as the process may have files."""
+HNSW = {"space": "cosine", "batch_size": 100, "sync_threshold": 100}
+"""Changes that wait to be written to the index's files: the first delete costs the square of their number,
+1.8 s of 700 under the vendor's usual 1,000, and 0.1 s of these. As a collection was made, so it stays."""
+CONFIGURATION = {"hnsw": HNSW, "spann": None, "embedding_function": {"type": "legacy"}}
+"""Of a new collection, in the vendor's JSON: no embedding function."""
+PAGE = 500
+"""Collections per list call: a server of others' may hold many."""
+BROKEN = 4
+"""Exit code of the child: the content of its folder cannot be used."""
 
-Bindings: TypeAlias = Any
-"""The vendor's; they come without types."""
+Matrix: TypeAlias = NDArray[np.float32]
+Where: TypeAlias = Mapping[str, Any] | None
+Json: TypeAlias = Any
+
+
+class ChromaFault(IbidError):
+    """Chroma failed, whatever the vendor raised. Never leaves the retriever."""
+
+    def __init__(self, detail: str, *, down: bool | None = True) -> None:
+        super().__init__(detail)
+        self.down = down
+        """False: it answered, if only to refuse us; None: says nothing of the next call."""
 
 
 class Engine:
+    """The vendor's engine on a folder. Collections are made when first named. Safe in several threads."""
+
     def __init__(self, folder: Path) -> None:
         import chromadb_rust_bindings as vendor  # noqa: PLC0415 - heavy vendor, opened late
 
@@ -63,84 +74,94 @@ class Engine:
             url=str(folder / "chroma.sqlite3"),
         )
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._bindings: Bindings = vendor.Bindings(
+        make = partial(
+            vendor.Bindings,
             allow_reset=False,
             sqlite_db_config=database,
             persist_path=str(folder),
             hnsw_cache_size=files // FILES,
         )
+        self._ids: dict[str, str] = {}
+        self._bindings: Any = called(make)
         # Opened without them, a damaged folder would take writes and lose them.
         tenant, name = DATABASE
-        self._bindings.get_tenant(tenant)
-        self._bindings.get_database(name, tenant)
+        called(self._bindings.get_tenant, tenant)
+        called(self._bindings.get_database, name, tenant)
 
-    def heartbeat(self) -> int:
-        """Its clock, in nanoseconds."""
-        return int(self._bindings.heartbeat())
+    def beat(self) -> None:
+        called(self._bindings.heartbeat)
 
-    def get_or_create_collection(self, name: str, **arguments: object) -> VendorCollection:
-        """A collection; `configuration` is heeded when it is made. None has an embedding function."""
-        given: Mapping[str, Any] = arguments
-        plan = {**given["configuration"], "spann": None, "embedding_function": {"type": "legacy"}}
-        made = self._bindings.create_collection(name, json.dumps(plan), None, None, True, *DATABASE)
-        return EngineCollection(self._bindings, str(made.id))
+    def names(self) -> list[str]:
+        names: list[str] = []
+        while page := called(self._bindings.list_collections, PAGE, len(names), *DATABASE):
+            names += [each.name for each in page]
+        return names
 
-    def list_collections(self, limit: int, offset: int) -> Sequence[Any]:
-        """A page of them; each has a name."""
-        return list(self._bindings.list_collections(limit, offset, *DATABASE))
+    def forget(self, collection: str) -> None:
+        """Drop a collection; none there is no error."""
+        if collection in self.names():
+            self._ids.pop(collection, None)
+            called(self._bindings.delete_collection, collection, *DATABASE)
 
-    def delete_collection(self, name: str) -> None:
-        """Drop it with all that is in it."""
-        self._bindings.delete_collection(name, *DATABASE)
+    def count(self, collection: str) -> int:
+        return int(called(self._bindings.count, self._id(collection), *DATABASE))
+
+    def get(
+        self,
+        collection: str,
+        where: Where = None,
+        limit: int | None = None,
+        offset: int = 0,
+        include: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Ids, and what else to `include` (metadatas, embeddings)."""
+        asked = (None, filter_json(where), limit, offset, None, list(include))
+        found = called(self._bindings.get, self._id(collection), *asked, *DATABASE)
+        return {"ids": found.ids, **{name: getattr(found, name) for name in include}}
+
+    def query(self, collection: str, matrix: Matrix, where: Where, limit: int) -> dict[str, Any]:
+        """Ids and cosine distances of about the nearest to one row."""
+        asked = (None, matrix, limit, filter_json(where), None, ["distances"])
+        found = called(self._bindings.query, self._id(collection), *asked, *DATABASE)
+        return {"ids": found.ids[0], "distances": found.distances[0]}
+
+    def upsert(
+        self,
+        collection: str,
+        matrix: Matrix,
+        ids: Sequence[str],
+        metadatas: Sequence[Mapping[str, Any] | None],
+    ) -> None:
+        written = (list(ids), matrix, list(metadatas), None, None)
+        called(self._bindings.upsert, self._id(collection), *written, *DATABASE)
+
+    def delete(self, collection: str, ids: Sequence[str]) -> None:
+        called(self._bindings.delete, self._id(collection), list(ids), None, None, None, *DATABASE)
 
     def close(self) -> None:
         """Give the folder back."""
-        self._bindings = SimpleNamespace()
+        del self._bindings
+
+    def _id(self, collection: str) -> str:
+        """A collection's id; it is made if it is missing."""
+        if collection not in self._ids:
+            plan = (collection, json.dumps(CONFIGURATION), None, None, True)
+            self._ids[collection] = str(called(self._bindings.create_collection, *plan, *DATABASE).id)
+        return self._ids[collection]
 
 
-class EngineCollection:
-    """A collection of it. Keeps `chroma_client.VendorCollection`."""
-
-    def __init__(self, bindings: Bindings, key: str) -> None:
-        self._bindings = bindings
-        self._key = key
-
-    def count(self) -> int:
-        return int(self._bindings.count(self._key, *DATABASE))
-
-    def get(self, **arguments: object) -> Mapping[str, Any]:
-        """ids, where, limit, offset, include."""
-        ask = arguments.get
-        where, page = filter_json(ask("where")), (ask("limit"), ask("offset") or 0)
-        found = self._bindings.get(self._key, ask("ids"), where, *page, None, ask("include"), *DATABASE)
-        return {"ids": found.ids, "embeddings": found.embeddings, "metadatas": found.metadatas}
-
-    def query(self, **arguments: object) -> Mapping[str, Any]:
-        """query_embeddings, where, n_results, include."""
-        ask = arguments.get
-        near = (None, matrix(ask("query_embeddings")), ask("n_results"))
-        which = (filter_json(ask("where")), None, ask("include"))
-        found = self._bindings.query(self._key, *near, *which, *DATABASE)
-        return {"ids": found.ids, "embeddings": found.embeddings, "metadatas": found.metadatas}
-
-    def upsert(self, **arguments: object) -> None:
-        ask = arguments.get
-        what = (ask("ids"), matrix(ask("embeddings")), ask("metadatas"), None, None)
-        self._bindings.upsert(self._key, *what, *DATABASE)
-
-    def delete(self, **arguments: object) -> object:
-        ask = arguments.get
-        return self._bindings.delete(self._key, ask("ids"), filter_json(ask("where")), None, None, *DATABASE)
+def called(method: Callable[..., Json], *arguments: object) -> Json:
+    """Call the vendor; whatever it raises is a `ChromaFault`."""
+    try:
+        return method(*arguments)
+    except Exception as error:
+        refusal = getattr(sys.modules.get(f"{VENDOR}.errors"), "ChromaError", ())
+        down = error.code() >= 500 if isinstance(error, refusal) else True
+        raise ChromaFault(f"{type(error).__name__}: {error}", down=down) from error
 
 
-def filter_json(where: object) -> str | None:
-    """A filter as the engine reads it."""
+def filter_json(where: Where) -> str | None:
     return json.dumps(where) if where else None
-
-
-def matrix(rows: object) -> NDArray[np.float32]:
-    """Vectors as the engine takes them, one a row."""
-    return np.asarray(rows, dtype=np.float32)
 
 
 def define_errors() -> None:
@@ -176,8 +197,8 @@ SCARCE = re.compile(r"disk is full|No space left|locked|readonly|Permission deni
 """What the vendor says where the machine is at fault. Moving the folder would mend nothing."""
 
 
-def open_folder(folder: Path, *, read_only: bool = False) -> tuple[Client, bool]:
-    """The vendor's client on a folder that works, tidied; whether it began empty and was not filled since.
+def open_folder(folder: Path, *, read_only: bool = False) -> tuple[Engine, bool]:
+    """The engine on a folder that works, tidied; whether it began empty and was not filled since.
     `read_only`: nothing is tidied, and nothing written in trying it."""
     check_writable(folder)
     if not read_only and (done := tidy(folder)):
@@ -186,10 +207,11 @@ def open_folder(folder: Path, *, read_only: bool = False) -> tuple[Client, bool]
     mark_unfilled(folder, read_only=read_only)
     for header in folder.glob("*/header.bin"):
         check_sizes(header)
-    client = Client(partial(Engine, folder))
-    for name in client.names():
-        client.use(name, probe_reads if read_only else probe_writes)
-    return client, (folder / UNFILLED).exists()
+    engine = Engine(folder)
+    probe = probe_reads if read_only else probe_writes
+    for name in engine.names():
+        probe(engine, name)
+    return engine, (folder / UNFILLED).exists()
 
 
 def mark_unfilled(folder: Path, *, read_only: bool) -> None:
@@ -238,24 +260,24 @@ def check_links(links: Path, elements: int) -> None:
         raise ChromaFault(f"{links} is cut")
 
 
-def probe_writes(store: VendorCollection) -> None:
+def probe_writes(engine: Engine, collection: str) -> None:
     """Try what a collection is used for: damaged files are opened without a word, and fail, or end the
     process, when they are first read or written."""
-    row = probe_reads(store)
+    row = probe_reads(engine, collection)
     if row is not None:
-        store.upsert(ids=[CANARY], embeddings=row, metadatas=[{"document": CANARY}])
-        store.delete(ids=[CANARY])
+        engine.upsert(collection, row, [CANARY], [{"document": CANARY}])
+        engine.delete(collection, [CANARY])
 
 
-def probe_reads(store: VendorCollection) -> Matrix | None:
-    """Try to read it; a row of it, None: it has none."""
-    count = store.count()
+def probe_reads(engine: Engine, collection: str) -> Matrix | None:
+    """Try to read a collection; a row of it, or None if it is empty."""
+    count = engine.count(collection)
     if count == 0:
         return None
-    store.get(limit=SAMPLE, offset=max(0, count - SAMPLE), include=["embeddings"])
-    found = store.get(limit=SAMPLE, include=["embeddings"])
+    engine.get(collection, limit=SAMPLE, offset=max(0, count - SAMPLE), include=["embeddings"])
+    found = engine.get(collection, limit=SAMPLE, include=["embeddings"])
     row = np.asarray(found["embeddings"][:1], dtype=np.float32)
-    store.query(query_embeddings=row, n_results=1, include=[])
+    engine.query(collection, row, None, 1)
     return row
 
 
@@ -307,17 +329,17 @@ def main() -> None:
     parent, (folder, *mode) = connected()
     os.nice(NICE)
     define_errors()
-    client = opened(parent, Path(folder), mode)
-    parent.serve(partial(answer, client), threads=THREADS)
-    client.close()
+    engine = opened(parent, Path(folder), mode)
+    parent.serve(partial(answer, engine), threads=THREADS)
+    engine.close()
 
 
-def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Client:
+def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Engine:
     """Open the folder and report READY; exit if it cannot be used."""
     try:
         if "aside" in mode:
             put_aside(folder)
-        client, anew = open_folder(folder, read_only="read-only" in mode)
+        engine, anew = open_folder(folder, read_only="read-only" in mode)
     except OSError as error:
         parent.refuse(str(error))
     except ChromaFault as error:
@@ -329,24 +351,27 @@ def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Client:
             end(BROKEN, type(error).__name__)
         raise
     parent.ready({"anew": anew})
-    return client
+    return engine
 
 
-def answer(client: Client, call: Call) -> None:
-    """Answer a call; see `chroma_client.perform`."""
-    arguments, matrix = unpacked(call.payload, call.data)
+def answer(engine: Engine, call: Call) -> None:
     try:
-        reply, found = perform(client, call.name, arguments["of"], arguments["with"], matrix)
+        result = perform(engine, call.name, bytes(call.data), call.payload)
     except ChromaFault as error:
         own = error.detail.startswith("InternalError")
         call.fail({"error": error.detail, "down": own})
-        if own and not SCARCE.search(
-            error.detail
-        ):  # not the machine's fault: a new child looks at the folder
+        if own and not SCARCE.search(error.detail):  # not the machine's fault: a new child checks the folder
             end(INTERNAL, error.detail)
     else:
-        shape, data = packed(found)
-        call.reply({**reply, **shape}, data)
+        call.reply({"result": result})
+
+
+def perform(engine: Engine, do: str, data: bytes, arguments: Mapping[str, Any]) -> Json:
+    """Call a method of `Engine`; its result is JSON. `data`: the rows of a query or an upsert."""
+    if data:
+        rows = len(arguments["ids"]) if do == "upsert" else 1
+        arguments = {**arguments, "matrix": np.frombuffer(data, "<f4").reshape(rows, -1)}
+    return getattr(engine, do)(**arguments)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ from typing import Any
 
 import structlog
 
-from app.clients.points import DENSE, Collection, Point, Where, from_frame, to_frame
-from app.clients.qdrant import Qdrant, probe, read, unlimited, write
 from app.errors import NoRoom, RetrievalError
 from app.process import Child, ChildProcess, CrashBlame, Died, Fault, Full, Program, Reply, python
+from app.retrieval.retrievers.points import DENSE, Collection, Point, Where, from_frame, to_frame
+from app.retrieval.retrievers.qdrant import Qdrant, probe, read, unlimited, write
 from app.types import Embedding
 
-PROGRAM = Program("qdrant", python("app.clients.qdrant_engine"))
+PROGRAM = Program("qdrant", python("app.retrieval.retrievers.qdrant_engine"))
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
 COMPACT_SECONDS = 1_800.0

@@ -39,7 +39,8 @@ import qdrant_edge
 
 from app import disk
 from app.child import Call, Parent, connected
-from app.clients.points import (
+from app.errors import NoRoom, RetrievalError
+from app.retrieval.retrievers.points import (
     DENSE,
     Point,
     Where,
@@ -51,7 +52,6 @@ from app.clients.points import (
     packed,
     to_frame,
 )
-from app.errors import NoRoom, RetrievalError
 from app.types import Embedding
 
 PAGE = "collection.json"
