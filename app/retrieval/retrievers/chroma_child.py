@@ -45,6 +45,8 @@ CONFIGURATION = {"hnsw": HNSW, "spann": None, "embedding_function": {"type": "le
 """Of a new collection, in the vendor's JSON: no embedding function."""
 PAGE = 500
 """Collections per list call: a server of others' may hold many."""
+PLAIN = (OSError, ValueError, RuntimeError, LookupError, TypeError)
+"""Python's own errors that come out of the vendor's code."""
 BROKEN = 4
 """Exit code of the child: the content of its folder cannot be used."""
 
@@ -154,10 +156,15 @@ def called(method: Callable[..., Json], *arguments: object) -> Json:
     """Call the vendor; whatever it raises is a `ChromaFault`."""
     try:
         return method(*arguments)
-    except Exception as error:
-        refusal = getattr(sys.modules.get(f"{VENDOR}.errors"), "ChromaError", ())
-        down = error.code() >= 500 if isinstance(error, refusal) else True
+    except errors() as error:
+        down = getattr(error, "code", lambda: 500)() >= 500  # `code` tells refusals apart
         raise ChromaFault(f"{type(error).__name__}: {error}", down=down) from error
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """What the vendor raises. Its own base is not loaded before it has raised one."""
+    kind = getattr(sys.modules.get(f"{VENDOR}.errors"), "ChromaError", RuntimeError)
+    return (*PLAIN, kind)
 
 
 def filter_json(where: Where) -> str | None:
