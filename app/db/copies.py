@@ -24,7 +24,6 @@ from app.db.vectors import read_spaces
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.points import memory_to_point, text_to_point
-from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, Chroma, collection, key_of, passage_id
 from app.retrieval.retrievers.chroma_child import REMADE_MOST
 from app.retrieval.retrievers.points import DENSE, Point, Where
@@ -177,7 +176,7 @@ class QdrantCopy:
         """Collections that took no rows in the refill under way."""
 
     async def position(self) -> Position | None:
-        for point in await qdrant.page(self._points, await self._physical_name(RAW), Where(ids=(STATE,)), 1):
+        for point in await self._points.scroll(await self._physical_name(RAW), Where(ids=(STATE,)), limit=1):
             stored = point.payload
             return Position(str(stored.get("identity", "")), int(stored.get("seq", 0)))
         return None
@@ -246,25 +245,15 @@ class QdrantCopy:
         wanted = {imports.copy_of(name): count for name, count in (await self._counts()).items()}
         made = {name for name, shape in (await self._catalogue.all()).items() if shape.dense == DENSE}
         for physical in {*wanted, *made, imports.copy_of(RAW), *imports.copies.values()}:
-            try:
-                if await self._points.count(physical, where) != wanted.get(physical, 0):
-                    return False
-            except RetrievalError as error:
-                if not error.missing:
-                    raise
-                if physical in wanted:
-                    return False
+            if await self._points.count(physical, where) != wanted.get(physical, 0):
+                return False
         return True
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """Rewrite the collection of memories and cards, and the one that was imported; the corpus is its
         tenant's. One that is not there has no files. Nothing is left to do."""
         for name in sorted({await self._physical_name(RAW), RAW}) if "memories" in holdings else ():
-            try:
-                await self._points.compact(name)
-            except RetrievalError as error:
-                if not error.missing:
-                    raise
+            await self._points.compact(name)
         return ()
 
     async def _counts(self) -> Mapping[str, int]:
@@ -351,7 +340,7 @@ class QdrantCopy:
         older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
         for where in (Where(has=NOT_OURS), older):  # a server's may hold millions of another tool's
             after = None
-            while page := await qdrant.page(self._points, physical, where, PAGE, after):
+            while page := await self._points.scroll(physical, where, limit=PAGE, after=after):
                 after = page[-1].id
                 ours = {each.id for each in page if is_ours(each.payload, spaces)}
                 known = set() if everything or name is None else {STATE, *await self._known(name, [*ours])}

@@ -22,7 +22,6 @@ from app.retrieval.index import Address, IndexSearch, PassageKey
 from app.retrieval.index_cache import Listing
 from app.retrieval.points import CORPUS, tenants, text_key, text_point_passage, text_row_passage
 from app.retrieval.qdrant_source import ForeignPoints, PointSource, Table
-from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.points import Collection, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported_count
 from app.retrieval.source import Foreign, Reached, revisions, short
@@ -110,7 +109,7 @@ class CorpusSource(PointSource[CollectionKey]):
     ) -> Sequence[PassageKey]:
         tenant, collection = scope
         name, where = self._imports.copy_of(collection), Where(has=(("tenant", (tenant,)),))
-        found = await qdrant.nearest(self._points, name, vector, where, limit)
+        found = await self._points.search(name, where, vector, limit, payload=False)
         return [(text_key(collection, near.id), 1) for near in found]
 
     async def _foreign_counts(self, scope: Scope) -> ForeignCounts | None:
@@ -135,7 +134,7 @@ class CorpusSource(PointSource[CollectionKey]):
 
         async def count(name: str) -> int:
             async with few:
-                return await qdrant.count(self._points, name, others_of(scope))
+                return await self._points.count(name, others_of(scope))
 
         counts = await asyncio.gather(*map(count, names))
         return tuple((name, count) for name, count in zip(names, counts, strict=True) if count)

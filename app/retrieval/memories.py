@@ -37,7 +37,6 @@ from app.retrieval.points import (
     owned,
 )
 from app.retrieval.qdrant_source import PointSource, Row, Table
-from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
 from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions, short
@@ -152,7 +151,7 @@ class MemorySource(PointSource[User]):
             open=in_namespace(reached.scope),
             lacks=NOT_TOLD,
         )
-        found = await qdrant.nearest(self._points, self._imports.copy_of(RAW), vector, where, limit)
+        found = await self._points.search(self._imports.copy_of(RAW), where, vector, limit, payload=False)
         return [(near.id, 1) for near in found]
 
     @property
@@ -166,7 +165,7 @@ class MemorySource(PointSource[User]):
             return 0  # while an erasure is under way they are not shown
         try:
             async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
-                return await qdrant.count(self._points, RAW, others_of(scope))
+                return await self._points.count(RAW, others_of(scope))
         except (TimeoutError, RetrievalError):
             return new_id()
 
@@ -217,7 +216,7 @@ class MemorySource(PointSource[User]):
         if standing.since is not None or await self._imported([memory_id]):
             return False
         where = replace(owned(scope), lacks=NOT_OURS, ids=(memory_id,))
-        return bool(await qdrant.count(self._points, RAW, where))
+        return bool(await self._points.count(RAW, where))
 
     async def _imported(self, points: Sequence[str]) -> Mapping[str, str]:
         """Those of these points that are the record's, or were until they were removed."""
@@ -228,7 +227,7 @@ class MemorySource(PointSource[User]):
         most = 0
         with unavailable():
             for name in self._collections():
-                most = max(most, await qdrant.count(self._points, name, owned(scope)))
+                most = max(most, await self._points.count(name, owned(scope)))
                 await self._points.remove(name, owned(scope))
         return most
 
@@ -247,7 +246,7 @@ class MemorySource(PointSource[User]):
         """Point by point, by id; none of a collection that is not there."""
         after, read = None, 0
         while most is None or read < most:
-            page = await qdrant.page(self._points, name, where, PAGE, after)
+            page = await self._points.scroll(name, where, limit=PAGE, after=after)
             for point in page:
                 yield point
             if len(page) < PAGE:

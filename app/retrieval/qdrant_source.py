@@ -18,7 +18,6 @@ from app.retrieval import payload
 from app.retrieval.bm25 import invert
 from app.retrieval.index import Matrix, PassageKey, Segment, rows_segment
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections, Qdrant, fits, imported
 from app.retrieval.source import IndexedSource, ScopeKey, analysed, stack, untaken
@@ -166,7 +165,7 @@ class PointSource(IndexedSource[ScopeKey]):
             return ForeignPoints(notes=(f"{collection} is not there any more",))
         if not fits(shape, self._space):
             return ForeignPoints(notes=(f"{collection} was passed over: its vectors are of another space",))
-        found = await qdrant.nearest(self._points, collection, vector, where, limit, payload=True)
+        found = await self._points.search(collection, where, vector, limit)
         if collection in self._imports.copies:
             rows = await imported(self._pool, collection, [near.id for near in found])
             found = [near for near in found if near.id not in rows]

@@ -24,9 +24,8 @@ from app.db.postgres import identity, recorded
 from app.db.rows import transaction
 from app.db.vectors import SpaceStore
 from app.errors import IbidError, Unavailable
-from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.retrievers.qdrant_engine import folder_of
-from app.retrieval.retrievers.qdrant_process import open_qdrant_process
 from app.settings import Cache, Chat, Chroma, Embed, Memory, Postgres, Qdrant, Rerank, Settings
 from app.settings import Ibid as IbidKnobs
 from app.types import Space
@@ -286,7 +285,7 @@ async def test_a_damaged_chroma_is_told_and_left(tmp_path: Path) -> None:
 
 
 async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
-    async with open_qdrant_process(tmp_path / "qdrant") as edge:
+    async with QdrantProcess(tmp_path / "qdrant") as edge:
         await edge.create("memories", DIM)
         await edge.put("memories", [point(1)])
     place = folder_of(tmp_path / "qdrant", "memories")
@@ -339,7 +338,7 @@ async def test_an_older_folder_under_a_newer_record_is_told(dsn: str, pool: Pool
     for n in range(2):
         await say(pool, f"note {n}")
         assert await doctor.outbox(settings) == "qdrant has 1 changes to take; chroma has all changes"
-        async with open_qdrant_process(folder) as edge:
+        async with QdrantProcess(folder) as edge:
             copy = QdrantCopy(pool, edge, CollectionCache(edge), SPACE)
             await Outbox(pool, copy, await identity(pool)).drain()
         assert await doctor.outbox(settings) == "qdrant has all changes; chroma has all changes"

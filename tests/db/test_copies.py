@@ -182,8 +182,6 @@ async def test_memories_alone_are_points_of_a_person(
     engine = Compacting()
     assert await points_of(pool, engine).compact(holdings) == ()
     assert engine.compacted == compacted
-    engine.error = RetrievalError("unavailable", missing=True)
-    assert await points_of(pool, engine).compact(holdings) == ()
 
 
 async def test_an_engine_that_is_away_is_told(pool: Pool) -> None:

@@ -14,8 +14,7 @@ from app.db.pool import Pool
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.points import Collection, Point
-from app.retrieval.retrievers.qdrant import MARK
-from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
+from app.retrieval.retrievers.qdrant import MARK, QdrantProcess
 from app.types import Entry, Scope, Verdict
 from app.wiring import open_rows
 from tests.fakes.filing import SPACE, bag
@@ -34,7 +33,7 @@ ERASING = "UPDATE ibid.memory_user SET erased_at = now(), ended_at = NULL"
 
 @pytest.fixture
 async def edge(tmp_path: Path) -> AsyncIterator[QdrantProcess]:
-    async with open_qdrant_process(tmp_path) as opened:
+    async with QdrantProcess(tmp_path) as opened:
         yield opened
 
 

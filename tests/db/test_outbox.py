@@ -26,8 +26,7 @@ from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.retrievers.points import DENSE, Point, Where
-from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections
-from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
+from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections, QdrantProcess
 from app.retrieval.retrievers.qdrant_server import QdrantRemote
 from app.types import Scope, Space
 from tests.fakes.intake import until
@@ -62,7 +61,7 @@ class House:
 
     @asynccontextmanager
     async def running(self, space: Space = SPACE) -> AsyncIterator["House"]:
-        async with open_qdrant_process(self.folder) as self.edge:
+        async with QdrantProcess(self.folder) as self.edge:
             copy = QdrantCopy(self.pool, self.edge, CollectionCache(self.edge), space)
             self.outbox = Outbox(self.pool, copy, await identity(self.pool))
             yield self

@@ -9,7 +9,7 @@ from typing import Any
 from anyio import run
 
 from app.retrieval.retrievers.points import Where
-from app.retrieval.retrievers.qdrant_process import open_qdrant_process
+from app.retrieval.retrievers.qdrant import QdrantProcess
 from tests.fakes.process import Service, ibid, service
 from tests.fakes.processes import family, kill, wait_for
 
@@ -54,7 +54,7 @@ def held(folder: Path, user: str) -> int:
     """Points of a user's in the engine's folder, while no service runs."""
 
     async def count() -> int:
-        async with open_qdrant_process(folder / "qdrant") as edge:
+        async with QdrantProcess(folder / "qdrant") as edge:
             return await edge.count("memory_raw", Where(has=(("user_id", (user,)),)))
 
     return run(count)

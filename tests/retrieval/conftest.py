@@ -14,8 +14,7 @@ from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.retrieval.memories import MemorySource
 from app.retrieval.retrievers.chroma import Chroma
 from app.retrieval.retrievers.chroma_child import Engine
-from app.retrieval.retrievers.qdrant import CollectionCache
-from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
+from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.wiring import Rows, open_rows
 from tests.fakes.chromas import InProcess, RunningChroma, chroma_server
 from tests.fakes.filing import SPACE, documents
@@ -64,7 +63,7 @@ def drive(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 async def edge(drive: Path) -> AsyncIterator[QdrantProcess]:
     """Qdrant's engine."""
-    async with open_qdrant_process(drive) as opened:
+    async with QdrantProcess(drive) as opened:
         yield opened
 
 

@@ -11,8 +11,7 @@ from app.errors import RetrievalError
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
-from app.retrieval.retrievers.qdrant import CollectionCache
-from app.retrieval.retrievers.qdrant_process import QdrantProcess
+from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.text.labels import is_label
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag

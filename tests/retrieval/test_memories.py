@@ -15,8 +15,7 @@ from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource, Standing, newest_cards, newest_of, standing_of
 from app.retrieval.relevance import is_match
 from app.retrieval.retrievers.points import Point
-from app.retrieval.retrievers.qdrant import CollectionCache
-from app.retrieval.retrievers.qdrant_process import QdrantProcess
+from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.source import FRESH, UNTAKEN, untaken
 from app.retrieval.terms import pack
 from app.text.labels import is_label

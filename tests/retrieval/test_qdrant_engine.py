@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.errors import RetrievalError
 from app.retrieval.retrievers import qdrant_engine
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant_engine import Engine, EngineError, StoredCollection
@@ -104,11 +103,9 @@ def test_files_that_cannot_be_read_are_put_aside(tmp_path: Path, damage: str) ->
     place = stored(tmp_path)
     DAMAGES[damage](place)
     with opened(tmp_path) as edge:
-        with pytest.raises((EngineError, RetrievalError)):
-            nearest(edge)
-        with pytest.raises(RetrievalError) as caught:
-            nearest(edge)
-        assert caught.value.rejected
+        with suppress(EngineError):  # of what is found when it is searched
+            assert nearest(edge) == []
+        assert nearest(edge) == []
         assert [*edge.set_aside] == [NAME]
         assert place.with_name(place.name + qdrant_engine.ASIDE).is_dir()
         assert names(edge) == ["other"]
@@ -128,8 +125,7 @@ def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     before = sorted(inside(tmp_path))
     with opened(tmp_path, read_only=True) as edge:
         for _ in range(2):
-            with pytest.raises(RetrievalError):
-                edge.count(NAME, EVERY)
+            assert edge.count(NAME, EVERY) is None
         assert [*edge.set_aside] == [NAME, NAME]
     assert sorted(inside(tmp_path)) == before
 

@@ -14,11 +14,11 @@ from app import process
 from app.child import Call
 from app.errors import NoRoom, RetrievalError
 from app.process import Child
+from app.retrieval.retrievers import qdrant as module
 from app.retrieval.retrievers import qdrant_engine
-from app.retrieval.retrievers import qdrant_process as module
 from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.qdrant import QdrantProcess
 from app.retrieval.retrievers.qdrant_engine import Engine, answer
-from app.retrieval.retrievers.qdrant_process import QdrantProcess, open_qdrant_process
 from tests.fakes.logged import captured
 from tests.fakes.points import DIM, embedding, point
 from tests.retrieval.test_qdrant_engine import DAMAGES, inside, stored
@@ -46,7 +46,7 @@ async def names(engine: QdrantProcess) -> list[str]:
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[QdrantProcess]:
     """Open, with one collection."""
-    async with open_qdrant_process(tmp_path) as engine:
+    async with QdrantProcess(tmp_path) as engine:
         await fill(engine)
         yield engine
 
@@ -114,7 +114,7 @@ async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     place, told = stored(tmp_path), list[str]()
     DAMAGES["log"](qdrant_engine.folder_of(tmp_path, "other"))
     before = sorted(inside(tmp_path))
-    async with open_qdrant_process(tmp_path, read_only=True) as engine:
+    async with QdrantProcess(tmp_path, read_only=True) as engine:
         engine.on_set_aside(told.append)
         for _ in range(3):
             await dies(engine, signal.SIGSEGV)
@@ -128,7 +128,7 @@ async def test_who_comes_late_is_told_too(tmp_path: Path) -> None:
     """What was put aside before anybody asked to be told."""
     DAMAGES["segment"](stored(tmp_path))
     told: list[str] = []
-    async with open_qdrant_process(tmp_path) as engine:
+    async with QdrantProcess(tmp_path) as engine:
         assert await names(engine) == ["other"]
         engine.on_set_aside(told.append)
     assert told == [NAME]
@@ -191,7 +191,7 @@ async def test_who_gave_up_before_the_crash_is_remembered(engine: QdrantProcess)
 async def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     """At every call; nothing is started again and again."""
     (tmp_path / "qdrant").touch()
-    async with open_qdrant_process(tmp_path / "qdrant" / "below") as engine:
+    async with QdrantProcess(tmp_path / "qdrant" / "below") as engine:
         with pytest.raises(RetrievalError, match="unavailable"):
             await fill(engine)
 
@@ -207,10 +207,10 @@ async def test_many_at_once_are_answered(engine: QdrantProcess) -> None:
 
 async def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
     """With its fields, under names of any kind."""
-    async with open_qdrant_process(tmp_path) as engine:
+    async with QdrantProcess(tmp_path) as engine:
         await engine.create("\ud800/..", DIM, keys=("kind",), tenants=("user_id",), times=("created_at",))
         await engine.put("\ud800/..", [point(1)])
-    async with open_qdrant_process(tmp_path) as engine:
+    async with QdrantProcess(tmp_path) as engine:
         assert await engine.scroll("\ud800/..", EVERY, limit=9, vectors=True) == [point(1)]
 
 

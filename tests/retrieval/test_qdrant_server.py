@@ -197,12 +197,10 @@ async def test_one_made_anew_with_another_shape_is_learnt(qdrant: QdrantRemote, 
         (Fault(status=503), "unavailable", False),
         (Fault(status=429), "overloaded", False),
         (Fault(status=403), "unavailable", True),
-        (Fault(status=404), "unavailable", True),
         (Fault(garbage=True), "unavailable", False),
         (Fault(cut=True), "unavailable", False),
-        (Fault(vanishing=True), "unavailable", True),
     ],
-    ids=["failing", "unready", "busy", "forbidden", "gone", "garbage", "cut", "deleted meanwhile"],
+    ids=["failing", "unready", "busy", "forbidden", "garbage", "cut"],
 )
 async def test_faults_become_ours(
     qdrant: QdrantRemote, server: QdrantServer, fault: Fault, reason: str, rejected: bool

@@ -11,11 +11,9 @@ import pytest
 from qdrant_client import AsyncQdrantClient
 
 from app.retrieval.index import Matrix
-from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import Chroma, open_chroma
 from app.retrieval.retrievers.points import Point, Where
-from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, Qdrant
-from app.retrieval.retrievers.qdrant_process import open_qdrant_process
+from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, Qdrant, QdrantProcess
 from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
 from app.settings import Settings
 from app.types import Embedding
@@ -85,7 +83,7 @@ class QdrantEngine:
         self, name: str, vector: Embedding, where: Equal, limit: int
     ) -> list[tuple[str, float]]:
         asked = Where(has=tuple((field, (value,)) for field, value in where.items()))
-        found = await qdrant.nearest(self.client, name, vector, asked, limit)
+        found = await self.client.search(name, asked, vector, limit, payload=False)
         return [(each.id, each.score) for each in found]
 
 
@@ -130,7 +128,7 @@ def qdrant_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantServer
 
 @pytest.fixture
 async def embedded_qdrant(qdrant_folder: Path) -> AsyncIterator[Engine]:
-    async with open_qdrant_process(qdrant_folder) as engine:
+    async with QdrantProcess(qdrant_folder) as engine:
         yield QdrantEngine(engine)
 
 
@@ -261,7 +259,6 @@ async def test_what_is_deleted_is_gone(engine: Engine, name: str) -> None:
     assert labels(await engine.nearest(name, at(0), EVERY, 5)) == ["b"]
 
 
-@pytest.mark.parametrize("engine", [*CHROMAS, *QDRANTS[:2]], indirect=True)  # in memory it is an error
 async def test_a_collection_that_is_not_there_is_empty(engine: Engine, name: str) -> None:
     """Neither reads nor deletes fail."""
     assert await engine.nearest(name, at(0), {"tenant": "t"}, 5) == []
@@ -298,8 +295,8 @@ async def test_what_is_ours_can_be_left_out(qdrant_at: QdrantServer, name: str) 
     client = connected(qdrant_at.url, None)
     await QdrantEngine(client).put(name, [point("a", 10, **MARK), point("b", 20, kind="k")])
     others = Where(lacks=NOT_OURS)
-    assert [each.id for each in await qdrant.nearest(client, name, at(0), others, 5)] == [id_of("b")]
-    assert await qdrant.count(client, name, others) == 1
+    assert [each.id for each in await client.search(name, others, at(0), 5)] == [id_of("b")]
+    assert await client.count(name, others) == 1
     await client.drop(name)
-    assert (await qdrant.count(client, name, others), await qdrant.page(client, name, others, 5)) == (0, [])
+    assert (await client.count(name, others), await client.scroll(name, others, limit=5)) == (0, [])
     await client.close()

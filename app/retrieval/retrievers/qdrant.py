@@ -1,9 +1,10 @@
 """Qdrant (memories, corpora): an embedded engine (IBID_DATA_DIR/qdrant) or a server (QDRANT_URL).
 
-`Qdrant` is what both share: `qdrant_process.py` runs the engine in a child process, `qdrant_server.py` asks a
-server. After several failures in a row Qdrant is not asked for some seconds (`breaker.py`); a refusal (no
-such collection, another shape) and a full pool of ours are no failures. Our points are marked by the payload
-field `ibid`, so that a search for what other tools wrote can leave them out.
+`Qdrant` is what both share: `QdrantProcess` runs the engine in a child process (`qdrant_engine.py`), so that
+its crash never ends the service; `qdrant_server.py` asks a server. After several failures in a row Qdrant is
+not asked for some seconds (`breaker.py`); a refusal (another shape) and a full pool of ours are no failures.
+Our points are marked by the payload field `ibid`, so that a search for what other tools wrote can leave them
+out.
 
 A collection that `ibid adopt` imported stays its tool's: Ibid never writes there, and keeps its copy of the
 rows in another collection (`ibid.collection_home`). Points that the tool writes later are searched where they
@@ -13,32 +14,24 @@ collection with the name of one of ours that cannot hold our vectors. Reads rais
 """
 
 import asyncio
+import json
 import math
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Container,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import structlog
 
 from app.breaker import Breaker
 from app.db.pool import Pool, retrieval_faults
-from app.errors import RetrievalError, StartError, Unavailable
-from app.retrieval.retrievers.points import Collection, Point, Where
+from app.errors import NoRoom, RetrievalError, StartError, Unavailable
+from app.process import Child, ChildProcess, CrashBlame, Died, Fault, Full, Program, Reply, python
+from app.retrieval.retrievers.points import DENSE, Collection, Point, Where, from_frame, to_frame
 from app.settings import Settings
 from app.types import Embedding, Space
 
@@ -50,11 +43,11 @@ OLDEST = (1, 19)
 """Of a server: the vendor's client (1.20) supports servers one minor version older than itself."""
 LASTING = 3.0
 """Failures of a moment, as while it is restarted, open nothing (docs/adr/0013)."""
-
-Result = TypeVar("Result")
-Self = TypeVar("Self", bound="Qdrant")
-Arguments = ParamSpec("Arguments")
-Method = Callable[Concatenate[Self, Arguments], Coroutine[Any, Any, Result]]
+PROGRAM = Program("qdrant", python("app.retrieval.retrievers.qdrant_engine"))
+ANSWER_SECONDS = 60.0
+"""A child that takes longer for a call counts as hung and is killed."""
+COMPACT_SECONDS = 1_800.0
+"""The same for a compaction, which copies a whole collection."""
 
 log = structlog.get_logger(__name__)
 
@@ -62,21 +55,28 @@ log = structlog.get_logger(__name__)
 class Qdrant(ABC):
     """The points of an engine; one contract test for both kinds. Also the probe for /readyz (`types.Probe`).
 
-    Writes are searchable when they return, and durable as the engine makes them. Every call raises
-    `RetrievalError`; with `rejected` nothing is down: there is no such collection (`missing`), or it has
-    another shape. Writes of the embedded engine raise `NoRoom`, too.
+    Writes are searchable when they return, and durable as the engine makes them. A collection that is not
+    there has no points; to write into it is an error. Every call raises `RetrievalError`; with `rejected`
+    nothing is down: the collection is `missing`, or has another shape. Writes of the embedded engine raise
+    `NoRoom`, too.
     """
 
     name: ClassVar[str] = "qdrant"
     embedded: ClassVar[bool]
-    """Whether nobody else uses it."""
+    """True if nobody else uses it."""
 
     def __init__(self) -> None:
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     @abstractmethod
     async def collections(self) -> list[Collection]:
-        """All collections, by name."""
+        """All collections, by name; one that goes meanwhile is left out."""
 
     @abstractmethod
     async def create(
@@ -102,7 +102,7 @@ class Qdrant(ABC):
 
     @abstractmethod
     async def remove(self, name: str, where: Where) -> None:
-        """Delete points; no such collection is no error."""
+        """Delete points."""
 
     @abstractmethod
     async def search(
@@ -136,48 +136,18 @@ class Qdrant(ABC):
         """Call `callback` with the name of each collection whose files could not be read: it is missing from
         then on, until the outbox writes it anew. A server looks after its own."""
 
-    async def guarded(self, seconds: float | None, call: Callable[[], Awaitable[Result]]) -> Result:
-        """A call with a deadline that the breaker counts."""
+    @asynccontextmanager
+    async def deadline(self, seconds: float | None, *, always: bool = False) -> AsyncIterator[None]:
+        """Around a call of the engine: a deadline that the breaker counts; refused at once while the breaker
+        is open (`always`: asked even then)."""
+        if self.breaker.refuses and not always:
+            raise RetrievalError("unavailable")
         with self.breaker.attempt(is_down):
             try:
                 async with asyncio.timeout(seconds):
-                    return await call()
+                    yield
             except TimeoutError as error:
                 raise RetrievalError("timeout") from error
-
-
-def deadline(
-    seconds: Callable[[], float | None], *, always: bool = False
-) -> Callable[[Method[Self, Arguments, Result]], Method[Self, Arguments, Result]]:
-    """Decorator of an engine's method: a deadline, and refused at once while the breaker is open (`always`:
-    asked even then). A decorated method must not call another."""
-
-    def decorated(method: Method[Self, Arguments, Result]) -> Method[Self, Arguments, Result]:
-        @wraps(method)
-        async def call(self: Self, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-            if self.breaker.refuses and not always:
-                raise RetrievalError("unavailable")
-            return await self.guarded(seconds(), lambda: method(self, *args, **kwargs))
-
-        return call
-
-    return decorated
-
-
-def read(method: Method[Self, Arguments, Result]) -> Method[Self, Arguments, Result]:
-    return deadline(lambda: READ_SECONDS)(method)
-
-
-def write(method: Method[Self, Arguments, Result]) -> Method[Self, Arguments, Result]:
-    return deadline(lambda: WRITE_SECONDS)(method)
-
-
-def unlimited(method: Method[Self, Arguments, Result]) -> Method[Self, Arguments, Result]:
-    return deadline(lambda: None)(method)
-
-
-def probe(method: Method[Self, Arguments, Result]) -> Method[Self, Arguments, Result]:
-    return deadline(lambda: READ_SECONDS, always=True)(method)
 
 
 def is_down(error: Exception) -> bool | None:
@@ -185,6 +155,152 @@ def is_down(error: Exception) -> bool | None:
     if not isinstance(error, RetrievalError):
         return None
     return None if error.reason == "overloaded" else not error.rejected
+
+
+class QdrantProcess(Qdrant):
+    """The embedded engine, started at the first call. When the child dies, calls in flight are lost and the
+    next call starts another. A collection that was asked for whenever it crashed or hung
+    (`process.CrashBlame`) is put aside. `read_only`: nothing in the folder is moved."""
+
+    embedded = True
+
+    def __init__(self, folder: Path, *, read_only: bool = False, program: Program = PROGRAM) -> None:
+        super().__init__()
+        self._folder = folder
+        self._read_only = read_only
+        self._program = program
+        self._blame = CrashBlame()
+        self._last: Child | None = None
+        self._set_aside: list[str] = []
+        """Collections that nobody was told of yet."""
+        self._on_set_aside: Callable[[str], None] | None = None
+        self.process = ChildProcess(self._start)
+
+    def on_set_aside(self, callback: Callable[[str], None]) -> None:
+        """Also those that were put aside earlier."""
+        self._on_set_aside = callback
+        self._report([])
+
+    async def collections(self) -> list[Collection]:
+        async with self.deadline(READ_SECONDS):
+            found = []
+            for name, dim in (await self._ask("shapes")).payload["result"]:
+                # Each is opened by a call of its own, so that a crash names the one to blame.
+                counted = await self._ask("count", name, {"where": asdict(Where())})
+                if (points := counted.payload["result"]) is not None:
+                    found.append(Collection(name, dim, DENSE, points))
+            return found
+
+    async def create(
+        self,
+        name: str,
+        dim: int,
+        *,
+        keys: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        times: Sequence[str] = (),
+    ) -> None:
+        async with self.deadline(WRITE_SECONDS):
+            fields = {"keys": list(keys), "tenants": list(tenants), "times": list(times)}
+            await self._ask("create", name, {"dim": dim, **fields})
+
+    async def drop(self, name: str) -> None:
+        async with self.deadline(WRITE_SECONDS):
+            await self._ask("drop", name)
+
+    async def put(self, name: str, points: Sequence[Point]) -> None:
+        async with self.deadline(WRITE_SECONDS):
+            rows, vectors = to_frame(points)
+            await self._ask("put", name, rows, vectors)
+
+    async def remove(self, name: str, where: Where) -> None:
+        async with self.deadline(WRITE_SECONDS):
+            await self._ask("remove", name, {"where": asdict(where)})
+
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
+        async with self.deadline(READ_SECONDS):
+            asked = {"where": asdict(where), "limit": limit, "payload": payload}
+            reply = await self._ask("search", name, asked, dense)
+            return from_frame(reply.payload["points"], bytes(reply.data))
+
+    async def scroll(
+        self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
+    ) -> list[Point]:
+        async with self.deadline(READ_SECONDS):
+            asked = {"where": asdict(where), "limit": limit, "after": after, "vectors": vectors}
+            reply = await self._ask("scroll", name, asked)
+            return from_frame(reply.payload["points"], bytes(reply.data))
+
+    async def count(self, name: str, where: Where) -> int:
+        async with self.deadline(READ_SECONDS):
+            return (await self._ask("count", name, {"where": asdict(where)})).payload["result"] or 0
+
+    async def compact(self, name: str) -> None:
+        async with self.deadline(None):
+            await self._ask("compact", name, seconds=COMPACT_SECONDS)
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        async with self.deadline(READ_SECONDS, always=True):
+            facts: Mapping[str, str | int | float] = (await self._ask("check")).payload["result"]
+            return facts
+
+    async def close(self) -> None:
+        await self.process.close()
+
+    async def _ask(
+        self,
+        do: str,
+        name: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        data: bytes = b"",
+        *,
+        seconds: float = 0.0,
+    ) -> Reply:
+        """Call a method of `qdrant_engine.Engine`."""
+        asked = {**({"name": name} if name else {}), **(arguments or {})}
+        with self._faults():
+            reply = await self.process.call(
+                do, asked, data, hangs_after=seconds or ANSWER_SECONDS, about=name
+            )
+        self._report(reply.payload.get("set_aside", []))
+        return reply
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except Fault as fault:
+            kind, detail = fault.payload["fault"], fault.payload.get("detail", "")
+            self._report(fault.payload.get("set_aside", []))
+            if kind == "full":
+                raise NoRoom(detail) from None
+            if kind == "unavailable":
+                log.warning("qdrant's engine failed", fault=detail)
+            rejected, missing = kind == "rejected", kind == "missing"
+            raise RetrievalError("unavailable", rejected=rejected, missing=missing) from None
+        except Full as error:
+            raise RetrievalError("overloaded") from error
+        except Died as error:
+            raise RetrievalError("unavailable") from error
+
+    def _report(self, set_aside: Sequence[str]) -> None:
+        """Name collections that were put aside, now or when there is a callback."""
+        self._set_aside += set_aside
+        while self._on_set_aside and self._set_aside:
+            self._on_set_aside(self._set_aside.pop(0))
+
+    async def _start(self) -> Child:
+        last, self._last = self._last, None
+        await self._blame.note(last)
+        suspects = [] if self._read_only else self._blame.suspects()
+        mode = ("read-only" if self._read_only else "", *map(json.dumps, suspects))
+        child = self._last = await Child.start(self._program, str(self._folder.absolute()), *mode)
+        if suspects:
+            log.error("qdrant's engine crashed; collections are put aside", count=len(suspects))
+            self._blame.forget()
+        return child
 
 
 def too_old(version: str) -> str:
@@ -210,21 +326,17 @@ async def open_points(settings: Settings, *, dim: int = 0, read_only: bool = Fal
     url, key = settings.qdrant.url, settings.qdrant.api_key
     qdrant: Qdrant
     if url is None:
-        from app.retrieval.retrievers.qdrant_process import QdrantProcess  # noqa: PLC0415 - only the one that is used
-
         qdrant = QdrantProcess(settings.ibid.data_dir / "qdrant", read_only=read_only)
     else:
         # Two seconds and 100 MB that an embedded engine does without.
-        from app.retrieval.retrievers.qdrant_server import connected  # noqa: PLC0415 - heavy vendor, opened late
+        from app.retrieval.retrievers.qdrant_server import connected  # noqa: PLC0415 - heavy, opened late
 
         try:
             qdrant = connected(url, key.get_secret_value() if key else None, dim)
         except ValueError:
             raise StartError("QDRANT_URL is not of the form http://host:6333") from None
-    try:
+    async with qdrant:
         yield qdrant
-    finally:
-        await qdrant.close()
 
 
 MARK: Mapping[str, str] = {"ibid": "1"}
@@ -233,40 +345,6 @@ NOT_OURS = (("ibid", ("1",)),)
 """`Where.lacks` of what other tools wrote."""
 LEGACY = frozenset({"tenant", "text", "tokens", "space"})
 """In the payload of every point that Ibid wrote before points were marked."""
-
-
-async def nearest(
-    points: Qdrant, collection: str, vector: Embedding, where: Where, limit: int, *, payload: bool = False
-) -> list[Point]:
-    """About the nearest points, best first; none of a collection that is not there."""
-    try:
-        return await points.search(collection, where, vector, limit, payload=payload)
-    except RetrievalError as error:
-        if error.missing:
-            return []
-        raise
-
-
-async def count(points: Qdrant, collection: str, where: Where) -> int:
-    """How many, exactly; 0 of a collection that is not there."""
-    try:
-        return await points.count(collection, where)
-    except RetrievalError as error:
-        if error.missing:
-            return 0
-        raise
-
-
-async def page(
-    points: Qdrant, collection: str, where: Where, limit: int, after: str | None = None
-) -> list[Point]:
-    """Points by id, those after `after`; none of a collection that is not there."""
-    try:
-        return await points.scroll(collection, where, limit=limit, after=after)
-    except RetrievalError as error:
-        if error.missing:
-            return []
-        raise
 
 
 def is_ours(payload: Mapping[str, object], spaces: Container[str]) -> bool:

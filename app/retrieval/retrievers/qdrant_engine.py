@@ -1,5 +1,5 @@
 """The embedded Qdrant's process (`main`, with FOLDER [read-only] [suspect...]), started by
-`qdrant_process.py`: its collections in one folder, a shard each.
+`qdrant.py`: its collections in one folder, a shard each.
 
 Everything blocks; safe in threads. A search compares every point that the filter leaves. A write is on disk
 when it returns; writers that come together share one flush. What fails is tried once more on files read anew;
@@ -488,25 +488,32 @@ class Engine:
         self._use(name, lambda collection: collection.put(points))
 
     def remove(self, name: str, where: Where) -> None:
-        try:
-            self._use(name, lambda collection: collection.remove(where))
-        except RetrievalError as error:
-            if not error.missing:
-                raise
+        self._use_if_there(name, lambda collection: collection.remove(where))
 
     def search(self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool) -> list[Point]:
         """The nearest; every point that the filter leaves is compared."""
-        return self._use(name, lambda collection: collection.search(where, dense, limit, payload=payload))
+        return (
+            self._use_if_there(
+                name, lambda collection: collection.search(where, dense, limit, payload=payload)
+            )
+            or []
+        )
 
     def scroll(self, name: str, where: Where, limit: int, after: str | None, *, vectors: bool) -> list[Point]:
-        return self._use(name, lambda collection: collection.scroll(where, limit, after, vectors=vectors))
+        return (
+            self._use_if_there(
+                name, lambda collection: collection.scroll(where, limit, after, vectors=vectors)
+            )
+            or []
+        )
 
-    def count(self, name: str, where: Where) -> int:
-        return self._use(name, lambda collection: collection.count(where))
+    def count(self, name: str, where: Where) -> int | None:
+        """None: there is no such collection."""
+        return self._use_if_there(name, lambda collection: collection.count(where))
 
     def compact(self, name: str) -> None:
         """Build the files anew, so that none holds what was removed; searches and writes go on."""
-        self._use(name, lambda collection: collection.compact())
+        self._use_if_there(name, lambda collection: collection.compact())
 
     def check(self) -> Mapping[str, str | int]:
         folders = sum(1 for _ in shapes_in(self._root))
@@ -523,6 +530,15 @@ class Engine:
         with self._opening:
             for collection in list(self._collections.values()):
                 self._close(collection)
+
+    def _use_if_there(self, name: str, work: Callable[[StoredCollection], Result]) -> Result | None:
+        """Work on a collection; None: there is none."""
+        try:
+            return self._use(name, work)
+        except RetrievalError as error:
+            if error.missing:
+                return None
+            raise
 
     def _use(self, name: str, work: Callable[[StoredCollection], Result]) -> Result:
         """Work on a collection, twice if need be; see the module."""
@@ -639,34 +655,17 @@ def answer(engine: Engine, call: Call) -> None:
         call.reply({**reply, **names_set_aside(engine)}, data)
 
 
-def perform(engine: Engine, do: str, given: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+def perform(engine: Engine, do: str, given: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """Call a method of `Engine`; the reply's payload and data. Vectors travel as data."""
-    match do:
-        case "shapes":
-            return {"shapes": engine.shapes()}, b""
-        case "create":
-            engine.create(**given)
-        case "drop":
-            engine.drop(**given)
-        case "put":
-            engine.put(given["name"], from_frame(given["points"], data))
-        case "remove":
-            engine.remove(given["name"], where_of(given["where"]))
-        case "search":
-            asked = (where_of(given["where"]), data, given["limit"])
-            return to_frame(engine.search(given["name"], *asked, payload=given["payload"]))
-        case "scroll":
-            asked_page = (where_of(given["where"]), given["limit"], given["after"])
-            return to_frame(engine.scroll(given["name"], *asked_page, vectors=given["vectors"]))
-        case "count":
-            return {"count": engine.count(given["name"], where_of(given["where"]))}, b""
-        case "compact":
-            engine.compact(**given)
-        case "check":
-            return dict(engine.check()), b""
-        case _:
-            raise ValueError(do)
-    return {}, b""
+    arguments = dict(given)
+    if "where" in arguments:
+        arguments["where"] = where_of(arguments["where"])
+    if do == "put":
+        arguments["points"] = from_frame(arguments["points"], data)
+    if do == "search":
+        arguments["dense"] = data
+    result = getattr(engine, do)(**arguments)
+    return to_frame(result) if do in {"search", "scroll"} else ({"result": result}, b"")
 
 
 def names_set_aside(engine: Engine) -> dict[str, list[str]]:

@@ -29,7 +29,7 @@ from app.retrieval.retrievers.points import (
     identity,
     packed,
 )
-from app.retrieval.retrievers.qdrant import Qdrant, probe, read, unlimited, write
+from app.retrieval.retrievers.qdrant import READ_SECONDS, WRITE_SECONDS, Qdrant
 from app.types import Embedding
 
 CALL_SECONDS = 60
@@ -61,20 +61,19 @@ class QdrantRemote(Qdrant):
         self._known: dict[str, Collection] = {}
         """Shapes by name, forgotten when one does not fit any more."""
 
-    @read
     async def collections(self) -> list[Collection]:
-        """All, by name; one that goes meanwhile is left out."""
-        with faults():
-            names = [each.name for each in (await self._client.get_collections()).collections]
-        few = asyncio.Semaphore(SHAPES_AT_ONCE)
+        async with self.deadline(READ_SECONDS):
+            with faults():
+                names = [each.name for each in (await self._client.get_collections()).collections]
+            few = asyncio.Semaphore(SHAPES_AT_ONCE)
 
-        async def looked(name: str) -> Collection | None:
-            async with few:
-                return await self._read_shape(name)
+            async def looked(name: str) -> Collection | None:
+                async with few:
+                    return await self._read_shape(name)
 
-        found = await asyncio.gather(*(looked(name) for name in names))
-        self._known = {each.name: each for each in found if each}
-        return sorted(self._known.values(), key=lambda each: each.name)
+            found = await asyncio.gather(*(looked(name) for name in names))
+            self._known = {each.name: each for each in found if each}
+            return sorted(self._known.values(), key=lambda each: each.name)
 
     async def _read_shape(self, name: str) -> Collection | None:
         """One; None: it is gone."""
@@ -87,7 +86,6 @@ class QdrantRemote(Qdrant):
             raise
         return shape_of(name, info, self._dim)
 
-    @write
     async def create(
         self,
         name: str,
@@ -98,12 +96,13 @@ class QdrantRemote(Qdrant):
         times: Sequence[str] = (),
     ) -> None:
         wanted = indexes(keys, tenants, times)
-        with faults():
-            if not await self._client.collection_exists(name):
-                await self._create(name, dim)
-            had = (await self._client.get_collection(name)).payload_schema
-            for field in [field for field in wanted if field not in had]:
-                await self._client.create_payload_index(name, field, wanted[field], wait=True)
+        async with self.deadline(WRITE_SECONDS):
+            with faults():
+                if not await self._client.collection_exists(name):
+                    await self._create(name, dim)
+                had = (await self._client.get_collection(name)).payload_schema
+                for field in [field for field in wanted if field not in had]:
+                    await self._client.create_payload_index(name, field, wanted[field], wait=True)
 
     async def _create(self, name: str, dim: int) -> None:
         """Another replica may have been faster."""
@@ -116,44 +115,34 @@ class QdrantRemote(Qdrant):
             if not await self._client.collection_exists(name):
                 raise
 
-    @write
     async def drop(self, name: str) -> None:
         self._known.pop(name, None)
-        with faults():
-            await self._client.delete_collection(name)
+        async with self.deadline(WRITE_SECONDS):
+            with faults():
+                await self._client.delete_collection(name)
 
-    @write
     async def put(self, name: str, points: Sequence[Point]) -> None:
         """Searchable when it returns; in a collection of others by the vectors that it has."""
-        await self._with_shape(name, lambda shape: self._put(shape, points))
 
-    async def _put(self, shape: Collection, points: Sequence[Point]) -> None:
-        with faults():
+        async def put(shape: Collection) -> None:
             for at in range(0, len(points), BATCH):
                 some = [record(point, shape) for point in points[at : at + BATCH]]
                 await self._client.upsert(shape.name, some, wait=True)
 
-    @write
-    async def remove(self, name: str, where: Where) -> None:
-        try:
-            with faults():
-                selected = models.FilterSelector(filter=condition(where))
-                await self._client.delete(name, selected, wait=True)
-        except RetrievalError as error:
-            if not error.missing:
-                raise
+        async with self.deadline(WRITE_SECONDS):
+            await self._with_shape(name, put)
 
-    @read
+    async def remove(self, name: str, where: Where) -> None:
+        async with self.deadline(WRITE_SECONDS):
+            selected = models.FilterSelector(filter=condition(where))
+            with faults(missing_ok=True):
+                await self._client.delete(name, selected, wait=True)
+
     async def search(
         self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
     ) -> list[Point]:
-        return await self._with_shape(name, lambda shape: self._search(shape, where, dense, limit, payload))
-
-    async def _search(
-        self, shape: Collection, where: Where, dense: Embedding, limit: int, payload: bool
-    ) -> list[Point]:
-        exact = shape.points <= EXACT_MOST
-        with faults():
+        async def search(shape: Collection) -> list[Point]:
+            exact = shape.points <= EXACT_MOST
             answer = await self._client.query_points(
                 shape.name,
                 floats(dense),
@@ -164,14 +153,23 @@ class QdrantRemote(Qdrant):
                 with_payload=payload,
                 timeout=SEARCH_SECONDS,
             )
-        return by_score([point_of(found, shape) for found in answer.points])
+            return by_score([point_of(found, shape) for found in answer.points])
+
+        async with self.deadline(READ_SECONDS):
+            try:
+                return await self._with_shape(name, search)
+            except RetrievalError as error:
+                if error.missing:
+                    return []
+                raise
 
     async def _with_shape(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
         """Something with a collection as it is known; if that is refused, as it is by now."""
         known = self._known.get(name)
         if known:
             try:
-                return await work(known)
+                with faults():
+                    return await work(known)
             except RetrievalError as error:
                 if not error.rejected:
                     raise
@@ -180,42 +178,46 @@ class QdrantRemote(Qdrant):
             self._known.pop(name, None)
             raise RetrievalError("unavailable", rejected=True, missing=found is None)
         self._known[name] = found
-        return await work(found)
+        with faults():
+            return await work(found)
 
-    @read
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
-        shape = self._known.get(name) or await self._read_shape(name) or Collection(name, 0)
-        with faults():
-            rows, _ = await self._client.scroll(
-                name,
-                scroll_filter=condition(where),
-                limit=limit + (after is not None),
-                offset=None if after is None else identity(after),
-                with_payload=True,
-                with_vectors=vectors,
-            )
+        async with self.deadline(READ_SECONDS):
+            shape = self._known.get(name) or await self._read_shape(name)
+            if shape is None:
+                return []
+            rows: Sequence[models.Record] = ()
+            with faults(missing_ok=True):
+                rows, _ = await self._client.scroll(
+                    name,
+                    scroll_filter=condition(where),
+                    limit=limit + (after is not None),
+                    offset=None if after is None else identity(after),
+                    with_payload=True,
+                    with_vectors=vectors,
+                )
         points = (point_of(row, shape) for row in rows)
         return [point for point in points if point.id != after][:limit]
 
-    @read
     async def count(self, name: str, where: Where) -> int:
-        with faults():
-            counted = await self._client.count(name, count_filter=condition(where), exact=True)
-        return counted.count
+        async with self.deadline(READ_SECONDS):
+            with faults(missing_ok=True):
+                return (await self._client.count(name, count_filter=condition(where), exact=True)).count
+            return 0
 
-    @unlimited
     async def compact(self, name: str) -> None:
         """The server rewrites its files by itself; it is told to do so as soon as it lets itself be told."""
-        with faults():
-            await self._client.update_collection(name, optimizers_config=VACUUM)
+        async with self.deadline(None):
+            with faults(missing_ok=True):
+                await self._client.update_collection(name, optimizers_config=VACUUM)
 
-    @probe
     async def check(self) -> Mapping[str, str | int | float]:
-        with faults():
-            info = await self._client.info()
-        return {"server": "qdrant", "version": info.version}
+        async with self.deadline(READ_SECONDS, always=True):
+            with faults():
+                info = await self._client.info()
+            return {"server": "qdrant", "version": info.version}
 
     async def close(self) -> None:
         await self._client.close()
@@ -238,12 +240,14 @@ def connected(url: str, key: str | None, dim: int = 0) -> QdrantRemote:
 
 
 @contextmanager
-def faults() -> Iterator[None]:
-    """The vendor's errors as ours."""
+def faults(*, missing_ok: bool = False) -> Iterator[None]:
+    """The vendor's errors as ours. `missing_ok`: that there is no such collection is no error."""
     try:
         yield
     except UnexpectedResponse as error:
-        raise refusal(error.status_code or 500) from error
+        refused = refusal(error.status_code or 500)
+        if not (missing_ok and refused.missing):
+            raise refused from error
     except ResourceExhaustedResponse as error:
         raise RetrievalError("overloaded") from error
     except ResponseHandlingException as error:
@@ -252,7 +256,8 @@ def faults() -> Iterator[None]:
     except ValueError as error:  # plain: what its own checks refuse, before anything is sent; else not JSON
         own = type(error) is ValueError
         missing = own and str(error).endswith("not found")  # the client's memory mode
-        raise RetrievalError("unavailable", rejected=own, missing=missing) from error
+        if not (missing_ok and missing):
+            raise RetrievalError("unavailable", rejected=own, missing=missing) from error
     except (ApiException, QdrantException, httpx.HTTPError, OSError) as error:
         raise RetrievalError("unavailable") from error
 
