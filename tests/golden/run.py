@@ -127,6 +127,7 @@ class Session:
             where, value = ask.until or ("", None)
             if not where or at(self.body(response), where) == value or time.monotonic() > end:
                 return response
+            self.models.chat.requests.clear()
             time.sleep(0.1)
 
     def body(self, response: httpx.Response) -> Any:

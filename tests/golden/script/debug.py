@@ -48,5 +48,11 @@ ASKS = (
         embed_fault=DOWN,
         only="stub",
     ),
-    get("outage-readyz", "/readyz", embed_fault=DOWN, only="stub"),
+    get(
+        "outage-readyz",
+        "/readyz",
+        embed_fault=DOWN,
+        only="stub",
+        until=("checks.3.facts", {"vectors": 22}),  # Chroma's folder is made anew after an erasure
+    ),
 )
