@@ -14,17 +14,16 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
-from datetime import datetime
-from types import NoneType, TracebackType
+from dataclasses import dataclass, replace
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-import orjson
 import structlog
+from pydantic import TypeAdapter
 
 from app.text.labels import is_label
 from app.text.memo import Text
-from app.types import ENGINE, EXACT, VALUE_BYTES, Candidate, Embedding, Found, Hit, Passage, Scope, Shared
+from app.types import VALUE_BYTES, Candidate, Embedding, Found, Scope, Shared
 
 Result = TypeVar("Result")
 
@@ -88,35 +87,32 @@ class Flights(Generic[Result]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-FORMAT = 4
-"""Changes with anything below."""
+FORMAT = 5
+"""Changes with the fields of a result."""
 ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
 """How the address of a passage begins, by source; those of other sources have none."""
-NOTES = 100
-"""Notes of one result at most."""
-UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What JSON of any shape may raise here."""
 
 log = structlog.get_logger(__name__)
 
-Row = list[Any]
+
+@dataclass(frozen=True, slots=True)
+class SharedResult:
+    """A complete result as replicas share it."""
+
+    key: str
+    made_at: float
+    """Unix seconds."""
+    found: Found
+
+
+CODEC = TypeAdapter(SharedResult)
 
 
 def pack(found: Found, key: str, made_at: float) -> bytes | None:
-    """A result without faults, made at `made_at` (Unix seconds); None if it holds what JSON cannot say."""
-    facts = {
-        "key": key,
-        "at": made_at,
-        "candidates": [row(candidate) for candidate in found.candidates],
-        "duplicates": [row(candidate) for candidate in found.duplicates],
-        "stored": found.stored,
-        "answered": found.answered,
-        "sources": found.sources,
-        "notes": found.notes,
-    }
+    """A result without faults as JSON; None if it holds what JSON cannot say (lone surrogates)."""
     try:
-        return orjson.dumps(facts)
-    except TypeError as error:  # lone surrogates, integers beyond 64 bits
+        return CODEC.dump_json(SharedResult(key, made_at, found))
+    except ValueError as error:
         log.warning("retrieval not shared", fault=type(error).__name__)
         return None
 
@@ -124,95 +120,36 @@ def pack(found: Found, key: str, made_at: float) -> bytes | None:
 def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
     """The result and when it was made; None for anything that `pack` did not write for this key."""
     try:
-        facts = orjson.loads(raw)
-        held(facts["key"] == key)
-        found = Found(
-            candidates=tuple(map(candidate, facts["candidates"])),
-            duplicates=tuple(map(candidate, facts["duplicates"])),
-            stored=count(facts["stored"]),
-            answered=count(facts["answered"]),
-            sources={name: searched(how) for name, how in facts["sources"].items()},
-            notes=tuple(is_a(note, str) for note in facts["notes"][:NOTES]),
-        )
-        held(found.answered > 0 or not (found.candidates or found.duplicates))
-        return found, is_a(facts["at"], float)
-    except UNREADABLE as error:
+        shared = CODEC.validate_json(raw, strict=True)
+    except ValueError as error:
         log.warning("shared retrieval unreadable", fault=type(error).__name__)
         return None
+    found = shared.found
+    every = (*found.candidates, *found.duplicates)
+    if shared.key != key or not all(map(plausible, every)) or (every and not found.answered):
+        log.warning("shared retrieval is none of ours")
+        return None
+    candidates, duplicates = (tuple(map(remembering, some)) for some in (found.candidates, found.duplicates))
+    return replace(found, candidates=candidates, duplicates=duplicates), shared.made_at
 
 
-def row(candidate: Candidate) -> Row:
-    """A candidate as a list: its passage's fields in the order of their class, then how words saw it."""
+def plausible(candidate: Candidate) -> bool:
+    """True for what a search of ours can find, as far as it is shown or reckoned with."""
     passage, words = candidate.passage, candidate.words
-    return [
-        *(passage.source, passage.id, passage.text, passage.tokens, passage.label),
-        *(passage.similarity, passage.score, passage.title, passage.fields),
-        passage.created_at.isoformat() if passage.created_at else None,
-        [words.key, words.score, words.coverage, words.rare] if words else None,
-    ]
-
-
-def candidate(row: Row) -> Candidate:
-    """The inverse of `row`, every value checked."""
-    source, key, text, tokens, label, similarity, score, title, fields, made, words = row
-    passage = Passage(
-        source=is_a(source, str),
-        id=is_a(key, str),
-        text=Text(is_a(text, str)),
-        tokens=count(tokens),
-        label=is_a(label, str),
-        similarity=is_a(similarity, float, int, NoneType),
-        score=figure(score),
-        title=is_a(title, str),
-        fields={name: is_a(value, str, int, NoneType) for name, value in fields.items()},
-        created_at=datetime.fromisoformat(made) if made is not None else None,
+    url, similarity = passage.fields.get("url"), passage.similarity
+    figures = (passage.score, *((words.score, words.coverage) if words else ()))
+    return (
+        is_label(passage.label)
+        and passage.tokens >= 0
+        and (similarity is None or -1 <= similarity <= 1)
+        and all(map(math.isfinite, figures))
+        and (not url or str(url).startswith(ADDRESSES.get(passage.source, ())))
     )
-    held(is_label(passage.label))
-    held(passage.similarity is None or -1 <= passage.similarity <= 1)
-    held(addressed(passage))
-    return Candidate(passage, hit(*words) if words is not None else None)
 
 
-def addressed(passage: Passage) -> bool:
-    """True if its address, if it has one, is such as its source gives."""
-    url = passage.fields.get("url")
-    return not url or str(url).startswith(ADDRESSES.get(passage.source, ()))
-
-
-def hit(key: object, score: object, coverage: object, rare: object) -> Hit:
-    """How the word leg saw it."""
-    return Hit(is_a(key, str), figure(score), figure(coverage), is_a(rare, bool))
-
-
-def count(value: object) -> Any:  # noqa: ANN401 - JSON enters here
-    """A number of things; raises what UNREADABLE names."""
-    held(is_a(value, int) >= 0)
-    return value
-
-
-def searched(how: object) -> Any:  # noqa: ANN401 - JSON enters here
-    """How a source was searched; raises what UNREADABLE names."""
-    held(how in (EXACT, ENGINE))
-    return how
-
-
-def figure(value: object) -> Any:  # noqa: ANN401 - JSON enters here
-    """A number that can be reckoned with; raises what UNREADABLE names."""
-    held(math.isfinite(is_a(value, float, int)))
-    return value
-
-
-def held(promise: bool) -> None:
-    """Raises `ValueError` for what no search of ours finds."""
-    if not promise:
-        raise ValueError("not ours")
-
-
-def is_a(value: object, *kinds: type) -> Any:  # noqa: ANN401 - JSON enters here
-    """The value if it is exactly of one of these kinds (True is no number here); raises `TypeError`."""
-    if type(value) not in kinds:
-        raise TypeError(type(value).__name__)
-    return value
+def remembering(candidate: Candidate) -> Candidate:
+    """The same with a text that remembers what is computed from it."""
+    return replace(candidate, passage=replace(candidate.passage, text=Text(candidate.passage.text)))
 
 
 MEMORY_BYTES = 64 << 20
