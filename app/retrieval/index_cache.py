@@ -5,10 +5,11 @@ counts as well. For one event loop. Raises what reading the record raises (`Retr
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from app.retrieval.index import ENTRY_BYTES, ScopeIndex, Segment
 
@@ -26,6 +27,7 @@ READERS = 4
 """Statements at the same time. Loads take turns page by page, so a large one delays the others little."""
 
 Result = TypeVar("Result")
+Scope: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +40,22 @@ class Listing:
     passages: int
 
 
-class ScopeRows(Protocol):
-    """The record of one source (`IndexedSource`)."""
+class ScopeRows(ABC):
+    """The record of one source: base of `IndexedSource`. Each source has scopes of its own type."""
 
-    @property
-    def name(self) -> str:
-        """The source's."""
+    name: str
 
-    async def listing(self, scope: Any) -> Listing:  # noqa: ANN401 - each source has scopes of its own
+    @abstractmethod
+    async def listing(self, scope: Scope) -> Listing:
         """What a scope holds now."""
 
-    async def segment(self, scope: Any, entries: Sequence[str], *, vectors: bool) -> Segment | None:  # noqa: ANN401
+    @abstractmethod
+    async def segment(self, scope: Scope, entries: Sequence[str], *, vectors: bool) -> Segment | None:
         """Some entries, read by one statement or two; those that have gone meanwhile are left out."""
 
     def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
         """Passages of each entry."""
+        return (1 for _ in entries)
 
 
 Key: TypeAlias = tuple[str, Hashable]

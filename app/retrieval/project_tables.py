@@ -9,9 +9,11 @@ transaction of the row, otherwise when its scope is loaded. Vendors' errors pass
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from app.db import project_text
+from app.db.pool import Pool
+from app.db.rows import Connection
 from app.retrieval.terms import VERSION, pack
 from app.retrieval.vocabulary import count
 from app.types import Scope
@@ -233,20 +235,13 @@ KEPT = """
 FORGET = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
 
 
-class Statements(Protocol):
-    """A connection in its transaction, or a pool."""
-
-    async def execute(self, query: str, *args: Any) -> str:  # noqa: ANN401 - as asyncpg has it
-        """One statement."""
-
-
 def kept(table: Table, column: str) -> str:
     """`terms` or `tokens` of a row of `held`, as SQL."""
     return KEPT.format(column=column, kind=table.kind, id=table.id, version=VERSION)
 
 
 async def keep(
-    connection: Statements,
+    connection: Connection | Pool,
     table: Table,
     analysed: Mapping[str, Analysed],
     seen: Mapping[str, str] | None = None,
@@ -259,6 +254,6 @@ async def keep(
     await connection.execute(statement, table.kind, VERSION, list(analysed), terms, tokens, revisions)
 
 
-async def forget(connection: Statements, table: Table, ids: Collection[str]) -> None:
+async def forget(connection: Connection | Pool, table: Table, ids: Collection[str]) -> None:
     """Drop what is kept of rows that go."""
     await connection.execute(FORGET, table.kind, list(ids))

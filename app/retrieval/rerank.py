@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -91,16 +91,6 @@ First = Callable[[Query], Coroutine[Any, Any, Found]]
 log = structlog.get_logger(__name__)
 
 
-class After(Protocol):
-    """What `Retrieval` knows of it."""
-
-    def key(self, query: Query) -> list[object]:
-        """All that a result depends on beside the first stage's."""
-
-    async def search(self, query: Query, first: First, until: float) -> Found:
-        """What both stages find; ends by `until`."""
-
-
 def nothing_there(found: Found) -> bool:
     """True if no wording could find more: nothing is stored in reach, and everybody has said so."""
     return not found.stored and not found.degraded
@@ -118,12 +108,12 @@ class Second:
         self._seconds = seconds
 
     def key(self, query: Query) -> list[object]:
-        """Whose scores, whose words, and what those were made from."""
+        """All that a result depends on beside the first stage's: whose scores, and whose words of what."""
         reworded = [self._rewriter.name, *query.before] if self._rewriter else []
         return [self._reranker.name if self._reranker else "", reworded]
 
     async def search(self, query: Query, first: First, until: float) -> Found:
-        """What both stages find."""
+        """What both stages find; ends by `until`."""
         found = (
             await self._wide(query, first, until, self._rewriter) if self._rewriter else await first(query)
         )

@@ -25,7 +25,7 @@ from app.retrieval import fusion
 from app.retrieval.cache import FORMAT, Cache, Recent
 from app.retrieval.fusion import fuse
 from app.retrieval.ranking import single
-from app.retrieval.rerank import After, First
+from app.retrieval.rerank import First, Second
 from app.stopwatch import EMBEDDING, FUSION, REACH, stage
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
 
@@ -57,7 +57,7 @@ class Retrieval:
         *,
         seconds: float,
         cache: Cache | None = None,
-        second: After | None = None,
+        second: Second | None = None,
         clock: Clock = NOW,
         grasp: Callable[[str], float] = whole,
     ) -> None:

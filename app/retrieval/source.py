@@ -10,7 +10,7 @@ import asyncio
 import base64
 import hashlib
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ from app.retrieval.index import (
     computed,
     hit_of,
 )
-from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.index_cache import IndexCache, ScopeRows
 from app.retrieval.terms import VERSION, is_current, pack
 from app.stopwatch import DENSE, TEXTS, stage
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, Stretch, similarity
@@ -108,12 +108,10 @@ class Reached(Generic[ScopeKey]):
         return await self.source.search(self, query, embedding)
 
 
-class IndexedSource(ABC, Generic[ScopeKey]):
+class IndexedSource(ScopeRows, Generic[ScopeKey]):
     """Base of every source: answers a query from the cached index of each scope in reach, or from the engine
     beyond the exact bound. A subclass says which scopes a question reaches, loads the rows of a scope, and
     makes passages of them. Raises `RetrievalError`."""
-
-    name: str
 
     def __init__(self, cache: IndexCache, space: Space, *, store: str = "", seconds: float = 6.0) -> None:
         """`store`: which database this is, since two may share a result cache; `seconds`:
@@ -130,14 +128,6 @@ class IndexedSource(ABC, Generic[ScopeKey]):
     @abstractmethod
     async def reach(self, scope: Scope) -> Reached[ScopeKey]:
         """The scopes that the asker may see, each with its version, in one statement."""
-
-    @abstractmethod
-    async def listing(self, scope: ScopeKey) -> Listing:
-        """What a scope holds now."""
-
-    @abstractmethod
-    async def segment(self, scope: ScopeKey, entries: Sequence[str], *, vectors: bool) -> Segment | None:
-        """Some entries of a scope; those that have gone meanwhile are left out."""
 
     @abstractmethod
     async def vectors(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, Matrix]:
@@ -159,10 +149,6 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         self, reached: Reached[ScopeKey], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
         """Passages with their similarity; those that have gone meanwhile are left out."""
-
-    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
-        """Passages of each entry."""
-        return (1 for _ in entries)
 
     def passage_id(self, key: PassageKey) -> str:
         return key[0]

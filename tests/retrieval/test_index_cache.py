@@ -1,17 +1,17 @@
 """The LRU cache of scope indexes: loads are shared, outlive the question, and count while they last."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from app.retrieval.bm25 import build
 from app.retrieval.index import Segment, rows_segment
-from app.retrieval.index_cache import IndexCache, Listing, paged
+from app.retrieval.index_cache import IndexCache, Listing, ScopeRows, paged
 
 
-class Rows:
+class Rows(ScopeRows):
     """A record in memory; loads are counted, and wait for their turn."""
 
     name = "rows"
@@ -39,9 +39,6 @@ class Rows:
         self.read += entries
         matrix = np.ones((len(entries), 4), dtype=np.float32) if vectors else None
         return rows_segment(entries, build(["sea"] * len(entries)), matrix)
-
-    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
-        return (1 for _ in entries)
 
 
 @pytest.fixture
