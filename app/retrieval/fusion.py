@@ -24,14 +24,13 @@ from app.text.dates import (
     ONE,
     Expression,
     Span,
-    Times,
     bare,
     chosen,
     days,
     expressions,
     plain,
     resolved,
-    timed,
+    share,
     timely,
     united,
 )
@@ -274,7 +273,6 @@ MANY = 8
 """Times that one question asks about."""
 LATEST = 8
 """Questions that stay read: each is asked for the cache's key, and again when it was searched for."""
-NO_TIMES = Times()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +282,6 @@ class Asked:
     text: str = ""
     spans: tuple[Span, ...] = ()
     when: bool = False
-    times: Times = NO_TIMES
-    """The spans, made ready."""
     alone: bool = False
     """Nothing but a time is named."""
 
@@ -298,13 +294,13 @@ class Asked:
         """The spans' days, each once; of those of any year the last YEARS up to this one."""
         lately = range(year - YEARS + 1, year + 1)
         every = (span.of(each) for span in self.spans for each in (lately if span.yearly else (year,)))
-        return tuple((date.fromordinal(first), date.fromordinal(end)) for first, end in united(every))
+        return tuple((each.start, each.end) for each in united(every))
 
     def evidence(self, passage: Passage) -> float:
         """What speaks for a passage, in [0, TIME + SPEAKER + DATED]."""
         if passage.source not in SAID:
             return 0.0
-        dated = self.when and timed(passage.text)
+        dated = self.when and bool(expressions(passage.text))
         who = named(speaker(passage.text), self.text)
         return TIME * self.share(passage) + SPEAKER * who + DATED * dated
 
@@ -314,12 +310,7 @@ class Asked:
 
     def share(self, passage: Passage) -> float:
         """How much a passage is of that time, in [0, 1]."""
-        best = 0.0
-        for each in days(passage) if self.spans else ():
-            best = max(best, self.times.share(each))
-            if best == 1:
-                break
-        return best
+        return max((share(self.spans, each) for each in days(passage)), default=0.0) if self.spans else 0.0
 
 
 def asked(text: str, at: datetime) -> Asked:
@@ -328,11 +319,11 @@ def asked(text: str, at: datetime) -> Asked:
 
 
 @lru_cache(LATEST)
-def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, Times, bool]:
+def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, bool]:
     """The same at any time of a day."""
     every = (bounded(each, day) for each in expressions(text)) if day else ()
     spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
-    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans), bool(spans) and timely(text)
+    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), bool(spans) and timely(text)
 
 
 def bounded(found: Expression, at: date) -> Span | None:

@@ -68,7 +68,7 @@ LISTED = f"""
 """  # noqa: S608 - a constant of ours
 OWNED = "SELECT true FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = $3"
 SHOWN = """
-    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place, days
+    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place
     FROM ibid.memory WHERE id = ANY($1) AND tenant = $2 AND user_id = $3
 """
 

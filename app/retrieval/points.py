@@ -16,7 +16,6 @@ from app.db.memories import NOTE, RAW, Memory
 from app.retrieval import payload
 from app.retrieval.retrievers.points import Payload, Point, Where
 from app.retrieval.retrievers.qdrant import MARK
-from app.text.dates import recall
 from app.text.labels import label, label_name
 from app.text.memo import kept
 from app.types import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of, new_passage
@@ -28,7 +27,7 @@ LONG_AGO = datetime.fromtimestamp(0, UTC)
 """Of a memory or card whose writer does not say when it was made."""
 KNOWN = frozenset(
     {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
-    | {"place", "created_at", "tokens", "space", "fields", "days", *MARK}
+    | {"place", "created_at", "tokens", "space", "fields", *MARK}
 )
 """What a memory has a place for; the rest of a card is what it holds beside its text."""
 
@@ -122,8 +121,6 @@ def memory_point_passage(found: Point, short: str, similar: float | None) -> Pas
 def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
     """A row of the record as a passage."""
     text, day = kept(row["text"]), day_said(row["created_at"])
-    if day:
-        recall(text, day, row["days"])
     fields: dict[str, str | int | None] = {
         "collection": RAW,
         "kind": payload.brief(row["kind"], payload.FACT) or NOTE,

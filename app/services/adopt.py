@@ -24,7 +24,7 @@ from app.db import memories as memories_
 from app.db.collections import read_imported_collections, set_home
 from app.db.corpus import IDS, ReferenceDraft, placed
 from app.db.documents import embedded_text
-from app.db.memories import RAW, WRITE, AnalysedMemory, Memory
+from app.db.memories import RAW, WRITE, Memory
 from app.db.outbox import REFILL
 from app.db.pool import Pool, postgres_faults
 from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, EmbeddedRow
@@ -458,11 +458,11 @@ class ForeignCollections:
         _, revision = await memories_.stamp(connection)
         those = [each for each in imports if (each.tenant, each.user_id) not in erased]
         memories = [memory_of(each, revision) for each in those]
-        analysed = await asyncio.to_thread(lambda: [AnalysedMemory.of(memory) for memory in memories])
-        every = zip(those, memories, analysed, strict=True)
+        terms = await asyncio.to_thread(memories_.analysed, [memory.text for memory in memories])
+        every = zip(those, memories, terms, strict=True)
         rows = [
-            (each.tenant, space, *memories_.row_of(memory), each.vector, found.terms, found.days_of(memory))
-            for each, memory, found in every
+            (each.tenant, space, *memories_.row_of(memory), each.vector, packed)
+            for each, memory, packed in every
             if memory.id not in have
         ]
         await connection.executemany(WRITE, rows)

@@ -2,21 +2,20 @@
 
 A text becomes a string with one letter a word, and expressions are patterns over it: `last spring` is `LS`,
 `7 May 2023` is `DMY`. Days are UTC days, spans half open. A day without a year is any year's, or the nearest
-one where a memory has a day. `a week ago` is as wide as a week. The days of a memory are noted when it is
-written, because reading them takes a tenth of a millisecond. Pure; raises nothing for years in KNOWABLE. Why:
-docs/adr/0004.
+one where a memory has a day. `a week ago` is as wide as a week. Reading a memory takes 20 µs. Pure; raises
+nothing for years in KNOWABLE. Why: docs/adr/0004.
 """
 
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from calendar import monthrange
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import islice
 
 from app.text.languages import words
-from app.text.memo import Text, known, once, remembered
+from app.text.memo import once, remembered
 from app.types import KNOWABLE, Passage
 
 WORD = re.compile(
@@ -138,15 +137,11 @@ def figures() -> Iterator[tuple[str, Read]]:
 
 KNOWN = known_words()
 HINTS = frozenset(
-    {word for word, (kind, _) in KNOWN.items() if kind in tuple("MmwSWUR")}
-    | {str(year) for year in YEARS}
+    {word for word, (kind, _) in KNOWN.items() if kind in tuple("MmwSWURY")}
     | {"hier", "aujourd", "an", "week", "fin", "manana"}
 )
 """One of them is in every expression; the last are of phrases."""
-SIGNS = "-.,;:!?'\"()/*_~`#|[]{}<>\u201c\u201d\u2013\u2014\xab\xbb\xbf\xa1"
-"""Marks that part words."""
-MARKS = str.maketrans(dict.fromkeys(SIGNS, " "))
-
+PARTS = re.compile(r"[^\W_]+")
 
 PHRASES = {
     "il y a": "hace",
@@ -179,104 +174,59 @@ PHRASES = {
 """Several words that are one."""
 HIER = re.compile(r"\bhier\b")
 PHRASE = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
-PARTS = (
-    *("'", "-", "il y a", "terday", "ayer", "tomorrow", "nana", "un an", "half a y", "n a few", "semana"),
-    *("e viene", "last ", "letzten ", "imo dia", "dernier"),
-)
-"""One of them is in every phrase: fewer to look for."""
 FRENCH = re.compile(r"\b(?:je|j|tu|il|elle|nous|vous|ils|le|la|les|est|ai|que|qu)\b")
-"""Beside one of these `hier` is yesterday, and not the German for here."""
-NAMES = re.compile(r"Ma(?<!\wMa)(?:(?:y|rch)\b|(?<!\d Ma)rs\b)")
-"""Months that are verbs, too, where they are not written as names (the kind `m`); `Mars` is a planet. Each
-pattern begins with its letters, which are found sooner than the beginning of a word."""
+"""Beside one of these `hier` is yesterday, otherwise the German word for here."""
+NAMES = re.compile(r"\b(?:May|March|(?<!\d )Mars)\b")
+"""English months that are verbs, too, unless written as names (the kind `m`); `Mars` is a planet."""
 NAMED = {"May": "mai", "March": "marz", "Mars": "planet"}
 OTHERWISE = (
-    ("sept ", re.compile(r"sept(?<!\wsept) (?=jours|semaines|mois|ans|annees)"), "7 "),
-    ("mes ", re.compile(r"mes(?<!\wmes) (?=dernier|prochain|passe)"), "mis "),
-    ("for the ", re.compile(r"for(?<!\wfor) (?=the (?:spring|summer|autumn|winter)\b)"), "during "),
+    (re.compile(r"\bsept (?=jours|semaines|mois|ans|annees)"), "7 "),
+    (re.compile(r"\bmes (?=dernier|prochain|passe)"), "mis "),
+    (re.compile(r"\bfor (?=the (?:spring|summer|autumn|winter)\b)"), "during "),
+    (re.compile(r"\b(?:fall|spring|summer|autumn|winter) of (?!(?:the )?(?:year|\d))"), "of "),
     (
-        " of ",
-        re.compile(
-            r"(?:fall(?<!\wfall)|spring(?<!\wspring)|summer(?<!\wsummer)|autumn(?<!\wautumn)|winter(?<!\wwinter))"
-            r" of (?!(?:the )?(?:year|\d))"
-        ),
-        "of ",
-    ),
-    (
-        "may ",
-        re.compile(
-            r"may(?<!\wmay) (?=(?:be|have|not|well|also|never|only|still|the|i|you|we|they|he|she|it)\b)"
-        ),
+        re.compile(r"\bmay (?=(?:be|have|not|well|also|never|only|still|the|i|you|we|they|he|she|it)\b)"),
         "can ",
     ),
 )
-"""Words of time that mean something else beside these: where they may stand, where they do, and what for."""
-
-
-FEW = 16
-"""Accents that are taken out one after the other."""
+"""Words of time that mean something else beside certain words, and their replacements."""
 
 
 def bare(text: str) -> str:
+    """The text without accents."""
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
-    marks = [sign for sign in set(text) if sign >= "\u0300" and unicodedata.combining(sign)]
-    if len(marks) > FEW:
-        return "".join(sign for sign in text if not unicodedata.combining(sign))
-    for mark in marks:
-        text = text.replace(mark, "")
-    return text
-
-
-def timeless(text: str) -> bool:
-    """True if no word of it can make an expression of time: most texts have none, and this is soon seen."""
-    return HINTS.isdisjoint(text.lower().translate(MARKS).split())
-
-
-def hinted(word: str) -> bool:
-    """True if a word, in lower case and maybe with marks, is not `timeless`: at a third of its price."""
-    core = word.strip(SIGNS)
-    return core in HINTS if core.isalnum() else not timeless(core)
+    return "".join(sign for sign in text if not unicodedata.combining(sign))
 
 
 def plain(text: str) -> str:
-    """A `bare` text in lower case, phrases and names as one word each."""
-    if "Ma" in text:
-        text = NAMES.sub(lambda found: NAMED[found[0]], text)
-    low = text.lower()
-    if any(map(low.__contains__, PARTS)):
-        low = PHRASE.sub(lambda found: PHRASES[found[0]], low)
-    for sign, pattern, word in OTHERWISE:
-        if sign in low:
-            low = pattern.sub(word, low)
-    return HIER.sub("gestern", low) if "hier" in low and FRENCH.search(low) else low
+    """A `bare` text in lower case, with phrases and names as one word each."""
+    low = NAMES.sub(lambda found: NAMED[found[0]], text).lower()
+    low = PHRASE.sub(lambda found: PHRASES[found[0]], low)
+    for pattern, word in OTHERWISE:
+        low = pattern.sub(word, low)
+    return HIER.sub("gestern", low) if FRENCH.search(low) else low
 
 
 MOST = 1_000
 """Characters that are read of a text: a tenth of a millisecond."""
 MANY = 8
 """Expressions of one text: more are a list, or an attack."""
-WORDS, NEAR = 48, 6
-"""Words that are read of a text, and how far from a word of time."""
 DATE = "I|D[Mw]Y?|[Mw]DY?|MY|DmY|mDY|[mw]Y|(?<=[POQsbavd&])(?:Dm|mD)"
 COUNT = "[NDC]U"
 POINT = "I|D[Mmw]Y?|[Mmw]D?Y?|SY?|Y"
 FORMS = re.compile(
-    r"(?=[RI]|[^.][^.])"  # else it is none: most words are told by this alone
-    rf"(?:(?P<between>(?:Q(?:{POINT}|D)[&b]|s(?:{POINT})b)(?:{POINT})(?!k))"
-    rf"|(?P<beside>(?:(?:[NDC]?U|W)[ba]|[NDC]Uv)(?:{DATE}))|(?P<date>{DATE})|(?P<season>SY)"
+    rf"(?P<between>(?:Q(?:{POINT}|D)[&b]|s(?:{POINT})b)(?:{POINT})(?!k))"
+    rf"|(?P<beside>(?:(?:[NDC]?U|W)[ba]|[NDC]Uv)(?:{DATE}))|(?P<date>{DATE}|SY)"
     rf"|(?P<range>[Ll]{COUNT})|(?P<edge>E(?:[Mmw]Y?|Y))"
     r"|(?P<turn>[LlTXx](?:[MS](?![YD])|[WU])|[LX]m(?![YD])|[MSWU][lx])"
     rf"|(?P<ago>(?<![NDCn]){COUNT}A|[Vv]{COUNT})|(?P<hence>P{COUNT}(?![Aba]))|(?P<word>R)"
-    r"|(?P<bare>[Psbav](?:S(?!Y)|[Mm](?![YD])|Y(?!k))|[Osba]W(?![bav])))"
+    r"|(?P<bare>[Psbav](?:S(?!Y)|[Mm](?![YD])|Y(?!k)))|(?P<weekday>[Osba]W(?![bav]))"
 )
 """Longest first. A month or a season that nothing stands beside may be a name or a verb."""
 BOUNDS = {"s": "s", "b": "b", "a": "a", "v": "B", "d": "b"}
 NOTHING: Read = (".", 0)
-UNKNOWN = (NOTHING,)
-ALONE = {word: (read,) for word, read in KNOWN.items()}
-ADJACENT = re.compile("[Nn][Nn]")
 ARTICLE: Read = ("N", 1)
 NUMERAL = frozenset("Nn")
 SHORTEST = len("7.5.2023")
@@ -308,83 +258,35 @@ class Expression:
 
 @once
 def expressions(text: str) -> tuple[Expression, ...]:
-    """The first MANY, each once, in their order."""
-    text = bare(text[:MOST])[:MOST]  # accents and ligatures may be more without them
-    near = excerpt(text)
-    if not near:
+    """The first MANY, each once, in order."""
+    text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
+    if HINTS.isdisjoint(PARTS.findall(text.lower())):  # most texts, and this is soon seen
         return ()
-    read = reads(plain(near))
-    letters = "".join([letter for letter, _ in read])
+    read = reads(plain(text))
+    letters = "".join(letter for letter, _ in read)
     every = (expression(found, read) for found in islice(FORMS.finditer(letters), MANY))
     return tuple(dict.fromkeys(every))
-
-
-def excerpt(text: str) -> str:
-    """Of a long text the words that stand near one of time, the first WORDS of them; "": there is none."""
-    low = text.lower()
-    words = low.split()
-    if len(words) <= WORDS:
-        return "" if timeless(text) else text
-    near = places(words)
-    if "Ma" in text:  # names are written with capitals
-        words = text.split()
-    return " ".join([f"x {' '.join(words[first:end])}" for first, end in near])
-
-
-def places(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where those are, as half-open stretches of which no two touch."""
-    near: list[tuple[int, int]] = []
-    found = end = 0
-    for at in [at for at, word in enumerate(words) if word in HINTS or (not word.isalnum() and hinted(word))]:
-        first, last = max(at - NEAR, end), min(at + NEAR, len(words))
-        found += last - first
-        if near and first == end:
-            first, _ = near.pop()
-        near.append((first, last))
-        end = last
-        if found > WORDS:
-            break
-    return near
 
 
 def expression(found: re.Match[str], read: list[Read]) -> Expression:
     """One, and what bounds it: the word before, or its own first."""
     start, form = found.start(), str(found.lastgroup)
-    at = start if form == "bare" else start - 1
+    at = start if form in ("bare", "weekday") else start - 1
     letter, number = read[at] if at >= 0 else NOTHING
     bound = "" if form == "between" else "B" if number and letter == "b" else BOUNDS.get(letter, "")
     return Expression(form, found[0], tuple(number for _, number in read[start : found.end()]), bound)
 
 
 def reads(text: str) -> list[Read]:
-    """Its words: kind and number. What stands between words of time without meaning one is left out."""
-    every = [ALONE.get(word) or (UNKNOWN if word.isalpha() else marked(word)) for word in text.split()]
-    read = [found for word in every for found in word if found[0]]
-    return joined(read) if ADJACENT.search("".join([kind for kind, _ in read])) else read
-
-
-def marked(word: str) -> Sequence[Read]:
-    """One with digits or marks: mostly a mark at its end."""
-    core = word.strip(SIGNS)
-    if found := ALONE.get(core):
-        return found
-    if core.isalpha() or (core.isdecimal() and len(core) > DIGITS):
-        return UNKNOWN
-    return [KNOWN.get(each) or (written(each) if each[0] <= "9" else NOTHING) for each in WORD.findall(word)]
-
-
-def joined(every: list[Read]) -> list[Read]:
-    """The same, with one number for the words of one."""
+    """Kind and number of each word. Words that mean nothing between words of time are left out; words of one
+    number are joined."""
     read: list[Read] = []
-    before = ""
-    for found in every:
-        kind = found[0]
-        if kind in NUMERAL and before in NUMERAL:
+    for word in WORD.findall(text):
+        found = KNOWN.get(word) or written(word)
+        if found[0] in NUMERAL and read and read[-1][0] in NUMERAL:
             read[-1] = together(read[-1], found)
-            before = read[-1][0]
-        else:
+        elif found[0]:
             read.append(found)
-            before = kind
     return read
 
 
@@ -397,7 +299,9 @@ def together(one: Read, other: Read) -> Read:
 
 
 def written(word: str) -> Read:
-    """`2023-05-07` or `7.5.2023`, as the ordinal of the day, and `45`; any other word is nothing of time."""
+    """`2023-05-07` or `7.5.2023` as the ordinal of the day, and `45`; any other word is nothing of time."""
+    if word[0] > "9":
+        return NOTHING
     if word.isdecimal():
         return ("C", int(word)) if len(word) <= DIGITS else NOTHING
     if len(word) < SHORTEST:
@@ -415,8 +319,6 @@ LEAP = 2000
 FIRST, LAST = date(1000, 1, 1), date(3000, 1, 1)
 """Before and after everything."""
 ONE = timedelta(days=1)
-WEEK_DAYS, MONTHS_OF_YEAR, SATURDAY = 7, 12, 5
-FEBRUARY, LEAP_DAY = 2, 29
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,72 +333,42 @@ class Span:
         """Itself, or that of a year; the last day of February is the last of one that has no 29th."""
         if not self.yearly:
             return self
-        by = year - LEAP
-        end = moved(self.end, by) if self.end.day == 1 else moved(self.end - ONE, by) + ONE
-        return Span(moved(self.start, by), end)
+        months = 12 * (year - LEAP)
+        end = shifted(self.end, months) if self.end.day == 1 else shifted(self.end - ONE, months) + ONE
+        return Span(shifted(self.start, months), end)
 
 
-def moved(day: date, years: int) -> date:
-    """The same day so many years later; 28 February for the 29th where there is none."""
-    if day.month == FEBRUARY and day.day == LEAP_DAY:
-        return shifted(day, years * MONTHS_OF_YEAR)
-    return day.replace(year=day.year + years)
-
-
-class Times:
-    """Spans as ordinals, sorted and without overlaps, to be compared with many. Yearly ones stand in LEAP
-    and in the years beside it, and what is compared with them is seen there."""
-
-    def __init__(self, spans: Iterable[Span] = ()) -> None:
-        spans = tuple(spans)
-        every = (each.of(LEAP + by) for each in spans if each.yearly for by in (-1, 0, 1))
-        self._yearly = united(every)
-        self._fixed = united(each for each in spans if not each.yearly)
-
-    def share(self, other: Span) -> float:
-        """Which part of another, that has its year, lies in them: in [0, 1]."""
-        found = inside(self._fixed, other.start.toordinal(), other.end.toordinal()) if self._fixed else 0.0
-        if found == 1 or not self._yearly:
-            return found
-        by = LEAP - other.start.year
-        start, last = moved(other.start, by), moved(other.end - ONE, by)
-        return max(found, inside(self._yearly, start.toordinal(), last.toordinal() + 1))
-
-
-def united(spans: Iterable[Span]) -> list[tuple[int, int]]:
-    """Their days as ordinals, each once."""
-    found: list[tuple[int, int]] = []
-    for start, end in sorted((each.start.toordinal(), each.end.toordinal()) for each in spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+def united(spans: Iterable[Span]) -> list[Span]:
+    """Their days in order, each once; of spans that have a year."""
+    found: list[Span] = []
+    for each in sorted(spans, key=lambda each: each.start):
+        if found and each.start <= found[-1].end:
+            found[-1] = Span(found[-1].start, max(found[-1].end, each.end))
         else:
-            found.append((start, end))
+            found.append(each)
     return found
 
 
-def inside(spans: list[tuple[int, int]], start: int, end: int) -> float:
-    """Which part of some days lies in them."""
-    at = bisect_right(spans, (start, end))
-    days = 0
-    for first, last in spans[max(0, at - 1) :]:
-        if first >= end:
-            break
-        days += max(0, min(end, last) - max(start, first))
-    return days / (end - start)
+def share(spans: Iterable[Span], other: Span) -> float:
+    """The part of `other`, which has its year, that lies in the spans: in [0, 1]."""
+    year = other.start.year
+    years = range(year - 1, min(year + 1, other.end.year) + 1)
+    every = united(span.of(each) for span in spans for each in (years if span.yearly else (year,)))
+    common = ((min(each.end, other.end) - max(each.start, other.start)).days for each in every)
+    return sum(max(0, days) for days in common) / (other.end - other.start).days
 
 
 def shifted(day: date, months: int) -> date:
     """The same day so many months later, the last one of a month that has it not."""
-    year, month = divmod(day.year * MONTHS_OF_YEAR + day.month - 1 + months, MONTHS_OF_YEAR)
-    last = (date(year + month // 11, (month + 1) % MONTHS_OF_YEAR + 1, 1) - ONE).day
-    return date(year, month + 1, min(day.day, last))
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def later(day: date, count: int, unit: int) -> date:
     """So many units later."""
     if unit in (DAY, WEEK, WEEKEND):
-        return day + timedelta(days=count * (1 if unit == DAY else WEEK_DAYS))
-    return shifted(day, count * (1 if unit == MONTH else MONTHS_OF_YEAR))
+        return day + timedelta(days=count * (1 if unit == DAY else 7))
+    return shifted(day, count * (1 if unit == MONTH else 12))
 
 
 def around(day: date, unit: int) -> Span:
@@ -505,29 +377,24 @@ def around(day: date, unit: int) -> Span:
     if unit == DAY:
         return Span(day, day + ONE)
     if unit in (WEEK, WEEKEND):
-        start = monday + timedelta(days=SATURDAY) if unit == WEEKEND else monday
-        return Span(start, monday + timedelta(days=WEEK_DAYS))
+        start = monday + timedelta(days=5) if unit == WEEKEND else monday
+        return Span(start, monday + timedelta(days=7))
     start = day.replace(day=1) if unit == MONTH else date(day.year, 1, 1)
     return Span(start, later(start, 1, unit))
 
 
 WINTER = 0
-"""The season that two years share."""
+"""The season that begins in December; the others begin in March, June and September."""
 
 
 def months(first: int, count: int) -> Span:
+    """Of any year."""
     start = date(LEAP, first, 1)
     return Span(start, shifted(start, count), yearly=True)
 
 
 def season(number: int) -> Span:
-    """Of any year; winter begins in December."""
-    return months(MONTHS_OF_YEAR if number == WINTER else 3 * number, 3)
-
-
-def in_year(span: Span, year: int | None) -> Span:
-    """Of that year; None: of any."""
-    return span if year is None else span.of(year)
+    return months(12 if number == WINTER else 3 * number, 3)
 
 
 def nearest(span: Span, at: date) -> Span:
@@ -551,29 +418,24 @@ def resolved(found: Expression, at: date) -> Span | None:
         return None
 
 
-def named(found: Expression, _: date) -> Span:
-    """`7 May 2023`, `May 2023`, `7 May`."""
+def calendar(found: Expression, _at: date) -> Span | None:
+    """`7 May 2023`, `May 2023`, `7 May`, `in summer 2021`, `in 2021`; None: a day without a month."""
     ordinal, year = found.number("I"), found.number("Y")
+    month, number, day = found.number("Mmw"), found.number("S"), found.number("D")
     if ordinal is not None:
         return around(date.fromordinal(ordinal), DAY)
-    month, day = found.number("Mmw") or 1, found.number("D")
-    if day is None:
-        return in_year(months(month, 1), year)
-    start = date(LEAP if year is None else year, month, day)
-    return Span(start, start + ONE, yearly=year is None)
+    if month and day:
+        start = date(year or LEAP, month, day)
+        return Span(start, start + ONE, yearly=year is None)
+    if month or number is not None:
+        span = months(month, 1) if month else season(number or 0)
+        return span.of(year) if year else span
+    return around(date(year, 1, 1), YEAR) if year and not day else None
 
 
-def bare_name(found: Expression, _: date) -> Span:
-    """`in May`, `in summer 2021`, `in 2021`."""
-    year, month, number = found.number("Y"), found.number("Mmw"), found.number("S")
-    if month is None and number is None:
-        return around(date(year or LEAP, 1, 1), YEAR)
-    return in_year(season(number) if number is not None else months(month or 1, 1), year)
-
-
-def weekly(found: Expression, at: date) -> Span:
+def weekday(found: Expression, at: date) -> Span:
     """`on Monday`: the last one, today included; what is told is mostly over."""
-    return around(at - timedelta(days=(at.weekday() - (found.number("W") or 0)) % WEEK_DAYS), DAY)
+    return around(at - timedelta(days=(at.weekday() - (found.number("W") or 0)) % 7), DAY)
 
 
 def between(found: Expression, at: date) -> Span | None:
@@ -584,9 +446,9 @@ def between(found: Expression, at: date) -> Span | None:
     if first.letters == "D":
         first = lent(first, "M", last.number("Mmw"))
     if set(first.letters) & set("IY"):
-        return stretch(point(first, at), point(last, at), 0)
+        return stretch(calendar(first, at), calendar(last, at), 0)
     whole = lent(first, "Y", last.number("Y"))
-    return stretch(point(whole, at), point(last, at), int(whole != first))
+    return stretch(calendar(whole, at), calendar(last, at), int(whole != first))
 
 
 def lent(found: Expression, letter: str, number: int | None) -> Expression:
@@ -601,22 +463,15 @@ def stretch(first: Span | None, last: Span | None, lent: int) -> Span | None:
         return None
     start, end = first.start, last.end
     if end <= start and first.yearly:
-        end = shifted(end, MONTHS_OF_YEAR)
+        end = shifted(end, 12)
     elif end <= start:
-        start = shifted(start, -MONTHS_OF_YEAR * lent)
+        start = shifted(start, -12 * lent)
     return Span(start, end, first.yearly) if start < end else None
-
-
-def point(found: Expression, at: date) -> Span | None:
-    """One end of it."""
-    if set(found.letters) in ({"D"}, {"D", "Y"}):
-        return None
-    return bare_name(found, at) if set(found.letters) <= set("SY") else named(found, at)
 
 
 def edge(found: Expression, at: date) -> Span | None:
     """`the last week of May`, `the last day of 2023`."""
-    whole = point(Expression("", found.letters[1:], found.numbers[1:]), at)
+    whole = calendar(Expression("", found.letters[1:], found.numbers[1:]), at)
     unit = found.numbers[0]
     if whole is None or (whole.yearly and unit == WEEKEND):
         return None
@@ -624,7 +479,7 @@ def edge(found: Expression, at: date) -> Span | None:
         return Span(shifted(whole.end, -1), whole.end, whole.yearly)
     if unit == WEEKEND:
         return around(whole.end - (whole.end.weekday() + 1) * ONE, WEEKEND)
-    return Span(whole.end - (1 if unit == DAY else WEEK_DAYS) * ONE, whole.end, whole.yearly)
+    return Span(whole.end - (1 if unit == DAY else 7) * ONE, whole.end, whole.yearly)
 
 
 def hence(found: Expression, at: date) -> Span | None:
@@ -654,7 +509,9 @@ def lately(found: Expression, at: date) -> Span:
 def beside(found: Expression, at: date) -> Span | None:
     """`the week before 3 June`: up to that day, on which it is told."""
     cut = 1 + next(n for n, letter in enumerate(found.letters) if letter in "bav")
-    day = named(Expression("date", found.letters[cut:], found.numbers[cut:]), at)
+    day = calendar(Expression("", found.letters[cut:], found.numbers[cut:]), at)
+    if day is None:
+        return None
     span = nearest(day, at)
     count = found.numbers[0] if found.letters[0] in "NDC" else 1
     unit = WEEK if found.letters[0] == "W" else found.number("U") or DAY
@@ -688,9 +545,9 @@ def the_weekday(weekday: int, at: date, step: int) -> Span:
     """The last one before a day, that of its week, or the first after it."""
     days = weekday - at.weekday()
     if step > 0:
-        days = days % WEEK_DAYS or WEEK_DAYS
+        days = days % 7 or 7
     if step < 0:
-        days = days % WEEK_DAYS - WEEK_DAYS
+        days = days % 7 - 7
     return around(at + timedelta(days=days), DAY)
 
 
@@ -703,27 +560,22 @@ def chosen(span: Span, at: date, step: int) -> Span:
 
 
 RESOLVE: dict[str, Callable[[Expression, date], Span | None]] = {
+    "between": between,
     "beside": beside,
-    "date": named,
-    "season": bare_name,
+    "date": calendar,
     "range": lately,
+    "edge": edge,
     "turn": turned,
     "ago": counted,
     "hence": hence,
-    "between": between,
-    "edge": edge,
     "word": lambda found, at: around(at + timedelta(days=found.numbers[0]), DAY),
-    "bare": lambda found, at: weekly(found, at) if "W" in found.letters else bare_name(found, at),
+    "bare": calendar,
+    "weekday": weekday,
 }
-
-VERSION = 1
-"""Raised with every change of `almanac`, `when`, `span` or `calendar` that reads other days."""
-TIMED, HEAD = 1, 2
-"""Places in a note (`noted`); the days begin behind them."""
 
 
 def days(passage: Passage) -> Iterator[Span]:
-    """All of them, each once."""
+    """The day a memory was said and those it speaks of, each once; none for a memory without a day."""
     at = passage.said_on
     if at is None:
         return
@@ -732,32 +584,9 @@ def days(passage: Passage) -> Iterator[Span]:
 
 
 def spoken(text: str, at: date) -> tuple[Span, ...]:
-    """Those that a text speaks of, seen from a day."""
-    day, note = known(text, noted) or (None, ())
-    if day == at:
-        ends = map(date.fromordinal, note[HEAD:])
-        return tuple([Span(start, end) for start, end in zip(ends, ends, strict=True)])
+    """The days that a text speaks of, seen from a day."""
     every = (resolved(each, at) for each in expressions(text))
     return tuple(dict.fromkeys(nearest(span, at) for span in every if span))
-
-
-def timed(text: str) -> bool:
-    """True if it has an expression of time, of whatever days."""
-    _, note = known(text, noted) or (None, ())
-    return bool(note[TIMED] if note else expressions(text))
-
-
-def noted(text: str, at: date) -> list[int]:
-    """What is kept with a text that is said on a day: VERSION, whether it is `timed`, and of each span of its
-    days the first and the one after the last, as ordinals."""
-    ends = [end.toordinal() for span in spoken(text, at) for end in (span.start, span.end)]
-    return [VERSION, int(timed(text)), *ends]
-
-
-def recall(text: Text, at: date, note: Sequence[int] | None) -> None:
-    """Make a text remember what was noted of it on that day; nothing of another VERSION."""
-    if note and note[0] == VERSION:
-        text.memo[noted] = (at, note)
 
 
 OWN = words(

@@ -60,7 +60,7 @@ async def enter(pool: Pool, scope: Scope, *memories: Memory) -> None:
     """Memories as the write side leaves them in the record."""
     for each in memories:
         revised = replace(each, revision=await pool.fetchval("SELECT nextval('ibid.revision')"))
-        row = (*row_of(revised), bag(each.text), pack(each.text), None)
+        row = (*row_of(revised), bag(each.text), pack(each.text))
         await pool.execute(WRITE, scope.tenant, SPACE.name, *row)
     await pool.execute(BUMP, scope.tenant, scope.user_id or "")
 

@@ -251,8 +251,8 @@ def test_the_days_of_a_memory_are_worked_out_once() -> None:
 def test_a_question_is_read_once_a_day() -> None:
     """The cache's key asks, and what was found for it asks again."""
     first, later = asked("in May", NOW), asked("in May", NOW + timedelta(minutes=1))
-    assert first.times is later.times
-    assert first.times is not asked("in May", NOW + timedelta(days=1)).times
+    assert first.spans is later.spans
+    assert first.spans is not asked("in May", NOW + timedelta(days=1)).spans
 
 
 def test_what_one_asker_knows_stays_with_the_question() -> None:

@@ -1,31 +1,34 @@
-"""Expressions of time in a text."""
+"""Expressions of time in texts, and the days they mean."""
 
-import re
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.text.dates import (
-    FORMS,
-    HINTS,
     KNOWN,
+    LEAP,
+    LONGEST,
     MANY,
     MOST,
-    NEAR,
-    NOTHING,
+    ONE,
     PHRASES,
-    WORD,
-    WORDS,
+    Span,
     bare,
-    excerpt,
+    days,
     expressions,
-    joined,
+    nearest,
     plain,
-    reads,
-    timeless,
-    written,
+    resolved,
+    share,
+    shifted,
+    spoken,
+    timely,
+    united,
 )
+from app.types import Passage
 
 
 @pytest.mark.parametrize(
@@ -151,64 +154,287 @@ def test_of_many_expressions_the_first_are_read() -> None:
     assert len(expressions("yesterday and yesterday")) == 1
 
 
-def test_of_a_long_text_what_is_near_a_time_is_read() -> None:
-    """Wherever that is; what did not stand together does not."""
-    filler = "so " * WORDS
-    (found,) = expressions(f"{filler} two weeks ago {filler}")
-    assert found.letters == "NUA"
-    assert expressions(f"last {filler} May {filler} ago") == ()
-    assert len(excerpt("7 may " * WORDS).split()) <= WORDS + 20
+def test_a_name_of_a_month_is_no_verb() -> None:
+    """`May` and `March` are months, `may` and `march` may be verbs."""
+    assert [KNOWN[word][0] for word in plain("May may March march").split()] == ["M", "m", "M", "m"]
 
 
-MARKED = st.sampled_from(["", "", "", ",", ".", "!", "-", "'", "…", "_", "1.5", "7.5.2023.", "x²", "٧", "’s"])
-PIECES = st.tuples(MARKED, st.sampled_from([*sorted(KNOWN), *PHRASES, "cat", "so", "the"]), MARKED).map(
-    "".join
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_a_phrase_is_one_word(phrase: str) -> None:
+    """One that is known."""
+    assert plain(phrase).split()[0] in KNOWN
+
+
+def test_here_in_german_is_not_yesterday_in_french() -> None:
+    """The words beside it tell."""
+    assert plain("ich bin hier") == "ich bin hier"
+    assert plain(bare("hier j’ai nagé")) == "gestern j'ai nage"
+
+
+def test_no_word_is_written_in_a_way_that_no_text_is_read_in() -> None:
+    """Tables are in lower case and without accents, as texts are once they are plain."""
+    assert [word for word in KNOWN if plain(bare(word)) != word and word != "hier"] == []
+
+
+MONDAY = date(2023, 5, 8)
+DAYS = st.dates(date(1900, 1, 1), date(2100, 1, 1))
+
+
+def meant(text: str, at: date = MONDAY) -> Span | None:
+    """Of the one expression of a text."""
+    (found,) = expressions(text)
+    return resolved(found, at)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        pytest.param("yesterday", "2023-05-07", "2023-05-07", id="yesterday"),
+        pytest.param("the day before yesterday", "2023-05-06", "2023-05-06", id="before that"),
+        pytest.param("vorgestern", "2023-05-06", "2023-05-06", id="vorgestern"),
+        pytest.param("last night", "2023-05-07", "2023-05-07", id="last night"),
+        pytest.param("this evening", "2023-05-08", "2023-05-08", id="this evening"),
+        pytest.param("last Tuesday", "2023-05-02", "2023-05-02", id="last Tuesday"),
+        pytest.param("last Monday", "2023-05-01", "2023-05-01", id="not today"),
+        pytest.param("next Monday", "2023-05-15", "2023-05-15", id="next Monday"),
+        pytest.param("this Friday", "2023-05-12", "2023-05-12", id="this Friday"),
+        pytest.param("last week", "2023-05-01", "2023-05-07", id="last week"),
+        pytest.param("el fin de semana pasado", "2023-05-06", "2023-05-07", id="weekend"),
+        pytest.param("next month", "2023-06-01", "2023-06-30", id="next month"),
+        pytest.param("l'année dernière", "2022-01-01", "2022-12-31", id="last year"),
+        pytest.param("last spring", "2022-03-01", "2022-05-31", id="over, not on"),
+        pytest.param("this spring", "2023-03-01", "2023-05-31", id="on"),
+        pytest.param("im letzten Winter", "2022-12-01", "2023-02-28", id="two years"),
+        pytest.param("next winter", "2023-12-01", "2024-02-29", id="a leap year"),
+        pytest.param("last May", "2022-05-01", "2022-05-31", id="last May"),
+        pytest.param("two weeks ago", "2023-04-21", "2023-04-27", id="weeks are wide"),
+        pytest.param("hace 3 días", "2023-05-05", "2023-05-05", id="days are not"),
+        pytest.param("vor zwei Jahren", "2021-01-01", "2021-12-31", id="years"),
+        pytest.param("the last two months", "2023-03-08", "2023-05-08", id="until today"),
+        pytest.param("7.5.2021", "2021-05-07", "2021-05-07", id="digits"),
+        pytest.param("summer of 2021", "2021-06-01", "2021-08-31", id="a season's year"),
+        pytest.param("in 1999", "1999-01-01", "1999-12-31", id="a year"),
+        pytest.param("the week before 3 June 2023", "2023-05-27", "2023-06-03", id="before a day"),
+        pytest.param("two months after 3 June 2023", "2023-06-03", "2023-08-03", id="after a day"),
+        pytest.param("the Sunday before 3 June", "2023-05-27", "2023-06-03", id="before any year's"),
+        pytest.param("zwei Wochen vor dem 3. Juni 2023", "2023-05-20", "2023-06-03", id="vor a day"),
+        pytest.param("this Monday", "2023-05-08", "2023-05-08", id="this Monday"),
+        pytest.param("this April", "2023-04-01", "2023-04-30", id="this April, over"),
+        pytest.param("this summer", "2023-06-01", "2023-08-31", id="this summer, to come"),
+        pytest.param("this winter", "2022-12-01", "2023-02-28", id="this winter, the nearest"),
+        pytest.param("twenty two days ago", "2023-04-16", "2023-04-16", id="twenty two"),
+        pytest.param("half a year ago", "2022-11-01", "2022-11-30", id="half a year"),
+        pytest.param("a couple of weeks ago", "2023-04-21", "2023-04-27", id="a couple"),
+        pytest.param("a few days ago", "2023-05-05", "2023-05-05", id="a few"),
+        pytest.param("45 days ago", "2023-03-24", "2023-03-24", id="45 days"),
+        pytest.param("the past month", "2023-04-08", "2023-05-08", id="the past month"),
+        pytest.param("the past year", "2022-05-08", "2023-05-08", id="the past year"),
+        pytest.param("last 90 days", "2023-02-07", "2023-05-08", id="90 days"),
+        pytest.param("the last day of May 2022", "2022-05-31", "2022-05-31", id="the last day"),
+        pytest.param("the last week of May 2022", "2022-05-25", "2022-05-31", id="the last week"),
+        pytest.param("the last weekend of May 2022", "2022-05-28", "2022-05-29", id="the last weekend"),
+        pytest.param("the last month of 2022", "2022-12-01", "2022-12-31", id="the last month"),
+        pytest.param("the day after tomorrow", "2023-05-10", "2023-05-10", id="after tomorrow"),
+        pytest.param("day before yesterday", "2023-05-06", "2023-05-06", id="before yesterday"),
+        pytest.param("between May and July 2022", "2022-05-01", "2022-07-31", id="between"),
+        pytest.param("from November to February 2022", "2021-11-01", "2022-02-28", id="over a new year"),
+        pytest.param("von 2020 bis 2022", "2020-01-01", "2022-12-31", id="years"),
+        pytest.param("from 5 to 10 May 2022", "2022-05-05", "2022-05-10", id="days of a month"),
+        pytest.param("on Monday", "2023-05-08", "2023-05-08", id="on Monday"),
+        pytest.param("on Tuesday", "2023-05-02", "2023-05-02", id="on Tuesday"),
+        pytest.param("in two weeks", "2023-05-19", "2023-05-25", id="to come"),
+        pytest.param("this morning", "2023-05-08", "2023-05-08", id="this morning"),
+        pytest.param("il y a sept jours", "2023-05-01", "2023-05-01", id="sept jours"),
+        pytest.param("last march", "2023-03-01", "2023-03-31", id="last march"),
+    ],
 )
-READ = st.lists(PIECES, max_size=12).map(" ".join) | st.text(max_size=40)
+def test_an_expression_means_days(text: str, first: str, last: str) -> None:
+    """Seen from Monday, 8 May 2023."""
+    assert meant(text) == Span(date.fromisoformat(first), date.fromisoformat(last) + ONE)
 
 
-@settings(max_examples=40)
-@given(READ)
-def test_law_word_by_word_all_is_read(text: str) -> None:
-    """What is read at a glance is what the pattern of a word tells of it."""
-    found = (KNOWN.get(word) or (written(word) if word[0] <= "9" else NOTHING) for word in WORD.findall(text))
-    least, most = (
-        ("".join(kind for kind, _ in each)) for each in (reads(text), joined([*filter(kind_of, found)]))
-    )
-    assert [*filter(None, least.split("."))] == [*filter(None, most.split("."))]
+def test_without_a_year_it_is_any_years() -> None:
+    """A memory of any May is of May, one of June is not; a winter begins in one year and ends in the next."""
+    may, winter = meant("in May"), meant("in winter")
+    assert may is not None
+    assert winter is not None
+    for year in (1987, 2023):
+        assert share([may], Span(date(year, 5, 31), date(year, 6, 1))) == 1
+        assert share([may], Span(date(year, 6, 1), date(year, 6, 2))) == 0
+        assert share([winter], Span(date(year, 1, 31), date(year, 2, 1))) == 1
+        assert share([winter], Span(date(year, 12, 31), date(year + 1, 1, 1))) == 1
 
 
-def kind_of(read: tuple[str, int]) -> str:
-    """ "": it means nothing."""
-    return read[0]
+def test_a_share_is_the_part_that_lies_inside() -> None:
+    """Of a week of which two days are in May, two sevenths."""
+    may = Span(date(2023, 5, 1), date(2023, 6, 1))
+    assert share([may], Span(date(2023, 4, 26), date(2023, 5, 3))) == pytest.approx(2 / 7)
 
 
-@settings(max_examples=20)
-@given(st.lists(PIECES | st.sampled_from(["so", "we"]), min_size=WORDS + 1, max_size=2 * WORDS))
-def test_law_the_excerpt_is_what_stands_near_words_of_time(words: list[str]) -> None:
-    """The first that are enough, in their order."""
-    text = bare(" ".join(words)).lower()
-    words = text.split()
-    near: dict[int, str] = {}
-    for at, word in enumerate(words):
-        if word in HINTS or not (word.isalnum() or timeless(word)):
-            near |= {
-                n: words[n] for n in range(max(0, at - NEAR), min(len(words), at + NEAR)) if n not in near
-            }
-            if len(near) > WORDS:
-                break
-    assert (
-        excerpt(text).split()
-        == " ".join(word if at - 1 in near else f"x {word}" for at, word in sorted(near.items())).split()
-    )
+@pytest.mark.parametrize(
+    "text", ["on 30 February", "in a year", "from 2023 to 2021", "from 2022 to 2021", "from 5 to 2023"]
+)
+def test_days_that_are_not_are_none(text: str) -> None:
+    """30 February, a measure, years that run backwards, and what is no day."""
+    assert meant(text) is None
 
 
-@settings(max_examples=40)
-@given(READ)
-def test_law_no_expression_is_missed_for_what_it_begins_with(text: str) -> None:
-    """What is looked at first of it says as much as all of it."""
-    letters = "".join(letter for letter, _ in reads(plain(bare(text))))
-    whole = FORMS.pattern.partition(")")[2]
-    assert [found[0] for found in FORMS.finditer(letters)] == [
-        found[0] for found in re.finditer(whole, letters)
-    ]
+@pytest.mark.parametrize("year", [2023, 2024])
+def test_the_last_days_of_february_are_days_in_any_year(year: int) -> None:
+    """The 28th is one where no 29th follows; and the month ends with either."""
+    day, month = meant("on 28 February"), meant("in February")
+    assert day is not None
+    assert month is not None
+    assert day.of(year) == Span(date(year, 2, 28), date(year, 2, 28) + ONE)
+    assert month.of(year).end == date(year, 3, 1)
+    assert share([day], day.of(year)) == share([month], month.of(year)) == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "year"),
+    [
+        pytest.param(date(2023, 1, 20), 2022, id="over"),
+        pytest.param(date(2023, 11, 2), 2023, id="to come"),
+        pytest.param(date(2023, 12, 24), 2023, id="today"),
+    ],
+)
+def test_the_nearest_year_is_chosen(at: date, year: int) -> None:
+    """Of a day without one, as a memory tells it."""
+    span = meant("on 24 December", at)
+    assert span is not None
+    assert nearest(span, at).start == date(year, 12, 24)
+
+
+@given(DAYS, st.integers(-600, 600))
+def test_months_are_counted_as_calendars_do(day: date, months: int) -> None:
+    """The same day, or the last one of a shorter month; a year is twelve of them."""
+    moved = shifted(day, months)
+    assert (moved.year * 12 + moved.month) - (day.year * 12 + day.month) == months
+    assert moved.day == day.day or (moved + ONE).day == 1
+    assert moved.day <= day.day
+
+
+@given(st.lists(st.sampled_from(sorted(KNOWN)), max_size=8).map(" ".join), DAYS)
+def test_what_is_found_has_days(text: str, at: date) -> None:
+    """At least one, and no more than some years: whatever the words, from whatever day."""
+    for found in expressions(text):
+        span = resolved(found, at)
+        assert span is None or timedelta() < span.end - span.start < timedelta(days=366 * 1000)
+
+
+SPANS = st.builds(lambda day, length: Span(day, day + length * ONE), DAYS, st.integers(1, 400))
+YEARLY = st.builds(
+    lambda day, length: Span(day, day + length * ONE, yearly=True),
+    st.dates(date(LEAP, 1, 1), date(LEAP, 12, 31)),
+    st.integers(1, 92),
+)
+
+
+def every(span: Span) -> set[date]:
+    """Its days."""
+    return {span.start + n * ONE for n in range((span.end - span.start).days)}
+
+
+@given(st.lists(SPANS, max_size=6), SPANS)
+def test_a_share_is_what_lies_in_any_of_them(spans: list[Span], other: Span) -> None:
+    """Counted day by day, each once."""
+    days = every(other)
+    inside = days & set().union(*map(every, spans))
+    assert share(spans, other) == len(inside) / len(days)
+
+
+@given(YEARLY, DAYS)
+def test_a_yearly_one_is_of_every_year(span: Span, day: date) -> None:
+    """As it stands in that year and in the one before; the leap day aside."""
+    if (day.month, day.day) == (2, 29) or date(LEAP, 2, 29) in (span.start, span.end - ONE):
+        return
+    inside = any(day in every(span.of(day.year - by)) for by in (0, 1))
+    assert share([span], Span(day, day + ONE)) == inside
+
+
+@given(st.lists(SPANS, max_size=6))
+def test_united_spans_lie_apart(spans: list[Span]) -> None:
+    """In their order, nothing lost and nothing twice."""
+    found = united(spans)
+    assert all(one.end < other.start for one, other in pairwise(found))
+    assert sum((each.end - each.start).days for each in found) == len(set().union(*map(every, spans)))
+
+
+SWAM = "I swam yesterday, and in the summer of 2021; from May to July 2020 I did not"
+
+
+def passage(text: str, said: datetime | None) -> Passage:
+    """A memory."""
+    return Passage("memories", "m", text, 1, "m", created_at=said)
+
+
+def test_the_day_it_was_said_and_those_it_speaks_of() -> None:
+    """Seen from that day, each once."""
+    found = [*days(passage(SWAM, datetime(2023, 5, 8, 13, tzinfo=UTC)))]
+    assert found[0].start == MONDAY
+    assert found[1:] == [*spoken(SWAM, MONDAY)]
+    assert [span.start.year for span in found[1:]] == [2023, 2021, 2020]
+
+
+def test_yesterday_is_another_day_from_another_day() -> None:
+    assert spoken("I swam yesterday", MONDAY) != spoken("I swam yesterday", date(2023, 5, 9))
+
+
+def test_without_a_day_nothing_is_known() -> None:
+    assert [*days(passage(SWAM, None))] == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did I do last Tuesday?",
+        "what happened yesterday",
+        "What have I done since 7 May 2023?",
+        "Where was I on 2023-05-07?",
+        "Was habe ich am 3. Mai 2026 gemacht?",
+        "Was war letzte Woche los?",
+        "¿Qué hice el martes pasado?",
+        "¿Qué pasó en mayo?",
+        "Qu'ai-je fait hier ?",
+        "Qu'est-ce que j'ai fait la semaine dernière ?",
+    ],
+)
+def test_who_names_a_time_alone_is_understood(question: str) -> None:
+    """In four languages."""
+    assert timely(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did I eat last Tuesday?",
+        "What did Anna do yesterday?",
+        "What was Apple's revenue in May 2023?",
+        "Which note 45 was of May?",
+        "Wann habe ich den Garten umgegraben?",
+        "¿Qué comí el martes pasado?",
+        "Qu'ai-je mangé hier ?",
+        "昨日は何をしましたか",
+        "yesterday",
+        "How are you today?",
+        "I do not think so, not today",
+        "How many steps did I do yesterday?",
+        "¿Cuántos pasos hice ayer?",
+        "Combien de pas ai-je fait hier ?",
+        "How many calories did I have yesterday?",
+        "How many people were there in 2021?",
+        "How many days are there in 2024?",
+        "What day was 7 May 2023?",
+        "Wie viel Euro sind das heute?",
+        "What did I do in C last week?",
+        "What did Will do yesterday?",
+        "What did April do last week?",
+        "Did WHO say so in 2020?",
+        "What did US do in 2021?",
+        "yesterday " * (LONGEST + 1),
+        "yesterday" + " " * 1_000 + "I swam",
+    ],
+)
+def test_who_names_more_asks_for_more(question: str) -> None:
+    """A memory of that time alone is no answer to it."""
+    assert not timely(question)
