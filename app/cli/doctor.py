@@ -35,7 +35,8 @@ from app.db.pool import Pool, postgres_faults
 from app.db.postgres import Behind, identity, open_server, superuser
 from app.db.vectors import SpaceStore
 from app.errors import IbidError, RetrievalError, StartError
-from app.models.chat import chat_name, chat_server, open_line, told
+from app.models.chat import chat_name, chat_server
+from app.models.client import FAULTS, Refused, model_error, open_client
 from app.models.moderation import open_moderator
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
@@ -194,14 +195,14 @@ async def chat(settings: Settings) -> str:
     if at is None:
         return "none configured: answers quote the sentences that fit best"
     name = chat_name(settings)
-    async with open_line(at, f"{at.url.rstrip('/')}/models", accept="application/json") as line:
+    async with open_client(at, "/models") as client:
         try:
-            listed = names(await line.get(SERVER_SECONDS))
-        except line.faults as error:
-            if getattr(error, "status_code", None) in (404, 405):
+            listed = names(await client.get(SERVER_SECONDS))
+        except FAULTS as error:
+            if isinstance(error, Refused) and error.status in (404, 405):
                 return f"{name} at {at.url}, which does not list its models"
             advice = "check CHAT_BASE_URL (with /v1), CHAT_API_KEY or OPENAI_API_KEY"
-            raise Ailment(f"{at.url}: {told(error, line).detail}", advice) from error
+            raise Ailment(f"{at.url}: {model_error(error).detail}", advice) from error
     shown = "" if name in listed else f"; its list has only {', '.join(listed[:5]) or 'none'}: see CHAT_MODEL"
     return f"{name} at {at.url}{shown}"
 
@@ -248,8 +249,8 @@ async def moderation(settings: Settings) -> str:
         if moderator is None:
             return "none: the policy decides by the text alone"
         advice = "check VANTAGE_RISK_URL, VANTAGE_RISK_MODEL and VANTAGE_RISK_API_KEY"
-        await asked(moderator.scores(SENTENCE), moderator.line.address, advice)
-    return f"{moderator.line.address} answers"
+        await asked(moderator.scores(SENTENCE), moderator.client.address, advice)
+    return f"{moderator.client.address} answers"
 
 
 async def chroma(settings: Settings) -> str:

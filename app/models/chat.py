@@ -1,437 +1,31 @@
-"""Chat models that speak the OpenAI protocol: connection, streaming, errors.
+"""Chat models that speak the OpenAI protocol: the request, its stream, the models' names.
 
-aiohttp instead of the vendor's client, which costs ten times as much a request and a token (docs/adr/0020). A
-stream is open once the response head has arrived. 401/403/404 raise `ModelRefused`, 429 `ModelBusy`, silence
-`ModelTimeout`, all else `ModelError`; the server's own words never reach a detail or a log, because they may
-repeat the prompt or a key. A model that fails several times in a row is not asked for some seconds
-(`breaker.py`). OpenAI's reasoning models refuse `max_tokens`, Ollama ignores `max_completion_tokens`: a
-server that refuses one is sent the other. Seconds.
+A stream is open once the response head has arrived. 401/403/404 raise `ModelRefused`, 429 `ModelBusy`,
+silence `ModelTimeout`, all else `ModelError`. A model that fails several times in a row is not asked for some
+seconds (`breaker.py`). OpenAI's reasoning models refuse `max_tokens`, Ollama ignores `max_completion_tokens`:
+a server that refuses one is sent the other. Seconds.
 """
 
-import asyncio
-import email.utils
 import json
-import math
-import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import orjson
 import structlog
 
 from app.answer import Finish, Message, Prompt, Usage
 from app.breaker import Breaker
-from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError, StartError
+from app.errors import ModelError, ModelTimeout
 from app.models.base import Delta, ModelStream
-from app.settings import Chat, Embed, Feedback, OpenAI, Rag, Settings, Vantage
-
-if TYPE_CHECKING:
-    from httpx2 import Response
-    from openai import AsyncOpenAI
-
-if TYPE_CHECKING:
-    from types import SimpleNamespace
-
-    from aiohttp import ClientResponse, ClientSession, TraceConfig
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
+from app.models.client import FAULTS, Body, ModelClient, Server, model_error, open_client, server
+from app.settings import Feedback, Rag, Settings, Vantage
 
 log = structlog.get_logger(__name__)
 
-VENDOR = "https://api.openai.com/v1"
-NO_KEY = "no-key"
-"""Sent where no key is set: servers without keys take any, the client takes none but a key."""
-
-CODE = re.compile(r"^[a-z][a-z0-9_.-]{2,59}$", re.IGNORECASE)
-CONNECT_SECONDS = 10.0
-CONNECTIONS, IDLE_CONNECTIONS = 512, 64
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where to ask, and with which key."""
-
-    url: str
-    key: str = field(repr=False)
-
-    @property
-    def vendor(self) -> bool:
-        """True if it is OpenAI's own, which knows fields that others do not and has dropped older ones."""
-        return self.url.startswith("https://api.openai.com")
-
-
-def server(own: Chat | Embed, shared: OpenAI) -> Server | None:
-    """The server of a group of settings, each part falling back to OPENAI's; None: neither URL nor key."""
-    url = own.base_url or shared.base_url
-    key = own.api_key or shared.api_key
-    if url is None and key is None:
-        return None
-    return Server(url or VENDOR, key.get_secret_value() if key else NO_KEY)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contact:
-    """What is known about a server, however it is spoken to."""
-
-    server: Server
-    faults: tuple[type[Exception], ...]
-    """All that a call or the reading of its answer may raise."""
-    timeouts: tuple[type[Exception], ...] = (TimeoutError,)
-    """Those of them that mean: not in time."""
-    unknown: set[str] = field(default_factory=set)
-    """Body fields the server has refused; they are not sent again."""
-
-    def learn(self, error: Exception, fields: Iterable[str]) -> bool:
-        """True if the server refused one of the optional `fields` by name: without it, it may work."""
-        if getattr(error, "status_code", None) not in (400, 422):
-            return False
-        words = set(re.findall(r"\w+", str(error)))
-        named = {name for name in fields if name in words} - self.unknown
-        self.unknown.update(named)
-        return bool(named)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peer(Contact):
-    """An open connection pool to a server, spoken to by the vendor's client."""
-
-    client: "AsyncOpenAI"
-    whole: "type[Response]"
-    """Asked for where the client's own reading of an answer would get in the way."""
-
-
-@asynccontextmanager
-async def open_peer(server: Server, *, timeout: float, retries: int) -> AsyncIterator[Peer]:  # noqa: ASYNC109 - the client's
-    """A pool of kept-alive connections; `timeout` seconds of silence end a request."""
-    import httpx2  # noqa: PLC0415 - heavy vendor, opened late
-    import openai  # noqa: PLC0415 - heavy vendor, opened late
-
-    limits = httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=IDLE_CONNECTIONS)
-    patience = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
-    async with (
-        openai.DefaultAsyncHttpxClient(limits=limits, timeout=patience, follow_redirects=False) as http,
-        openai.AsyncOpenAI(
-            base_url=server.url, api_key=server.key, timeout=patience, max_retries=retries, http_client=http
-        ) as client,
-    ):
-        faults = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
-        timeouts = (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError)
-        yield Peer(
-            server=server,
-            faults=(*faults, TimeoutError),
-            timeouts=timeouts,
-            client=client,
-            whole=httpx2.Response,
-        )
-
-
-def told(error: Exception, peer: Contact) -> ModelError:
-    """What a fault of a model's server is to the reader."""
-    status, code = getattr(error, "status_code", None), error_code(error)
-    log.warning("model failed", fault=type(error).__name__, status=status, code=code)
-    if isinstance(error, peer.timeouts) or status == 408:
-        return ModelTimeout(down=True)
-    if status is None:
-        return ModelError("The model's server cannot be reached, or its answer cannot be read.", down=True)
-    if 300 <= status < 400:
-        return ModelError(f"The model's server answered {status}, a redirect; set its final base URL.")
-    why = f"The model's server answered {status}" + (f" ({code})." if code else ".")
-    if status in (401, 403, 404):
-        return ModelRefused(f"{why} Check the key, the base URL and the model's name.")
-    if status == 429:
-        return ModelBusy(why, retry_after=retry_after(getattr(error, "response", error)))
-    return ModelError(why, down=status >= 500)
-
-
-def error_code(error: Exception) -> str | None:
-    """The server's error code, if it is a plain word such as `context_length_exceeded`."""
-    code = getattr(error, "code", None)
-    return code if isinstance(code, str) and CODE.match(code) else None
-
-
-def retry_after(response: object) -> int:
-    """Seconds of the Retry-After header (number or HTTP date), 1 to 3600; 1 where there is none."""
-    headers = getattr(response, "headers", None)
-    value = headers.get("retry-after", "") if isinstance(headers, Mapping) else ""
-    try:
-        seconds = float(value) if value else 1.0
-    except ValueError:
-        date = email.utils.parsedate_tz(value)
-        seconds = email.utils.mktime_tz(date) - time.time() if date else 1.0
-    return max(1, min(3_600, math.ceil(seconds))) if math.isfinite(seconds) else 1
-
-
-REFUSAL_BYTES, REFUSAL_SECONDS = 64 << 10, 1.0
-"""Read of what a server says with a refusal, and how long it may take to say it."""
-LIST_BYTES = 1 << 20
-"""Of a list of models; the longest known one has a third of that."""
-IDLE_SECONDS = 4.0
-"""A connection is kept for the next request; uvicorn, and so vLLM, closes it after 5."""
-LOOK_SECONDS = 0.5
-"""Between two looks at a connection that may have been closed without a word to its reader."""
-HEAD_BYTES, HEAD_LINES = 64 << 10, 1024
-"""Of a line of a response head, and its lines: gateways add more than aiohttp takes by itself."""
-
-
-class Refused(Exception):
-    """A status other than 2xx, with what `openai.told` and `Contact.learn` look at."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        super().__init__(body.decode("utf-8", "replace"))
-        self.status_code = status
-        self.headers = headers
-        self.code = code(body)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line(Contact):
-    """An open pool of connections to a chat server."""
-
-    session: "ClientSession"
-    address: str = field(repr=False)
-    dropped: tuple[type[Exception], ...]
-    """Those of the faults that mean: the connection was closed before an answer."""
-
-    @asynccontextmanager
-    async def post(self, body: bytes, patience: float) -> AsyncIterator["ClientResponse"]:
-        """Entered when the response head is there; left, the connection is closed unless the answer was
-        read out. Raises `faults`; no head within `patience` is a `TimeoutError`."""
-        async with asyncio.timeout(patience):
-            response = await self.head(body)
-        try:
-            if not 200 <= response.status < 300:
-                raise Refused(response.status, response.headers, await self.refusal(response))
-            yield response
-        finally:
-            response.close()
-
-    async def get(self, patience: float) -> bytes:
-        """The body of a GET, at most LIST_BYTES of it. Raises `faults`, as `post`."""
-        async with (
-            asyncio.timeout(patience),
-            self.session.get(self.address, allow_redirects=False) as response,
-        ):
-            if not 200 <= response.status < 300:
-                raise Refused(response.status, response.headers, await self.refusal(response))
-            said = bytearray()
-            async for piece in response.content.iter_any():
-                said += piece
-                if len(said) >= LIST_BYTES:
-                    break
-            return bytes(said[:LIST_BYTES])
-
-    async def knock(self, patience: float) -> None:
-        """Whether anybody answers a GET there, if only to refuse. Raises `RetrievalError`."""
-        try:
-            async with (
-                asyncio.timeout(patience),
-                self.session.get(self.address, allow_redirects=False) as response,
-            ):
-                status = response.status
-        except self.timeouts as error:
-            raise RetrievalError("timeout") from error
-        except self.faults as error:
-            raise RetrievalError("unavailable") from error
-        if status >= 500:
-            raise RetrievalError("unavailable")
-
-    async def head(self, body: bytes) -> "ClientResponse":
-        """Ask; once more only where the server closed an idle connection just as it was used again.
-        Redirects are not followed: the prompt would go to a host that nobody has set."""
-        seen: dict[str, bool] = {}
-        try:
-            return await self.session.post(
-                self.address, data=body, allow_redirects=False, trace_request_ctx=seen
-            )
-        except self.dropped:
-            if not seen:
-                raise
-            return await self.session.post(self.address, data=body, allow_redirects=False)
-
-    async def refusal(self, response: "ClientResponse") -> bytes:
-        """What a server says with a refusal, as far as it can be read: the status counts without it."""
-        pieces, said = Bytes(response, REFUSAL_SECONDS), b""
-        try:
-            with suppress(*self.faults):
-                while len(said) < REFUSAL_BYTES and (piece := await pieces.next()):
-                    said += piece
-        finally:
-            pieces.close()
-        return said[:REFUSAL_BYTES]
-
-
-class Bytes:
-    """An answer's body, piece by piece. One timer watches over all of it: a deadline a piece would cost more
-    than the piece."""
-
-    def __init__(self, response: "ClientResponse", patience: float) -> None:
-        self.content = response.content
-        self.connection = response.connection
-        self.patience = patience
-        """Seconds waited, all together, until the next word that counts."""
-        self.loop = asyncio.get_running_loop()
-        self.since: float | None = None
-        """When somebody began to wait."""
-        self.waited = 0.0
-        """Waited before that, in vain."""
-        self.timer = self.loop.call_later(min(patience, LOOK_SECONDS), self.look)
-
-    async def next(self) -> bytes:
-        """The next piece, b"" at the end. `TimeoutError` after `patience` of silence, `ConnectionError` where
-        the connection was closed; what had arrived before a fault comes first."""
-        self.since = self.loop.time()
-        try:
-            return self.rest() or await self.content.readany()
-        except RuntimeError as error:  # aiohttp's for a reader who comes after the connection's end
-            raise ConnectionError from error
-        finally:
-            self.waited += self.loop.time() - self.since
-            self.since = None
-
-    def rest(self) -> bytes:
-        """What arrived before a fault: aiohttp tells the fault first, and would not give it any more."""
-        fault = self.content.exception()
-        if fault is None:
-            return b""
-        self.content.set_exception(None)  # type: ignore[arg-type]  # sets what read_nowait() looks at
-        rest = self.content.read_nowait()
-        self.content.set_exception(fault)
-        return rest
-
-    def heard(self) -> None:
-        """The last piece had words that count; the silence begins anew."""
-        self.waited = 0.0
-
-    def look(self) -> None:
-        """Whether it has been silent for too long, or will be for ever."""
-        waited = self.waited
-        if self.since is not None:
-            waited += self.loop.time() - self.since
-            if waited >= self.patience:
-                return self.content.set_exception(TimeoutError())
-            if self.lost():
-                return self.content.set_exception(ConnectionError())
-        left = max(self.patience - waited, 0.01)
-        self.timer = self.loop.call_later(min(left, LOOK_SECONDS), self.look)
-        return None
-
-    def lost(self) -> bool:
-        """True if no more can come: after a broken chunk aiohttp hangs up and tells its reader nothing."""
-        gone = self.connection is not None and self.connection.closed
-        return gone and not self.content.is_eof()
-
-    def hurry(self, patience: float) -> None:
-        """Wait less from now on."""
-        self.patience = patience
-        self.waited = 0.0
-        self.timer.cancel()
-        self.timer = self.loop.call_later(min(patience, LOOK_SECONDS), self.look)
-
-    def close(self) -> None:
-        self.timer.cancel()
-
-
-def code(body: bytes) -> object:
-    """The server's error code of a refusal's body."""
-    try:
-        said: Any = orjson.loads(body)
-    except ValueError:
-        return None
-    error = said.get("error") if isinstance(said, dict) else None
-    return error.get("code") if isinstance(error, dict) else None
-
-
-def proxy(address: str) -> str | None:
-    """The proxy on the way there, as the system or the environment tells; found once, not at each request.
-    `StartError` for one that cannot be spoken to: passing it by would send prompts where they must not go."""
-    parts = urlsplit(address)
-    if proxy_bypass(parts.netloc):
-        return None
-    known = getproxies()
-    name = parts.scheme if known.get(parts.scheme) else "all"
-    found = known.get(name)
-    if not found:
-        return None
-    found = found if "://" in found else f"http://{found}"
-    if urlsplit(found).scheme not in ("http", "https"):
-        raise StartError(f"{name.upper()}_PROXY: only http:// and https:// proxies can be used.")
-    return found
-
-
-def reuse() -> "TraceConfig":
-    """Notes in a request's `trace_request_ctx` that it went out on a connection used before."""
-    import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
-
-    async def note(_session: object, request: "SimpleNamespace", _what: object) -> None:
-        if request.trace_request_ctx is not None:
-            request.trace_request_ctx["reused"] = True
-
-    trace = aiohttp.TraceConfig()
-    trace.on_connection_reuseconn.append(note)
-    return trace
-
-
-@asynccontextmanager
-async def open_line(
-    server: Server, address: str | None = None, *, accept: str = "text/event-stream"
-) -> AsyncIterator[Line]:
-    """A pool of kept-alive connections, with proxies and certificates as the vendor's client has them.
-    `address`: another than that of the server's chat."""
-    import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
-    import httpx2  # noqa: PLC0415 - heavy vendor, opened late
-
-    way = proxy(server.url)
-    secure = server.url.startswith("https:")
-    verified: Any = httpx2.create_ssl_context() if secure else True
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
-    connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=verified, keepalive_timeout=IDLE_SECONDS)
-    headers = {
-        "Authorization": f"Bearer {server.key}",
-        "Content-Type": "application/json",
-        "Accept": accept,
-    }
-    jar = aiohttp.DummyCookieJar()
-    async with aiohttp.ClientSession(
-        connector=connector,
-        timeout=timeout,
-        headers=headers,
-        cookie_jar=jar,
-        proxy=way,
-        trace_configs=[reuse()],
-        max_line_size=HEAD_BYTES,
-        max_field_size=HEAD_BYTES,
-        max_headers=HEAD_LINES,
-    ) as session:
-        faults = (Refused, aiohttp.ClientError, TimeoutError, ConnectionError)
-        yield Line(
-            server=server,
-            faults=faults,
-            session=session,
-            address=address or f"{server.url.rstrip('/')}/chat/completions",
-            dropped=(aiohttp.ServerDisconnectedError, aiohttp.ClientOSError),
-        )
-
-
-async def whole(response: "ClientResponse", patience: float, most: int) -> bytes:
-    """An answer's body, read out; `ValueError` where it has more than `most` bytes."""
-    pieces, said = Bytes(response, patience), bytearray()
-    try:
-        while piece := await pieces.next():
-            said += piece
-            if len(said) > most:
-                raise ValueError("too long")
-    finally:
-        pieces.close()
-    return bytes(said)
-
-
+PATH, EVENTS = "/chat/completions", "text/event-stream"
 USAGE_SECONDS = 2.0
 """Waited for the usage after the answer has ended."""
 DRAIN_SECONDS = 0.1
@@ -448,9 +42,8 @@ UNREADABLE = "The model's server sent what is not JSON."
 class OpenAIStream:
     """An answer under way. Keeps `base.ModelStream`; read once."""
 
-    def __init__(self, pieces: Bytes, faults: tuple[type[Exception], ...], model: str) -> None:
-        self.pieces = pieces
-        self.faults = faults
+    def __init__(self, body: Body, model: str) -> None:
+        self.body = body
         self.model = model
         self.finish: Finish | None = None
         self.usage: Usage | None = None
@@ -505,8 +98,8 @@ class OpenAIStream:
     async def piece(self) -> bytes:
         """The next bytes, b"" at the end; once the answer has ended, silence and faults are an end too."""
         try:
-            return await self.pieces.next()
-        except self.faults as error:
+            return await self.body.next()
+        except FAULTS as error:
             if self.finish is not None or self.done:
                 return b""
             if isinstance(error, TimeoutError):
@@ -516,10 +109,10 @@ class OpenAIStream:
 
     def take(self, data: bytes) -> str:
         """One event: its text; what else it tells is kept."""
-        self.pieces.heard()
+        self.body.reset()
         if data == b"[DONE]":
             self.done = True
-            self.pieces.hurry(DRAIN_SECONDS)
+            self.body.reset(DRAIN_SECONDS)
             return ""
         event = self.event(data)
         self.usage = usage(event.get("usage")) or self.usage
@@ -527,7 +120,7 @@ class OpenAIStream:
         choice = first(event.get("choices"))
         if ended := choice.get("finish_reason"):
             self.finish = Finish.LENGTH if ended == "length" else Finish.STOP
-            self.pieces.hurry(USAGE_SECONDS)
+            self.body.reset(USAGE_SECONDS)
         text = first([choice.get("delta")]).get("content")
         return text if isinstance(text, str) else ""
 
@@ -593,8 +186,8 @@ MODELS = 64
 
 
 class OpenAIChat:
-    def __init__(self, line: Line, name: str, *, silence: float, answer_tokens: int) -> None:
-        self.line = line
+    def __init__(self, client: ModelClient, name: str, *, silence: float, answer_tokens: int) -> None:
+        self.client = client
         self.name = name
         self.silence = silence
         """Seconds the model may be silent, before its head and between two deltas."""
@@ -614,10 +207,8 @@ class OpenAIChat:
             raise refusal(breaker)
         async with AsyncExitStack() as held:
             with breaker.attempt(is_down):
-                response = await self.head(held, prompt, asked)
-            pieces = Bytes(response, self.silence)
-            held.callback(pieces.close)
-            yield OpenAIStream(pieces, self.line.faults, asked)
+                content = await self.head(held, prompt, asked)
+            yield OpenAIStream(content, asked)
 
     def breaker_of(self, model: str) -> Breaker:
         if model == self.name:
@@ -629,19 +220,17 @@ class OpenAIChat:
             self.others.popitem(last=False)
         return self.others[model]
 
-    async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> "ClientResponse":
+    async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> Body:
         """Ask, again without the optional fields that the server refuses by name."""
-        body = self.body(prompt, model)
         try:
-            response = await held.enter_async_context(self.line.post(body, self.silence))
-        except self.line.faults as error:
-            if self.line.learn(error, OPTIONAL):
+            content = await held.enter_async_context(self.client.post(self.body(prompt, model), self.silence))
+        except FAULTS as error:
+            if self.client.learn(error, OPTIONAL):
                 return await self.head(held, prompt, model)
-            raise told(error, self.line) from error
-        kind = response.headers.get("content-type", "")
-        if "html" in kind or "json" in kind:
+            raise model_error(error) from error
+        if "html" in content.content_type or "json" in content.content_type:
             raise ModelError("The model's server did not answer with a stream of events.")
-        return response
+        return content
 
     def body(self, prompt: Prompt, model: str) -> bytes:
         asked = {"model": model, "messages": prompt.messages(), "stream": True, **self.options()}
@@ -652,10 +241,10 @@ class OpenAIChat:
 
     def options(self) -> dict[str, object]:
         """The fields that not every server knows, less those that this one refused."""
-        names = LIMITS if self.line.server.vendor else tuple(reversed(LIMITS))
-        known = [name for name in names if name not in self.line.unknown][:1]
+        names = LIMITS if self.client.server.vendor else tuple(reversed(LIMITS))
+        known = [name for name in names if name not in self.client.unknown][:1]
         options: dict[str, object] = dict.fromkeys(known, self.answer_tokens)
-        if not self.line.unknown & {"stream_options", "include_usage"}:
+        if not self.client.unknown & {"stream_options", "include_usage"}:
             options["stream_options"] = {"include_usage": True}
         return options
 
@@ -698,10 +287,10 @@ def model_at(settings: Settings, group: Rag | Feedback | Vantage) -> str:
 @asynccontextmanager
 async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]:
     """The chat model at a server. No retries: whoever asked is waiting, and may ask again."""
-    chat = settings.chat
-    async with open_line(at) as line:
+    async with open_client(at, PATH, accept=EVENTS) as client:
+        chat = settings.chat
         yield OpenAIChat(
-            line, chat_name(settings), silence=chat.timeout_seconds, answer_tokens=chat.answer_reserve
+            client, chat_name(settings), silence=chat.timeout_seconds, answer_tokens=chat.answer_reserve
         )
 
 
@@ -711,6 +300,6 @@ async def open_token(settings: Settings, at: Server | None) -> AsyncIterator[Ope
     if at is None:
         yield None
         return
-    async with open_line(at) as line:
+    async with open_client(at, PATH, accept=EVENTS) as client:
         silence = settings.chat.timeout_seconds
-        yield OpenAIChat(line, model_at(settings, settings.feedback), silence=silence, answer_tokens=1)
+        yield OpenAIChat(client, model_at(settings, settings.feedback), silence=silence, answer_tokens=1)

@@ -17,12 +17,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+import orjson
 import structlog
 
 from app.breaker import Breaker
 from app.errors import RetrievalError
 from app.models.base import Embedder
-from app.models.chat import Peer, Server, error_code, open_peer
+from app.models.client import FAULTS, ModelClient, Refused, Server, logged, open_client, retry_after
 from app.retrieval.vocabulary import o200k
 from app.types import Embedding, space_name
 
@@ -45,15 +46,17 @@ QUERY_RETRIES = 1
 OPTIONAL = ("encoding_format", "dimensions")
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError)
 """What reading an answer of any shape may raise."""
-KEY_ONLY: Any = {"security": {"bearer_auth": True}}
-"""Else the client would add an admin key that it found in the environment."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+"""Seconds before a request is repeated, doubled each time, unless the server names them."""
+MOST_PAUSE = 60.0
+ANSWER_BYTES = 64 << 20
 
 
 class OpenAIEmbedder:
     """See the module. `dim` None: whatever the model gives, fixed by the first answer."""
 
-    def __init__(self, peer: Peer, model: str, dim: int | None, patience: float = PATIENCE) -> None:
-        self.peer = peer
+    def __init__(self, client: ModelClient, model: str, dim: int | None, patience: float = PATIENCE) -> None:
+        self.client = client
         self.patience = patience
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
         self.model = model
@@ -88,34 +91,50 @@ class OpenAIEmbedder:
         return vectors
 
     async def post(self, inputs: list[str], retries: int) -> bytes:
-        """The answer's body; asked again without a field that the server refuses by name."""
-        client = self.peer.client.with_options(max_retries=retries)
-        body = {"model": self.model, "input": inputs, **self.options()}
+        """The answer's body. Asked again without a field that the server refuses by name, and `retries` times
+        after faults that may pass."""
+        body = orjson.dumps({"model": self.model, "input": inputs, **self.options()})
         try:
-            answer = await client.post("/embeddings", cast_to=self.peer.whole, body=body, options=KEY_ONLY)
-        except self.peer.timeouts as error:
-            raise RetrievalError("timeout") from error
-        except self.peer.faults as error:
-            if self.peer.learn(error, OPTIONAL):
+            return await self.client.ask(body, SECONDS, ANSWER_BYTES)
+        except FAULTS as error:
+            if self.client.learn(error, OPTIONAL):
                 return await self.post(inputs, retries)
-            status = getattr(error, "status_code", None)
-            log.warning("embedding failed", fault=type(error).__name__, status=status, code=error_code(error))
-            raise RetrievalError(reason(status)) from error
-        return answer.content
+            if retries == 0 or not is_passing(error):
+                log.warning("embedding failed", **logged(error))
+                raise RetrievalError(reason(error)) from error
+            pause = pause_after(error, RETRIES - retries)
+        except ValueError as error:
+            raise RetrievalError("embedding") from error
+        await asyncio.sleep(pause)
+        return await self.post(inputs, retries - 1)
 
     def options(self) -> dict[str, object]:
         """base64 is a third of the bytes; only the vendor's third generation can be shortened."""
         options: dict[str, object] = {"encoding_format": "base64"}
         if self.model.rpartition("/")[2].startswith("text-embedding-3") and self.dim:
             options["dimensions"] = self.dim
-        return {name: value for name, value in options.items() if name not in self.peer.unknown}
+        return {name: value for name, value in options.items() if name not in self.client.unknown}
 
 
-def reason(status: int | None) -> str:
-    """What a fault with this status is; None: there was no answer."""
-    if status == 429:
-        return "overloaded"
-    return "embedding" if status and status < 500 else "unavailable"
+def is_passing(error: Exception) -> bool:
+    """True for faults that may be gone the next time."""
+    return not isinstance(error, Refused) or error.status in (408, 409, 429) or error.status >= 500
+
+
+def pause_after(error: Exception, tries: int) -> float:
+    """Seconds until the next try: the server's own, else growing ones."""
+    told = retry_after(error) if isinstance(error, Refused) else None
+    growing = min(LONGEST_PAUSE, FIRST_PAUSE * 2**tries)
+    return told if told is not None and 0 < told <= MOST_PAUSE else growing
+
+
+def reason(error: Exception) -> str:
+    """The reason of a `RetrievalError` for a fault."""
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    if not isinstance(error, Refused) or error.status >= 500:
+        return "unavailable"
+    return "overloaded" if error.status == 429 else "embedding"
 
 
 def down(error: Exception) -> bool:
@@ -178,8 +197,8 @@ async def open_embeddings(
     at: Server, model: str, dim: int | None, patience: float = PATIENCE
 ) -> AsyncIterator[OpenAIEmbedder]:
     """An embedding model at a server; nothing is asked yet."""
-    async with open_peer(at, timeout=SECONDS, retries=RETRIES) as peer:
-        yield OpenAIEmbedder(peer, model, dim, patience)
+    async with open_client(at, "/embeddings") as client:
+        yield OpenAIEmbedder(client, model, dim, patience)
 
 
 PATIENT_SECONDS = 1_800.0

@@ -19,7 +19,8 @@ import structlog
 
 from app.breaker import Breaker, is_down
 from app.errors import RetrievalError, StartError
-from app.models.chat import LASTING, NO_KEY, Line, Server, error_code, open_line, printable, whole
+from app.models.chat import LASTING, printable
+from app.models.client import FAULTS, NO_KEY, ModelClient, Server, open_client, retrieval_error
 from app.settings import Settings
 
 MODERATION = "moderation"
@@ -58,8 +59,8 @@ log = structlog.get_logger(__name__)
 class HttpModerator:
     """Implements `Moderator`. `model` None: the server has one."""
 
-    def __init__(self, line: Line, model: str | None) -> None:
-        self.line = line
+    def __init__(self, client: ModelClient, model: str | None) -> None:
+        self.client = client
         self.model = model
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
 
@@ -77,7 +78,7 @@ class HttpModerator:
 
     @property
     def _guards(self) -> bool:
-        return urlsplit(self.line.address).path.endswith(GUARD)
+        return urlsplit(self.client.address).path.endswith(GUARD)
 
     def _body(self, text: str) -> bytes:
         turn = printable({"role": "user", "content": text})
@@ -90,17 +91,9 @@ class HttpModerator:
 
     async def _post(self, body: bytes) -> bytes:
         try:
-            async with self.line.post(body, SECONDS) as response:
-                return await whole(response, SECONDS, ANSWER_BYTES)
-        except self.line.timeouts as error:
-            raise RetrievalError("timeout") from error
-        except self.line.faults as error:
-            status = getattr(error, "status_code", None)
-            log.warning(
-                "moderation failed", fault=type(error).__name__, status=status, code=error_code(error)
-            )
-            refused = status is not None and status < 500
-            raise RetrievalError(MODERATION if refused else "unavailable", rejected=refused) from error
+            return await self.client.ask(body, SECONDS, ANSWER_BYTES)
+        except FAULTS as error:
+            raise retrieval_error(error, MODERATION) from error
         except ValueError as error:
             raise RetrievalError(MODERATION) from error
 
@@ -115,7 +108,7 @@ class ModerationProbe:
 
     async def check(self) -> Mapping[str, str | int | float]:
         """No facts; `RetrievalError` if nobody is there."""
-        await self._moderator.line.knock(PROBE_SECONDS)
+        await self._moderator.client.ping(PROBE_SECONDS)
         return {}
 
 
@@ -159,5 +152,5 @@ async def open_moderator(settings: Settings) -> AsyncIterator[HttpModerator | No
         return
     key = vantage.risk_api_key.get_secret_value() if vantage.risk_api_key else NO_KEY
     at = address(vantage.risk_url)
-    async with open_line(Server(vantage.risk_url, key), at, accept="application/json") as line:
-        yield HttpModerator(line, vantage.risk_model)
+    async with open_client(Server(vantage.risk_url, key), at) as client:
+        yield HttpModerator(client, vantage.risk_model)

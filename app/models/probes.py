@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager
 from app.errors import IbidError, RetrievalError
 from app.models.base import Embedder
 from app.models.bundled import Bundled
-from app.models.chat import Line, Server, chat_name, chat_server, open_line, told
+from app.models.chat import chat_name, chat_server
+from app.models.client import FAULTS, ModelClient, Refused, Server, model_error, open_client
 from app.models.spaces import reachable
 from app.settings import Settings
 from app.types import Probe, Space
@@ -58,18 +59,18 @@ class ModelProbe:
         self._until = time.monotonic() + FRESH_SECONDS
 
 
-async def answers(line: Line) -> None:
+async def answers(client: ModelClient) -> None:
     """Whether the server answers, and takes the key. Raises `ModelError`.
 
     A refusal other than of the key (401) is an answer: not every server lists its models, and some keys may
     ask for answers alone (403).
     """
     try:
-        await line.get(PROBE_SECONDS)
-    except line.faults as error:
-        status = getattr(error, "status_code", None) or 0
+        await client.get(PROBE_SECONDS)
+    except FAULTS as error:
+        status = error.status if isinstance(error, Refused) else 0
         if not 400 <= status < 500 or status in (401, 408):
-            raise told(error, line) from error
+            raise model_error(error) from error
 
 
 @asynccontextmanager
@@ -108,8 +109,8 @@ async def asking(
     if at is None:
         yield bundled
         return
-    async with open_line(at, f"{at.url.rstrip('/')}/models", accept="application/json") as line:
-        yield lambda: answers(line)
+    async with open_client(at, "/models") as client:
+        yield lambda: answers(client)
 
 
 def facts(at: Server | None, model: str) -> Facts:

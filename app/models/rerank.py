@@ -10,19 +10,16 @@ import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 import structlog
 
 from app.errors import RetrievalError, StartError
-from app.models.chat import NO_KEY, Line, Server, error_code, open_line, whole
+from app.models.client import FAULTS, NO_KEY, ModelClient, Refused, Server, open_client, retrieval_error
 from app.settings import Settings
 from app.types import RERANK
-
-if TYPE_CHECKING:
-    pass
 
 SECONDS = 30.0
 """Of silence that end a request; whoever waits has a shorter deadline of their own."""
@@ -42,8 +39,8 @@ log = structlog.get_logger(__name__)
 class HttpReranker:
     """See the module. `model` None: the server has one."""
 
-    def __init__(self, line: Line, model: str | None) -> None:
-        self.line = line
+    def __init__(self, client: ModelClient, model: str | None) -> None:
+        self.client = client
         self.model = model
         self.tei = False
         """Whether the server has asked for `texts`."""
@@ -51,7 +48,7 @@ class HttpReranker:
     @property
     def name(self) -> str:
         """Where, and which model."""
-        return f"{self.line.address} {self.model or ''}".strip()
+        return f"{self.client.address} {self.model or ''}".strip()
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One a text, in their order, on the server's own scale."""
@@ -83,17 +80,12 @@ class HttpReranker:
     async def post(self, body: bytes, *, tei: bool) -> bytes:
         """The answer's body. Raises `OtherForm` where the server wants the texts under another name."""
         try:
-            async with self.line.post(body, SECONDS) as response:
-                return await whole(response, SECONDS, ANSWER_BYTES)
-        except self.line.timeouts as error:
-            raise RetrievalError("timeout") from error
-        except self.line.faults as error:
-            status = getattr(error, "status_code", None)
+            return await self.client.ask(body, SECONDS, ANSWER_BYTES)
+        except FAULTS as error:
+            status = error.status if isinstance(error, Refused) else None
             if not tei and status in (400, 422) and MISSING.search(str(error)):
                 raise OtherForm from error
-            log.warning("rerank failed", fault=type(error).__name__, status=status, code=error_code(error))
-            refused = status is not None and status < 500
-            raise RetrievalError(RERANK if refused else "unavailable", rejected=refused) from error
+            raise retrieval_error(error, RERANK) from error
         except ValueError as error:  # too long
             raise RetrievalError(RERANK) from error
 
@@ -106,7 +98,7 @@ class HttpReranker:
 
     async def check(self) -> None:
         """Whether anybody answers there, if only to refuse: no scores are asked for, they may cost money."""
-        await self.line.knock(PROBE_SECONDS)
+        await self.client.ping(PROBE_SECONDS)
 
 
 class OtherForm(Exception):
@@ -168,5 +160,5 @@ async def open_reranker(settings: Settings) -> AsyncIterator[HttpReranker | None
         yield None
         return
     key = rerank.api_key.get_secret_value() if rerank.api_key else NO_KEY
-    async with open_line(Server(rerank.url, key), address(rerank.url), accept="application/json") as line:
-        yield HttpReranker(line, rerank.model)
+    async with open_client(Server(rerank.url, key), address(rerank.url)) as client:
+        yield HttpReranker(client, rerank.model)

@@ -17,7 +17,7 @@ import structlog
 from app.errors import RetrievalError, StartError
 from app.models import bundled
 from app.models.base import Embedder
-from app.models.chat import Server, server
+from app.models.client import Server, server
 from app.models.embeddings import open_embeddings
 from app.models.encoder import DIM, MODEL
 from app.settings import Settings

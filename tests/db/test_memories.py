@@ -247,7 +247,7 @@ async def test_memories_are_a_user_s(pool: Pool) -> None:
     ],
 )
 async def test_a_row_reads_back_as_the_memory(pool: Pool, given: Memory) -> None:
-    await pool.execute(WRITE, "acme", SPACE.name, *row_of(given), vector("x"), None, None)
+    await pool.execute(WRITE, "acme", SPACE.name, *row_of(given), vector("x"), None)
 
     row = await pool.fetchrow(f"SELECT {COLUMNS} FROM ibid.memory")  # noqa: S608 - a constant of ours
 

@@ -13,13 +13,13 @@ from app.models.base import Delta
 from app.models.chat import (
     MODELS,
     OpenAIChat,
-    Server,
     chat_name,
     chat_server,
     model_at,
     open_chat,
     open_token,
 )
+from app.models.client import Server
 from app.settings import Chat, Feedback, OpenAI, Rag, Settings, Vantage, load
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import PROMPT, REPLY, WHOLE, chat_with, said, scripted

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.errors import RetrievalError
 from app.models import embeddings
-from app.models.chat import Server
+from app.models.client import Server
 from app.models.embeddings import (
     BYTES,
     INPUTS,

@@ -7,7 +7,7 @@ import pytest
 
 from app.errors import RetrievalError
 from app.models import embeddings
-from app.models.chat import Server
+from app.models.client import Server
 from app.models.embeddings import Patient, open_embeddings
 from app.types import Embedding
 from tests.fakes.model import Fault, model_server

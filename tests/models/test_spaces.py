@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from app.errors import StartError
 from app.models.bundled import FLOOR
-from app.models.chat import VENDOR, Server
+from app.models.client import VENDOR, Server
 from app.models.encoder import DIM, MODEL
 from app.models.spaces import LARGE, QUESTIONS, TEXTS, Choice, choose, measure, open_embedder
 from app.settings import Embed, OpenAI, Settings

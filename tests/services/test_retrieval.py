@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from app.errors import RetrievalError
-from app.models.chat import Server
+from app.models.client import Server
 from app.models.embeddings import open_embeddings
 from app.retrieval.cache import Cache
 from app.retrieval.search import Retrieval

@@ -1,30 +1,141 @@
-"""The line to a chat server: what it is made of; how it behaves is in `test_chat.py` and `test_stream.py`."""
+"""The HTTP client of model servers; what chat makes of it is in `test_chat.py` and `test_stream.py`."""
 
 import asyncio
+import email.utils
+import json
+import time
 
 import pytest
+from pydantic import SecretStr
 
-from app.errors import ModelBusy, ModelError, ModelRefused, StartError
-from app.models.chat import IDLE_SECONDS, Bytes, Refused, Server, code, open_line, proxy
+from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout, StartError
+from app.models.chat import PATH
+from app.models.client import (
+    FAULTS,
+    IDLE_SECONDS,
+    NO_KEY,
+    VENDOR,
+    Refused,
+    Server,
+    model_error,
+    open_client,
+    proxy,
+    server,
+)
+from app.settings import Chat, Embed, OpenAI
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import CHUNKED, HEAD, WHOLE, event, framed, said, scripted
 
+NOBODY = Server("http://127.0.0.1:1/v1", "k")
+ASKED = b'{"stream": true, "model": "m", "messages": []}'
+KEY = SecretStr("shared-key")
+OWN = SecretStr("own-key")
+
 
 @pytest.mark.parametrize(
-    ("body", "found"),
+    ("own", "shared", "expected"),
     [
-        (b'{"error": {"code": "context_length_exceeded"}}', "context_length_exceeded"),
-        (b'{"error": "no"}', None),
-        (b"[]", None),
-        (b"<html>", None),
-        (b"", None),
+        (Chat(), OpenAI(), None),
+        (Chat(), OpenAI(api_key=KEY), Server(VENDOR, "shared-key")),
+        (Chat(base_url="http://own/v1"), OpenAI(), Server("http://own/v1", NO_KEY)),
+        (Embed(), OpenAI(base_url="http://shared/v1"), Server("http://shared/v1", NO_KEY)),
+        (
+            Embed(base_url="http://own/v1", api_key=OWN),
+            OpenAI(base_url="http://shared/v1", api_key=KEY),
+            Server("http://own/v1", "own-key"),
+        ),
+        (Chat(base_url="http://own/v1"), OpenAI(api_key=KEY), Server("http://own/v1", "shared-key")),
     ],
-    ids=["code", "text", "list", "html", "nothing"],
+    ids=["none", "a key", "a URL without a key", "the shared URL", "its own both", "its URL, the shared key"],
 )
-def test_a_refusals_code(body: bytes, found: object) -> None:
-    """Whatever the server says with it."""
-    assert code(body) == found
-    assert Refused(400, {}, body).code == found
+def test_each_part_falls_back_to_openais(own: Chat | Embed, shared: OpenAI, expected: Server | None) -> None:
+    """CHAT_* and EMBED_* are taken first, OPENAI_* where they are unset; neither URL nor key: no server."""
+    assert server(own, shared) == expected
+
+
+def test_the_key_is_not_shown() -> None:
+    """A server in a log or a traceback does not tell its key."""
+    assert "secret" not in repr(Server("http://own/v1", "secret"))
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "served_as"),
+    [
+        (400, ModelError, 502),
+        (401, ModelRefused, 502),
+        (403, ModelRefused, 502),
+        (404, ModelRefused, 502),
+        (408, ModelTimeout, 504),
+        (422, ModelError, 502),
+        (429, ModelBusy, 503),
+        (500, ModelError, 502),
+        (503, ModelError, 502),
+    ],
+)
+def test_a_status_has_its_problem(status: int, kind: type[ModelError], served_as: int) -> None:
+    """What the model's server answers decides what ours does."""
+    problem = model_error(Refused(status, {}, b""))
+    assert (type(problem), problem.status) == (kind, served_as)
+
+
+def test_no_answer_in_time_is_a_timeout() -> None:
+    """Silence is 504, not 502."""
+    assert model_error(TimeoutError()).status == 504
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"code": "context_length_exceeded", "message": "key sk-123"}, " (context_length_exceeded)."),
+        ({"code": "the secret plan, key sk-123"}, "."),
+        ({"code": 7}, "."),
+        ("no", "."),
+    ],
+    ids=["a code", "a sentence", "a number", "text"],
+)
+def test_the_servers_own_words_stay_inside(body: object, told: str) -> None:
+    """A detail holds the status and a plain code, never a message that may repeat a prompt or a key."""
+    said = json.dumps({"error": body}).encode()
+    assert model_error(Refused(400, {}, said)).detail == f"The model's server answered 400{told}"
+
+
+@pytest.mark.parametrize("body", [b"[]", b"<html>", b""])
+def test_a_refusal_needs_no_json(body: bytes) -> None:
+    assert Refused(400, {}, body).code is None
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("7", 7), ("0.2", 1), ("-5", 1), ("99999999", 3600), ("nan", 1), ("inf", 1), ("soon", 1), ("", 1)],
+)
+def test_retry_after_is_read_and_bounded(value: str, seconds: int) -> None:
+    """Whatever a server says, the reader is told between a second and an hour."""
+    headers = {"retry-after": value} if value else {}
+    assert model_error(Refused(429, headers, b"")).retry_after == seconds
+
+
+def test_retry_after_may_be_a_date() -> None:
+    """The header's other form (RFC 9110 §10.2.3)."""
+    date = email.utils.formatdate(time.time() + 30, usegmt=True)
+    assert 28 <= (model_error(Refused(429, {"retry-after": date}, b"")).retry_after or 0) <= 31
+
+
+async def test_a_field_refused_by_name_is_learnt_once() -> None:
+    """A 400 that names an optional field says to leave it out; the same again says nothing new."""
+    said = b"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    async with open_client(NOBODY, "/x") as client:
+        refusal = Refused(400, {}, said)
+        assert client.learn(refusal, ["max_tokens", "stream_options"])
+        assert not client.learn(refusal, ["max_tokens", "stream_options"])
+        assert not client.learn(Refused(500, {}, b"stream_options"), ["stream_options"])
+        assert client.unknown == {"max_tokens"}
+
+
+async def test_a_server_is_asked_with_its_key() -> None:
+    """Requests go to the server's URL with its key as bearer."""
+    async with model_server() as fake, open_client(Server(fake.url, "its-key"), "/models") as client:
+        assert b"fake-model" in await client.get(5)
+    assert fake.requests[0].headers["authorization"] == "Bearer its-key"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +164,7 @@ async def test_a_proxy_of_another_kind_is_no_start(monkeypatch: pytest.MonkeyPat
     """It is not passed by in silence; the message names the variable and does not tell its password."""
     set_proxies(monkeypatch, {name: "socks5://me:secret@proxy:1080"})
     with pytest.raises(StartError, match=f"^{name.upper()}: ") as told:
-        async with open_line(Server("https://models.example/v1", "k")):
+        async with open_client(Server("https://models.example/v1", "k"), "/x"):
             pass
     assert "secret" not in told.value.detail
 
@@ -71,33 +182,31 @@ async def test_a_server_of_https_has_its_certificate_checked() -> None:
     """One that speaks plainly on that port is refused, not believed."""
     async with (
         model_server() as fake,
-        open_line(Server(fake.url.replace("http:", "https:"), "k")) as line,
+        open_client(Server(fake.url.replace("http:", "https:"), "k"), "/models") as client,
     ):
-        with pytest.raises(line.faults):
-            async with line.post(b"{}", 5):
-                pass
+        with pytest.raises(FAULTS):
+            await client.get(1)
 
 
-async def test_the_key_is_not_shown() -> None:
+async def test_the_client_does_not_show_its_key() -> None:
     """Nor where it is asked, in a log or a traceback."""
-    async with open_line(Server("http://127.0.0.1:1/v1", "secret")) as line:
-        assert "secret" not in repr(line)
-        assert line.address == "http://127.0.0.1:1/v1/chat/completions"
+    async with open_client(Server("http://127.0.0.1:1/v1", "secret"), PATH) as client:
+        assert "secret" not in repr(client)
+        assert client.address == "http://127.0.0.1:1/v1/chat/completions"
 
 
 async def test_a_reader_in_no_hurry_is_not_cut_off() -> None:
     """The limit is on the server's silence, not on what its reader does between two pieces."""
     async with (
         model_server("one two three", fault=Fault(pace=0.01)) as fake,
-        open_line(Server(fake.url, "k")) as line,
-        line.post(b'{"stream": true, "model": "m", "messages": []}', 5) as response,
+        open_client(Server(fake.url, "k"), PATH) as client,
+        client.post(ASKED, 60) as body,
     ):
-        pieces = Bytes(response, 0.1)
-        got = await pieces.next()
+        body.reset(0.1)
+        got = await body.next()
         await asyncio.sleep(0.3)
-        while piece := await pieces.next():
+        while piece := await body.next():
             got += piece
-        pieces.close()
     assert got.endswith(b"data: [DONE]\n\n")
 
 
@@ -105,30 +214,26 @@ async def test_hurrying_shortens_the_wait() -> None:
     """Once the answer is whole, nobody waits long for what else may come."""
     async with (
         model_server("one", fault=Fault(stall_after=0)) as fake,
-        open_line(Server(fake.url, "k")) as line,
-        line.post(b'{"stream": true, "model": "m", "messages": []}', 5) as response,
+        open_client(Server(fake.url, "k"), PATH) as client,
+        client.post(ASKED, 60) as body,
     ):
-        pieces = Bytes(response, 60)
-        pieces.hurry(0.05)
+        body.reset(0.05)
         with pytest.raises(TimeoutError):
-            await pieces.next()
-        pieces.close()
+            await body.next()
 
 
 async def test_what_arrived_before_a_fault_is_given_first() -> None:
-    """aiohttp tells a fault before the bytes it holds; `Bytes.rest` leans on how it keeps the two."""
+    """aiohttp tells a fault before the bytes it holds; `Body` leans on how it keeps the two."""
     async with (
         model_server("one two three", fault=Fault(close_after=3)) as fake,
-        open_line(Server(fake.url, "k")) as line,
-        line.post(b'{"stream": true, "model": "m", "messages": []}', 5) as response,
+        open_client(Server(fake.url, "k"), PATH) as client,
+        client.post(ASKED, 60) as body,
     ):
-        while response.content.exception() is None:  # noqa: ASYNC110 - aiohttp has no event for it
+        while body._content.exception() is None:  # noqa: ASYNC110 - aiohttp has no event for it
             await asyncio.sleep(0.01)
-        pieces = Bytes(response, 5)
-        got = await pieces.next()
-        with pytest.raises(line.faults):
-            await pieces.next()
-        pieces.close()
+        got = await body.next()
+        with pytest.raises(FAULTS):
+            await body.next()
     assert (got.count(b"data: "), got[-2:]) == (3, b"\n\n")
 
 
@@ -216,8 +321,8 @@ async def test_a_new_connection_that_is_closed_is_not_tried_again() -> None:
 
 async def test_connections_are_let_go_before_their_server_does() -> None:
     """uvicorn closes an idle one after five seconds."""
-    async with open_line(Server("http://127.0.0.1:1/v1", "k")) as line:
-        connector = line.session.connector
+    async with open_client(NOBODY, PATH) as client:
+        connector = client.session.connector
         assert connector is not None
         assert connector._keepalive_timeout == IDLE_SECONDS < 5
 
