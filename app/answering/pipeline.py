@@ -25,7 +25,8 @@ from app.answering.ruling import Ruling, written
 from app.answering.stream import Opening, Reply
 from app.db.memories import Moment, Tallies, Tally
 from app.db.sessions import ChatLogStore
-from app.models.base import ChatModel, Tokens
+from app.models.base import ChatModel
+from app.models.tokens import O200k
 from app.retrieval.ranking import Wants
 from app.retrieval.search import VERSION
 from app.retrieval.tags import (
@@ -73,7 +74,7 @@ class Pipeline:
 
     endpoint: str
     model: ChatModel
-    tokens: Tokens
+    tokens: O200k
     recorder: Recorder
     limits: PromptLimits
     clock: Clock
@@ -208,7 +209,7 @@ def select_recalled(wants: Wants, known: Recalled, by: Weighing, budget: int, me
 
 
 def room_for(limits: PromptLimits, meter: Meter, prompt: Prompt) -> int:
-    """Tokens left for passages in a joined prompt that has none yet. Raises `InvalidField`."""
+    """O200k left for passages in a joined prompt that has none yet. Raises `InvalidField`."""
     system = prompt.messages()[0]["content"]
     return share(limits, meter, system=system, message=prompt.message, notes=(), turns=())[0]
 

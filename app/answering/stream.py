@@ -18,7 +18,8 @@ from app.answering.meta import retrieved
 from app.answering.question import Context, Question
 from app.answering.recorder import Keep, Kept, Recorder, Remembered
 from app.errors import ModelError
-from app.models.base import Delta, ModelStream, Tokens
+from app.models.base import Delta, ModelStream
+from app.models.tokens import O200k
 from app.stopwatch import Stages, elapsed
 from app.types import Clock
 
@@ -78,7 +79,7 @@ class Reply:
     opening: Opening | None
     """None: a dry run (`inspect_only`). No model is asked and no turn is written."""
     recorder: Recorder
-    tokens: Tokens
+    tokens: O200k
     clock: Clock
     started: datetime
     stages: Stages = field(default_factory=Stages)

@@ -1,4 +1,4 @@
-"""Protocols of the embedder, the chat model, the token counter and the reranker.
+"""Protocols of the embedder, the chat model and the reranker.
 
 Cancellation is passed on. Reads raise `RetrievalError` where an answer can do without, else `Unavailable`.
 """
@@ -57,14 +57,6 @@ class ChatModel(Protocol):
 
     def open(self, prompt: Prompt, *, model: str | None = None) -> AbstractAsyncContextManager[ModelStream]:
         """Entered when the response head is there; leaving closes the connection. `ModelError`."""
-
-
-class Tokens(Protocol):
-    def count(self, text: str) -> int:
-        """Tokens of `text`; special-token look-alikes count as plain text."""
-
-    def factor(self, model: str) -> float:
-        """What to multiply by for a model: 1.0 where its vocabulary is o200k, else 1.3."""
 
 
 class Reranker(Protocol):

@@ -40,15 +40,12 @@ PATIENCE = 4.0
 """A query that was given up after this long had a deadline; one before that was its client's leaving."""
 LASTING = 3.0
 """Seconds of failures in a row after which the server is left alone for a while."""
-RETRIES = 4
-QUERY_RETRIES = 1
-"""An ingest can wait out a busy server, an answer cannot."""
 OPTIONAL = ("encoding_format", "dimensions")
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError)
 """What reading an answer of any shape may raise."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
-"""Seconds before a request is repeated, doubled each time, unless the server names them."""
-MOST_PAUSE = 60.0
+RETRY_SECONDS, MOST_RETRY_SECONDS = 0.5, 60.0
+"""Before a request is repeated once: where the server names no time, and the longest that it may name. Batch
+work waits longer (`Patient`)."""
 ANSWER_BYTES = 64 << 20
 
 
@@ -71,17 +68,17 @@ class OpenAIEmbedder:
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(down, patience=self.patience):
-            [vector] = await self.request([text], QUERY_RETRIES)
+            [vector] = await self.request([text])
         return vector
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """Texts to store, in order."""
-        return [vector for batch in batches(texts) for vector in await self.request(batch, RETRIES)]
+        return [vector for batch in batches(texts) for vector in await self.request(batch)]
 
-    async def request(self, texts: Sequence[str], retries: int) -> list[Embedding]:
+    async def request(self, texts: Sequence[str]) -> list[Embedding]:
         """One request; its vectors in the order of the texts."""
         inputs = await asyncio.to_thread(lambda: [readable(text) for text in texts])
-        raw = await self.post(inputs, retries)
+        raw = await self.post(inputs)
         try:
             vectors = await asyncio.to_thread(unpack, raw, len(inputs), self.dim)
         except UNUSABLE as error:
@@ -90,23 +87,23 @@ class OpenAIEmbedder:
         self.dim = len(vectors[0]) // 4
         return vectors
 
-    async def post(self, inputs: list[str], retries: int) -> bytes:
-        """The answer's body. Asked again without a field that the server refuses by name, and `retries` times
-        after faults that may pass."""
+    async def post(self, inputs: list[str], *, again: bool = True) -> bytes:
+        """The answer's body. Asked again without a field that the server refuses by name, and once after a
+        fault that may pass."""
         body = orjson.dumps({"model": self.model, "input": inputs, **self.options()})
         try:
             return await self.client.ask(body, SECONDS, ANSWER_BYTES)
         except FAULTS as error:
             if self.client.learn(error, OPTIONAL):
-                return await self.post(inputs, retries)
-            if retries == 0 or not is_passing(error):
+                return await self.post(inputs, again=again)
+            if not (again and is_passing(error)):
                 log.warning("embedding failed", **logged(error))
                 raise RetrievalError(reason(error)) from error
-            pause = pause_after(error, RETRIES - retries)
+            told = retry_after(error) if isinstance(error, Refused) else None
         except ValueError as error:
             raise RetrievalError("embedding") from error
-        await asyncio.sleep(pause)
-        return await self.post(inputs, retries - 1)
+        await asyncio.sleep(told if told and 0 < told <= MOST_RETRY_SECONDS else RETRY_SECONDS)
+        return await self.post(inputs, again=False)
 
     def options(self) -> dict[str, object]:
         """base64 is a third of the bytes; only the vendor's third generation can be shortened."""
@@ -119,13 +116,6 @@ class OpenAIEmbedder:
 def is_passing(error: Exception) -> bool:
     """True for faults that may be gone the next time."""
     return not isinstance(error, Refused) or error.status in (408, 409, 429) or error.status >= 500
-
-
-def pause_after(error: Exception, tries: int) -> float:
-    """Seconds until the next try: the server's own, else growing ones."""
-    told = retry_after(error) if isinstance(error, Refused) else None
-    growing = min(LONGEST_PAUSE, FIRST_PAUSE * 2**tries)
-    return told if told is not None and 0 < told <= MOST_PAUSE else growing
 
 
 def reason(error: Exception) -> str:

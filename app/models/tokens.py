@@ -18,7 +18,7 @@ FOREIGN = 1.3
 
 
 class O200k:
-    """Keeps `base.Tokens`. Stateless: the vocabulary is loaded once a process, at the first count."""
+    """Stateless: the vocabulary is loaded once a process, at the first count."""
 
     async def warm(self) -> None:
         """Load the vocabulary now, off the loop: the first question would wait half a second for it."""

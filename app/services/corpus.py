@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from app.db.corpus import CollectionFigures, CorpusStore, Reference, ReferenceDraft
 from app.db.documents import embedded_text
 from app.errors import Forbidden, Missing
-from app.models.base import Embedder, Tokens
+from app.models.base import Embedder
+from app.models.tokens import O200k
 from app.services.memories import SECONDS, counted, embedded
 from app.types import Scope
 
@@ -19,7 +20,7 @@ from app.types import Scope
 class CorpusService:
     """Reference texts, as the tenant sees them."""
 
-    def __init__(self, record: CorpusStore, embedder: Embedder, tokens: Tokens) -> None:
+    def __init__(self, record: CorpusStore, embedder: Embedder, tokens: O200k) -> None:
         self._record = record
         self._embedder = embedder
         self._tokens = tokens

@@ -26,7 +26,8 @@ from app.db.memories import (
     memory_id,
 )
 from app.errors import Missing, RetrievalError, Unavailable
-from app.models.base import Embedder, Tokens
+from app.models.base import Embedder
+from app.models.tokens import O200k
 from app.types import Embedding, Scope
 
 SPAN = 3
@@ -128,7 +129,7 @@ class MemoryService:
         record: MemoryStore,
         recent: RecentTextStore,
         embedder: Embedder,
-        tokens: Tokens,
+        tokens: O200k,
     ) -> None:
         self._record = record
         self._recent = recent
@@ -212,7 +213,7 @@ def own(draft: Draft, heard: Echoes | None) -> Draft | None:
     return replace(draft, text=text) if text else None
 
 
-async def counted(tokens: Tokens, texts: Sequence[str]) -> list[int]:
+async def counted(tokens: O200k, texts: Sequence[str]) -> list[int]:
     """The tokens of each."""
     return await apart(lambda: [tokens.count(text) for text in texts], texts)
 

@@ -13,6 +13,7 @@ from app.db.answers import AnswerStore
 from app.db.sessions import ChatLogStore
 from app.errors import IbidError, ModelError, Rejected, Unavailable
 from app.models.base import Delta, ModelStream
+from app.models.tokens import O200k
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -201,7 +202,7 @@ class FakeLog(AnswerStore, ChatLogStore):
             raise Unavailable("down")
 
 
-class Words:
+class Words(O200k):
     """Counts words instead of tokens: easy to reckon with."""
 
     def count(self, text: str) -> int:

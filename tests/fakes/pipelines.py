@@ -5,7 +5,7 @@ from typing import Any, cast
 from app.answering.budget import PromptLimits
 from app.answering.pipeline import Pipeline
 from app.answering.recorder import Keepsake, Recorder
-from app.models.base import Tokens
+from app.models.tokens import O200k
 from app.retrieval.search import Retrieval
 from app.services.chat import ChatService
 from tests.fakes.answering import NOW, FakeLog, FakeModel, Words
@@ -18,7 +18,7 @@ def pipeline(
     endpoint: str = "/api/chat",
     model: FakeModel | None = None,
     log: FakeLog | None = None,
-    tokens: Tokens | None = None,
+    tokens: O200k | None = None,
     name: str | None = None,
     keepsake: Keepsake | None = None,
     speaks: bool = True,

@@ -27,6 +27,7 @@ from app.answering.replay import Today, changes, rebuilt
 from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, RetrievalError
+from app.models.tokens import O200k
 from app.retrieval.search import Retrieval
 from app.services.chat import ChatService, Fetched, chat_context, form_of, laborious
 from app.text.memo import Text
@@ -305,7 +306,7 @@ def sky(count: int) -> list[Passage]:
 
 
 @dataclass
-class Held:
+class Held(O200k):
     """Keeps `ports.Tokens`: a line of the context is counted only once `free`, and waits for that."""
 
     free: threading.Event = field(default_factory=threading.Event)
