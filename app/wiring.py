@@ -52,9 +52,9 @@ from app.models.base import ChatModel, Embedder
 from app.models.bundled import grasping
 from app.models.chat import LASTING, chat_name, chat_server, model_at, open_chat, open_token
 from app.models.embeddings import Patient
-from app.models.moderation import HttpModerator, ModerationProbe, open_moderator
-from app.models.probes import open_probes
-from app.models.rerank import HttpReranker, RerankProbe, open_reranker
+from app.models.moderation import MODERATION, HttpModerator, open_moderator
+from app.models.probes import ServerProbe, open_probes
+from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
 from app.models.tokens import O200k
 from app.retrieval.cache import Cache
@@ -92,7 +92,7 @@ from app.services.vantage import VantageService
 from app.settings import Settings
 from app.tasks import Work, crew
 from app.text.greeting import is_small_talk
-from app.types import Probe, Source, Space
+from app.types import RERANK, Probe, Source, Space
 from app.vantage import distress
 from app.vantage.weigh import weigh
 
@@ -618,8 +618,8 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     """What answers can do without."""
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
-    rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
-    moderation = [ModerationProbe(parts.moderator)] if parts.moderator else []
+    rerank = [ServerProbe(RERANK, parts.reranker.client)] if parts.reranker else []
+    moderation = [ServerProbe(MODERATION, parts.moderator.client)] if parts.moderator else []
     stores = (
         EngineProbe(parts.vectors, parts.outbox),
         EngineProbe(parts.kept.points, parts.kept.outbox),

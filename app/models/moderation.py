@@ -34,7 +34,6 @@ class Moderator(Protocol):
 
 SECONDS = 10.0
 """Of silence that end a request; who asks has a shorter deadline."""
-PROBE_SECONDS = 1.0
 PATIENCE = 1.0
 """Who waited this long and gave up had a deadline."""
 ANSWER_BYTES = 256 << 10
@@ -96,20 +95,6 @@ class HttpModerator:
             raise retrieval_error(error, MODERATION) from error
         except ValueError as error:
             raise RetrievalError(MODERATION) from error
-
-
-class ModerationProbe:
-    """Whether it answers, for /readyz (`types.Probe`)."""
-
-    name = MODERATION
-
-    def __init__(self, moderator: HttpModerator) -> None:
-        self._moderator = moderator
-
-    async def check(self) -> Mapping[str, str | int | float]:
-        """No facts; `RetrievalError` if nobody is there."""
-        await self._moderator.client.ping(PROBE_SECONDS)
-        return {}
 
 
 def moderated(said: bytes) -> dict[str, float]:

@@ -22,6 +22,7 @@ from app.types import Probe, Space
 FRESH_SECONDS = 5.0
 PROBE_SECONDS = 1.5
 """Less than /readyz gives a dependency, so that the result is kept."""
+SERVER_SECONDS = 1.0
 
 Facts = Mapping[str, str | int | float]
 
@@ -57,6 +58,19 @@ class ModelProbe:
             self._error = error
         self._ms = round((time.monotonic() - began) * 1000)
         self._until = time.monotonic() + FRESH_SECONDS
+
+
+class ServerProbe:
+    """Whether a server is there that answers can do without."""
+
+    def __init__(self, name: str, client: ModelClient) -> None:
+        self.name = name
+        self._client = client
+
+    async def check(self) -> Facts:
+        """No facts; `RetrievalError` if nobody is there. No scores are asked for: they may cost money."""
+        await self._client.ping(SERVER_SECONDS)
+        return {}
 
 
 async def answers(client: ModelClient) -> None:

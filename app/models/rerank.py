@@ -23,7 +23,6 @@ from app.types import RERANK
 
 SECONDS = 30.0
 """Of silence that end a request; whoever waits has a shorter deadline of their own."""
-PROBE_SECONDS = 1.0
 ANSWER_BYTES = 2 << 20
 """Longer answers are none, even of servers that send the texts back."""
 BATCH = 32
@@ -96,27 +95,9 @@ class HttpReranker:
         asked = {"query": query, "documents": texts, "top_n": len(texts)}
         return asked if self.model is None else {"model": self.model, **asked}
 
-    async def check(self) -> None:
-        """Whether anybody answers there, if only to refuse: no scores are asked for, they may cost money."""
-        await self.client.ping(PROBE_SECONDS)
-
 
 class OtherForm(Exception):
     """The server asks for `texts`."""
-
-
-class RerankProbe:
-    """Whether it answers, for /readyz (`types.Probe`)."""
-
-    name = RERANK
-
-    def __init__(self, reranker: HttpReranker) -> None:
-        self._reranker = reranker
-
-    async def check(self) -> Mapping[str, str | int | float]:
-        """No facts; `RetrievalError` if nobody is there."""
-        await self._reranker.check()
-        return {}
 
 
 def read(said: bytes, count: int) -> list[float]:

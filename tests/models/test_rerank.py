@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from app.errors import RetrievalError, StartError
-from app.models.rerank import ANSWER_BYTES, UNUSABLE, HttpReranker, RerankProbe, address, open_reranker, read
+from app.models.probes import ServerProbe
+from app.models.rerank import ANSWER_BYTES, UNUSABLE, HttpReranker, address, open_reranker, read
 from app.settings import Rerank, Settings
+from app.types import RERANK
 from tests.fakes.rerank import Ill, RerankServer, rerank_server
 
 QUESTION = "what does the ferry carry"
@@ -210,7 +212,7 @@ async def test_the_probe_asks_for_no_scores(ill: Ill) -> None:
     """Whoever answers is there, if only to refuse."""
     async with rerank_server() as server, reranker(server) as found:
         server.ill = ill
-        probe = RerankProbe(found)
+        probe = ServerProbe(RERANK, found.client)
         assert (probe.name, await probe.check()) == ("rerank", {})
         assert server.asked == []
 
@@ -224,4 +226,4 @@ async def test_the_probe_tells_who_is_not_well(ill: Ill, reason: str) -> None:
     async with rerank_server() as server, reranker(server) as found:
         server.ill = ill
         with pytest.raises(RetrievalError, match=reason):
-            await RerankProbe(found).check()
+            await ServerProbe(RERANK, found.client).check()
