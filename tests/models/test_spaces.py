@@ -1,4 +1,4 @@
-"""Which embedding space, and its floor."""
+"""Embedding spaces: the choice of one, and the texts that its floor is measured with."""
 
 import statistics
 
@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
+from app.answering.extractive import FUNCTION_WORDS
 from app.errors import StartError
 from app.models.bundled import FLOOR
 from app.models.client import VENDOR, Server
 from app.models.encoder import DIM, MODEL
 from app.models.spaces import LARGE, QUESTIONS, TEXTS, Choice, choose, measure, open_embedder
+from app.retrieval.terms import terms
 from app.settings import Embed, OpenAI, Settings
 from app.types import Space
 from tests.fakes.model import Fault, bag, model_server
@@ -144,3 +146,25 @@ async def test_the_bundled_floor() -> None:
         floor, dim = await measure(embedder)
         assert floor == pytest.approx(FLOOR, abs=0.002)
         assert dim == space.dim
+
+
+def test_there_are_enough_pairs_and_none_twice() -> None:
+    """A median needs many pairs, and each question and text counts once."""
+    assert len(set(QUESTIONS)) == len(QUESTIONS)
+    assert len(set(TEXTS)) == len(TEXTS)
+    assert len(QUESTIONS) * len(TEXTS) >= 48
+
+
+def test_texts_are_of_many_lengths() -> None:
+    """From a line to a paragraph, as chunks are."""
+    sizes = sorted(len(text) for text in TEXTS)
+    assert sizes[0] < 80
+    assert sizes[-1] > 400
+
+
+def test_no_pair_shares_its_subject() -> None:
+    """A question and a text share at most two words that say what they are about."""
+    subjects = [frozenset(terms(text)) - FUNCTION_WORDS for text in TEXTS]
+    for question in QUESTIONS:
+        asked = frozenset(terms(question)) - FUNCTION_WORDS
+        assert all(len(asked & subject) <= 2 for subject in subjects), question
