@@ -1,18 +1,26 @@
-"""Groups of tasks with one owner: long-lived tasks of a service, and work on many items side by side.
+"""Tasks and time: long-lived tasks of a service, work on many items side by side, deadlines, blocking work.
 
-A task that dies of itself is a bug: it is logged, and started again after PAUSE seconds, so that a service
-never goes on silently without its worker.
+A long-lived task that dies is a bug: it is logged, and started again after PAUSE seconds, so that a service
+never goes on silently without its worker. A deadline is a time of the loop. Seconds.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import structlog
 
+from app.errors import RetrievalError
+from app.types import Degraded
+
 PAUSE = 1.0
+LOOP_CHARACTERS = 1_000
+"""Characters of text that are worked on in the event loop at most: about a millisecond."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Work = Callable[[], Awaitable[None]]
 Item = TypeVar("Item")
@@ -69,3 +77,27 @@ async def side_by_side(
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+def deadline(seconds: float) -> float:
+    """The time of the loop in so many seconds."""
+    return asyncio.get_running_loop().time() + seconds
+
+
+async def timely(name: str, work: Awaitable[T], until: float, lost: list[Degraded]) -> T | None:
+    """The result of `work`; None, and an entry in `lost`, if it fails or is not there by `until`."""
+    try:
+        async with asyncio.timeout_at(until):
+            return await work
+    except TimeoutError:
+        reason = "timeout"
+    except RetrievalError as error:
+        reason = error.reason
+    log.warning("part failed", part=name, reason=reason)
+    lost.append(Degraded(name, reason))
+    return None
+
+
+async def aside(size: int, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Do blocking work on `size` characters of text; in a thread if they are more than LOOP_CHARACTERS."""
+    return await asyncio.to_thread(work, *args, **named) if size > LOOP_CHARACTERS else work(*args, **named)

@@ -5,6 +5,7 @@ near 0 in every space. An embedding is little-endian float32 bytes of unit lengt
 numeric library needed. Tokens are o200k tokens, times UTC, durations milliseconds where not said otherwise.
 """
 
+import math
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,8 +56,6 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched. Hashable, so that it can key a cache."""
-
     text: str
     scope: Scope
     limit: int = 40
@@ -163,15 +162,6 @@ class Legs:
     """An engine was asked for the nearest, of a part at least; otherwise all were compared exactly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A passage in the running: its relevance is `passage.score`, made by `retrieval/fusion.py` alone."""
-
-    passage: Passage
-    words: Hit | None = None
-    """How the word leg saw it; None: it did not."""
-
-
 class Verdict(StrEnum):
     """What became of a candidate."""
 
@@ -183,6 +173,24 @@ class Verdict(StrEnum):
     OVER_BUDGET = "over_budget"
     """There were no tokens left for it."""
     SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage in the running: its relevance is `passage.score`, made by `retrieval/fusion.py` alone."""
+
+    passage: Passage
+    words: Hit | None = None
+    """How the word leg saw it; None: it did not."""
+    verdict: Verdict | None = None
+    """None: still in the running."""
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    """Factors by name, as far as anything boosts it."""
+
+    @property
+    def score(self) -> float:
+        """Relevance times all boosts."""
+        return self.passage.score * math.prod(self.boosts.values())
 
 
 class Reason(StrEnum):
@@ -208,14 +216,12 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One candidate's line in the ledger."""
-
     source: str
     id: str
     label: str
     similarity: float | None
     score: float
-    verdict: Verdict
+    verdict: Verdict | None
     boosts: Mapping[str, float] = field(default_factory=dict)
     """Factors by name: relevance times all of them is the score."""
     sha256: str = ""
@@ -237,7 +243,7 @@ class Degraded:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingDocument:
     """A document in reach that is still being read."""
 
     id: str
@@ -246,8 +252,6 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How the context of one answer came to be."""
-
     reason: Reason
     entries: tuple[Entry, ...] = ()
     degraded: tuple[Degraded, ...] = ()
@@ -262,7 +266,7 @@ class Trace:
     """What was searched instead of the message: a follow-up with what it refers to."""
     told: tuple[str, ...] = ()
     """What the sources tell of how it went (`Legs.notes`)."""
-    pending: tuple[Pending, ...] = ()
+    pending: tuple[PendingDocument, ...] = ()
     """With `Reason.PROCESSING`: the newest documents that are being read."""
 
     @property
@@ -276,7 +280,6 @@ class Trace:
         return tuple(entry for entry in self.entries if entry.verdict is Verdict.PACKED)
 
     def notes(self) -> list[str]:
-        """How retrieval went, in words."""
         packed = self.packed
         left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
         rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]

@@ -1,27 +1,25 @@
 """Opens everything and builds the services: `open_services(settings)`, `open_adopt`, `open_reembed`.
 
 Order of opening: data folder, cache, Chroma (in the background), Postgres (migrated), embedding space,
-Qdrant, sources, models; closed in reverse. Every table that holds something of a person is listed in `users`;
-a test walks the schema for what is missing. Raises `StartError` with what to do.
+Qdrant, sources, models; closed in reverse. Raises `StartError` with what to do.
 """
 
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TypedDict
 
 from app.answering.budget import PromptLimits, scaled
 from app.answering.extractive import Extractive
 from app.answering.pipeline import Pipeline
 from app.answering.projects import DREAMING
 from app.answering.recall import Recall
-from app.answering.recorder import Backlog, Keepsake, Recorder
-from app.answering.summaries import Digest, Sentences
+from app.answering.recorder import Recorder
+from app.answering.summaries import Digest
 from app.breaker import Breaker
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
@@ -82,16 +80,15 @@ from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
 from app.services.mix import MixService
 from app.services.profiles import PersonaService, ProfileService, Summary
-from app.services.projects import Means, ProjectService
+from app.services.projects import ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
 from app.services.services import Services
 from app.services.sessions import SessionService
-from app.services.users import Caching, MirroredHolding, UserService
+from app.services.users import MirroredHolding, UserService
 from app.services.vantage import VantageService
 from app.settings import Settings
 from app.tasks import Work, crew
-from app.text.greeting import is_small_talk
 from app.types import RERANK, Probe, Source, Space
 from app.vantage import distress
 from app.vantage.weigh import weigh
@@ -99,179 +96,62 @@ from app.vantage.weigh import weigh
 DREAMS = frozenset(DREAMING)
 
 
-class Given(TypedDict):
-    """What every source is told."""
-
-    store: str
-    seconds: float
-
-
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """What is searched in Postgres."""
+class QdrantParts:
+    """Qdrant with its outbox, and the sources whose vectors it holds."""
 
-    conversations: ConversationSource
-    code: CodeSource
-    dreams: DreamSource
-
-    @property
-    def every(self) -> tuple[RowSource, ...]:
-        return self.conversations, self.code, self.dreams
-
-
-async def open_rows(pool: Pool, indexes: IndexCache, space: Space, seconds: float = 6.0) -> Rows:
-    """The sources. `seconds`: RAG_TIMEOUT_SECONDS."""
-    given: Given = {"store": await identity(pool), "seconds": seconds}
-    return Rows(
-        ConversationSource(pool, indexes, space, DREAMS, **given),
-        CodeSource(pool, indexes, space, **given),
-        DreamSource(pool, indexes, space, DREAMS, **given),
-    )
-
-
-def projects(
-    knowledge: KnowledgeStore,
-    sources: Mapping[str, RowSource],
-    retrieval: Retrieval,
-    *,
-    threshold: float,
-) -> ProjectService:
-    """Contexts of projects. `threshold` is RAG_SIMILARITY_THRESHOLD."""
-    means = Means(sources, retrieval, O200k().count, threshold)
-    return ProjectService(means, knowledge)
-
-
-def coding(pool: Pool, embedder: Embedder) -> CodeService:
-    """The write side of code."""
-    return CodeService(CodeStore(pool), embedder, CodeCutter())
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    points: Qdrant
+    engine: Qdrant
     copy: QdrantCopy
     outbox: Outbox
     memories: MemorySource
     corpus: CorpusSource
 
 
-@asynccontextmanager
-async def open_kept(
-    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, claim: EngineClaim | None = None
-) -> AsyncIterator[Kept]:
-    """Qdrant as the settings say, and what is searched in it."""
-    async with open_points(settings, dim=space.dim) as points:
-        imports, catalogue = await read_imported_collections(pool), CollectionCache(points)
-        store, seconds, shared = (
-            await place(settings, pool),
-            settings.rag.timeout_seconds,
-            is_server(settings),
-        )
-        copy = QdrantCopy(pool, points, catalogue, space, external=shared, imports=imports)
-        on = (pool, points, catalogue, indexes, space)
-        kept = Kept(
-            points,
-            copy,
-            await outbox_of(pool, points, copy, claim),
-            MemorySource(*on, store=store, seconds=seconds, shared=shared, imports=imports),
-            CorpusSource(
-                *on, store=store, seconds=seconds, only=named(settings), shared=shared, imports=imports
-            ),
-        )
-        greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
-        try:
-            yield kept
-        finally:
-            greeting.cancel()
-            await asyncio.gather(greeting, return_exceptions=True)
+@dataclass(frozen=True, slots=True)
+class ProjectSources:
+    """Sources that search rows of projects in Postgres."""
 
+    conversations: ConversationSource
+    code: CodeSource
+    dreams: DreamSource
 
-async def open_outbox(
-    settings: Settings, pool: Pool, space: Space, points: Qdrant, claim: EngineClaim | None = None
-) -> Outbox:
-    """The outbox of an open Qdrant, for the commands that fill it and search nothing."""
-    copy = QdrantCopy(pool, points, CollectionCache(points), space, external=is_server(settings))
-    return await outbox_of(pool, points, copy, claim)
-
-
-async def outbox_of(pool: Pool, points: Qdrant, copy: QdrantCopy, claim: EngineClaim | None) -> Outbox:
-    """The outbox that fills Qdrant; it learns of files that the engine loses."""
-    outbox = Outbox(pool, copy, await identity(pool), claim)
-    points.on_set_aside(outbox.report_loss)
-    return outbox
-
-
-def is_server(settings: Settings) -> bool:
-    """True if Qdrant is a server, where other tools may write."""
-    return settings.qdrant.url is not None
-
-
-def named(settings: Settings) -> list[str]:
-    return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
-
-
-async def place(settings: Settings, pool: Pool) -> str:
-    """Which database and which Qdrant: results of others are none of ours, also in a cache that is shared."""
-    engine = str(settings.qdrant.url or "")
-    return hashlib.sha256(f"{await identity(pool)} {engine}".encode()).hexdigest()
+    @property
+    def by_name(self) -> dict[str, RowSource]:
+        return {source.name: source for source in (self.conversations, self.code, self.dreams)}
 
 
 @dataclass(frozen=True, slots=True)
-class Writers:
-    """The services that write them."""
-
-    memories: MemoryService
-    corpus: CorpusService
-    keepsake: Keepsake
-
-
-def writers(pool: Pool, embedder: Embedder) -> Writers:
-    """On what is open."""
-    memories = MemoryService(MemoryStore(pool), RecentTextStore(pool), embedder, O200k())
-    return Writers(
-        memories=memories,
-        corpus=CorpusService(CorpusStore(pool), embedder, O200k()),
-        keepsake=Keepsake(memories, is_small_talk),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What is open before any service is built."""
+class Resources:
+    """Everything that is open before any service is built."""
 
     held: Held
     pool: Pool
     embedder: Embedder
     indexes: IndexCache
-    """Of all sources."""
     documents: DocumentSource
-    vectors: ChromaCopy
-    """Chroma's copy of their vectors."""
-    outbox: Outbox
-    """Fills it."""
-    kept: Kept
-    """Qdrant, with memories and corpus."""
-    rows: Rows
-    """The projects' sources."""
+    chroma_copy: ChromaCopy
+    chroma_outbox: Outbox
+    qdrant: QdrantParts
+    projects: ProjectSources
     model: ChatModel
-    models: tuple[Probe, Probe]
-    """Whether the chat model and the embedding model answer."""
+    probes: tuple[Probe, Probe]
+    """Of the chat model and the embedding model."""
     jobs: JobStore
-    token: ChatModel | None = None
-    """FEEDBACK_MODEL, one token of it."""
+    feedback_model: ChatModel | None = None
+    """FEEDBACK_MODEL, limited to one token."""
     outside: Outside | None = None
     """The memory services of MEMORY_SERVICE_URL."""
     moderator: HttpModerator | None = None
     """The service of VANTAGE_RISK_URL."""
     reranker: HttpReranker | None = None
-    """The server of RERANK_URL."""
     redis: Redis | None = None
     cache: Cache | None = None
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Opened]:
+async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIterator[Resources]:
     """Folder, stores and models, each as the settings say. `apart`: see `models/bundled.py`."""
+    server, ttl = chat_server(settings), settings.rag.cache_ttl_seconds
     async with (
         hold(settings.ibid.data_dir) as held,
         open_cache(settings) as redis,
@@ -279,28 +159,36 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_postgres(settings) as pool,
         claim_engines(settings, pool) as claim,
         open_space(settings, pool, apart=apart) as (embedder, space),
-        open_indexes(settings, space.dim) as indexes,
-        open_vectors(pool, chroma, space, claim) as (vectors, outbox),
-        open_kept(settings, pool, space, indexes, claim) as kept,
-        open_model(settings, embedder, space) as model,
-        open_probes(settings, embedder, space) as models,
-        open_token(settings, chat_server(settings)) as token,
+        aclosing(index_cache(settings, space.dim)) as indexes,
+        fill_chroma(pool, chroma, space, claim) as (chroma_copy, chroma_outbox),
+        open_qdrant(settings, pool, space, indexes, claim) as qdrant,
+        open_chat(settings, server) if server else nullcontext(Extractive(embedder, space.floor)) as model,
+        open_probes(settings, embedder, space) as probes,
+        open_token(settings, server) as feedback_model,
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
         open_moderator(settings) as moderator,
         JobStore(pool) as jobs,
-        open_results(settings, redis) as cache,
+        Cache(ttl, redis) if ttl else nullcontext() as cache,
     ):
         seconds, store = settings.rag.timeout_seconds, await identity(pool)
-        documents = DocumentSource(indexes, pool, chroma, space, store=store, seconds=seconds)
-        rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
-        yield Opened(
-            *(held, pool, embedder, indexes, documents, vectors, outbox, kept, rows, model, models),
+        yield Resources(
+            held=held,
+            pool=pool,
+            embedder=embedder,
+            indexes=indexes,
+            documents=DocumentSource(indexes, pool, chroma, space, store=store, seconds=seconds),
+            chroma_copy=chroma_copy,
+            chroma_outbox=chroma_outbox,
+            qdrant=qdrant,
+            projects=await open_project_sources(pool, indexes, space, seconds),
+            model=model,
+            probes=probes,
             jobs=jobs,
-            token=token,
+            feedback_model=feedback_model,
             outside=outside,
-            reranker=reranker,
             moderator=moderator,
+            reranker=reranker,
             redis=redis,
             cache=cache,
         )
@@ -320,11 +208,17 @@ async def open_space(
         yield embedder, space
 
 
+def index_cache(settings: Settings, dim: int) -> IndexCache:
+    """The indexes in memory, for vectors of `dim` dimensions; to be closed."""
+    memory, exact = settings.index.cache_mb << 20, settings.exact.max_mb << 20
+    return IndexCache(dim, memory_bytes=memory, exact_bytes=exact)
+
+
 @asynccontextmanager
-async def open_vectors(
+async def fill_chroma(
     pool: Pool, chroma: Chroma, space: Space, claim: EngineClaim | None = None
 ) -> AsyncIterator[tuple[ChromaCopy, Outbox]]:
-    """Chroma's copy of the documents' vectors, and what fills it; the embedded one is open."""
+    """Chroma's copy of the documents' vectors, and the outbox that fills it."""
     copy = ChromaCopy(pool, chroma, space)
     outbox = Outbox(pool, copy, await identity(pool), claim)
     chroma.renewed = outbox.report_loss
@@ -336,176 +230,56 @@ async def open_vectors(
 
 
 @asynccontextmanager
-async def open_indexes(settings: Settings, dim: int) -> AsyncIterator[IndexCache]:
-    """The indexes in memory, for vectors of `dim` dimensions."""
-    memory, exact = settings.index.cache_mb << 20, settings.exact.max_mb << 20
-    indexes = IndexCache(dim, memory_bytes=memory, exact_bytes=exact)
-    try:
-        yield indexes
-    finally:
-        await indexes.aclose()
+async def open_qdrant(
+    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, claim: EngineClaim | None = None
+) -> AsyncIterator[QdrantParts]:
+    """Qdrant as the settings say, and the sources whose vectors it holds."""
+    async with open_points(settings, dim=space.dim) as engine:
+        shared = settings.qdrant.url is not None  # a server, where other tools may write
+        imports, catalogue = await read_imported_collections(pool), CollectionCache(engine)
+        copy = QdrantCopy(pool, engine, catalogue, space, external=shared, imports=imports)
+        # Results of another database or another Qdrant must not be found in a shared cache.
+        store = hashlib.sha256(f"{await identity(pool)} {settings.qdrant.url or ''}".encode()).hexdigest()
+        seconds = settings.rag.timeout_seconds
+        on = (pool, engine, catalogue, indexes, space)
+        greeting = asyncio.create_task(greet(engine), name="qdrant-version")  # a start waits for no server
+        try:
+            yield QdrantParts(
+                engine,
+                copy,
+                await qdrant_outbox(pool, engine, copy, claim),
+                MemorySource(*on, store=store, seconds=seconds, shared=shared, imports=imports),
+                CorpusSource(
+                    *on,
+                    store=store,
+                    seconds=seconds,
+                    shared=shared,
+                    imports=imports,
+                    only=collections(settings),
+                ),
+            )
+        finally:
+            greeting.cancel()
+            await asyncio.gather(greeting, return_exceptions=True)
 
 
-@asynccontextmanager
-async def open_model(settings: Settings, embedder: Embedder, space: Space) -> AsyncIterator[ChatModel]:
-    """The chat model: a server's, else the extractive answerer."""
-    at = chat_server(settings)
-    if at is None:
-        yield Extractive(embedder, space.floor)
-        return
-    async with open_chat(settings, at) as model:
-        yield model
+async def qdrant_outbox(pool: Pool, engine: Qdrant, copy: QdrantCopy, claim: EngineClaim | None) -> Outbox:
+    """The outbox that fills Qdrant; it learns of files that the engine loses."""
+    outbox = Outbox(pool, copy, await identity(pool), claim)
+    engine.on_set_aside(outbox.report_loss)
+    return outbox
 
 
-@asynccontextmanager
-async def open_results(settings: Settings, redis: Redis | None) -> AsyncIterator[Cache | None]:
-    """Finished retrievals, and those under way; None: RAG_CACHE_TTL_SECONDS is 0."""
-    if not settings.rag.cache_ttl_seconds:
-        yield None
-        return
-    async with Cache(settings.rag.cache_ttl_seconds, redis) as cache:
-        yield cache
-
-
-def limits(settings: Settings) -> PromptLimits:
-    """How much of everything a prompt may hold."""
-    rag, chat = settings.rag, settings.chat
-    return PromptLimits(
-        budget=rag.token_budget,
-        top_k=rag.top_k_max,
-        threshold=rag.similarity_threshold,
-        window=chat.context_tokens,
-        history=chat.history_tokens,
-        answer=chat.answer_reserve,
+async def open_project_sources(
+    pool: Pool, indexes: IndexCache, space: Space, seconds: float = 6.0
+) -> ProjectSources:
+    """`seconds`: RAG_TIMEOUT_SECONDS."""
+    store = await identity(pool)
+    return ProjectSources(
+        ConversationSource(pool, indexes, space, DREAMS, store=store, seconds=seconds),
+        CodeSource(pool, indexes, space, store=store, seconds=seconds),
+        DreamSource(pool, indexes, space, DREAMS, store=store, seconds=seconds),
     )
-
-
-def contextual(settings: Settings, parts: Opened, retrieval: Retrieval) -> ProjectService:
-    """What gives projects' contexts."""
-    rows = {source.name: source for source in parts.rows.every}
-    threshold = settings.rag.similarity_threshold
-    return projects(KnowledgeStore(parts.pool), rows, retrieval, threshold=threshold)
-
-
-def answering(
-    settings: Settings,
-    parts: Opened,
-    retrieval: Retrieval,
-    *,
-    contexts: ProjectService,
-    recorder: Recorder,
-    writing: Writers,
-) -> ChatService:
-    pipeline = Pipeline(
-        endpoint="/api/chat",
-        model=parts.model,
-        tokens=O200k(),
-        recorder=recorder,
-        limits=limits(settings),
-        clock=lambda: datetime.now(UTC),
-        keepsake=writing.keepsake,
-    )
-    knowledge, documents = KnowledgeStore(parts.pool), DocumentStore(parts.pool)
-    chatlog = ChatLogStore(parts.pool)
-    return ChatService(retrieval, chatlog, contexts, knowledge, pipeline, documents=documents)
-
-
-def personal(
-    settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, writing: Writers
-) -> RagService:
-    """/rag/query: RAG_MODEL, RETRIEVE_THRESHOLD, no history."""
-    pipeline = Pipeline(
-        endpoint="/rag/query",
-        model=parts.model,
-        tokens=O200k(),
-        recorder=recorder,
-        limits=replace(limits(settings), threshold=settings.retrieve.threshold, history=0),
-        clock=lambda: datetime.now(UTC),
-        name=model_at(settings, settings.rag),
-        keepsake=writing.keepsake,
-    )
-    return RagService(recall, pipeline)
-
-
-def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
-    """The service of `/users`."""
-    pool, kept = parts.pool, parts.kept
-    return UserService(
-        holdings=(MirroredHolding(Memories(pool), kept.memories), *record_holdings(pool)),
-        files=(RecordFiles(pool), kept.copy, parts.vectors),
-        erasures=ErasureStore(pool),
-        recorder=recorder,
-        caching=Caching(parts.cache, settings.rag.cache_ttl_seconds if settings.cache.url else 0),
-        engines=(kept.outbox, parts.outbox),
-        outside=settings.memory.service_url is not None,
-    )
-
-
-def replays(parts: Opened, answers: AnswerService, notices: CardStore) -> ReplayService:
-    """The service of `/answers/{id}/replay`."""
-    rows = {source.name: source.named for source in parts.rows.every}
-    originals = OriginalStore(parts.pool, parts.kept.points, rows)
-    return ReplayService(answers, originals, notices, KnowledgeStore(parts.pool), O200k().count)
-
-
-def conversations(settings: Settings, parts: Opened) -> ConversationService:
-    """Summed up in RAG_MODEL's words, where there is a model."""
-    model = parts.model if chat_server(settings) else None
-    digest = Digest(Sentences(), model, model_at(settings, settings.rag))
-    return ConversationService(
-        ConversationStore(parts.pool, DREAMS), digest, parts.embedder, DREAMS.__contains__
-    )
-
-
-def knowledge(settings: Settings, parts: Opened) -> KnowledgeService:
-    """What is told of projects, in tokens of the model that chats have where they name none."""
-    tokens = O200k()
-    factor = tokens.factor(chat_name(settings))
-    return KnowledgeService(
-        KnowledgeStore(parts.pool),
-        lambda text: scaled(tokens.count(text), factor),
-        settings.chat.context_tokens,
-    )
-
-
-async def warm() -> None:
-    """The tables are compiled and their hash is taken before the first message, off the loop: a second."""
-    await asyncio.to_thread(distress.warm)
-    await asyncio.to_thread(weigh, "Hello.")
-
-
-def ruled(settings: Settings, parts: Opened, recall: Recall, recorder: Recorder) -> VantageService:
-    pipeline = Pipeline(
-        endpoint="/vantage/query",
-        model=parts.model,
-        tokens=O200k(),
-        recorder=recorder,
-        limits=replace(limits(settings), threshold=settings.retrieve.threshold, history=0),
-        clock=lambda: datetime.now(UTC),
-        name=model_at(settings, settings.vantage),
-        speaks=chat_server(settings) is not None,
-    )
-    return VantageService(
-        recall,
-        ChatLogStore(parts.pool),
-        CardStore(parts.pool),
-        pipeline,
-        moderator=parts.moderator,
-        personal=settings.vantage.personal_memory,
-        debug=settings.vantage.debug,
-    )
-
-
-def second(settings: Settings, parts: Opened) -> Second | None:
-    """None: there is nothing beyond it. The extractive answerer rewords nothing."""
-    seconds = settings.rag.timeout_seconds
-    rewords = settings.rag.rewrite and chat_server(settings) is not None
-    rewriter = (
-        Rewriter(parts.model, Breaker(time.monotonic, lasting=LASTING), seconds=seconds) if rewords else None
-    )
-    if parts.reranker is None and rewriter is None:
-        return None
-    return Second(parts.reranker, rewriter, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
 
 
 @asynccontextmanager
@@ -518,138 +292,216 @@ async def open_services(
 ) -> AsyncIterator[Services]:
     """A whole Ibid, until the end of the block. For `ibid eval`: `parser`, another than that of PDFs, and
     `known`, which puts what is embedded already before the embedder. For a service: the embedder `apart`."""
-    async with opened(settings, apart=apart) as bare:
-        parts = replace(bare, embedder=known(bare.embedder)) if known else bare
+    async with open_resources(settings, apart=apart) as opened:
+        open_ = replace(opened, embedder=known(opened.embedder)) if known else opened
         await O200k().warm()
         if settings.ibid.bootstrap_key:
-            await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
-        recorder = Recorder(AnswerStore(parts.pool))
-        writing = writers(parts.pool, parts.embedder)
-        built = services(settings, parts, recorder, writing)
+            await KeyStore(open_.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
+        recorder = Recorder(AnswerStore(open_.pool))
+        services = build_services(settings, open_, recorder)
         if settings.enable.vantage_endpoints:
-            await warm()
-        works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts, parser).run}
-        works |= {"erasure": built.users.run, "qdrant": parts.kept.outbox.run, "chroma": parts.outbox.run}
-        works |= {"evictions": partial(evict_erased, parts.pool, parts.indexes)}
+            await warm_policy()
+        works: dict[str, Work] = {
+            "recorder": recorder.run,
+            "jobs": worker(settings, open_, parser).run,
+            "erasure": services.users.run,
+            "qdrant": open_.qdrant.outbox.run,
+            "chroma": open_.chroma_outbox.run,
+            "evictions": partial(evict_erased, open_.pool, open_.indexes),
+        }
         try:
             async with crew(works):
-                yield built
+                yield services
         finally:
             await recorder.finish()
 
 
-def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
+async def warm_policy() -> None:
+    """The tables are compiled and their hash is taken before the first message, off the loop: a second."""
+    await asyncio.to_thread(distress.warm)
+    await asyncio.to_thread(weigh, "Hello.")
+
+
+def worker(settings: Settings, open_: Resources, parser: Parser | None) -> Worker:
     """The background work of this process."""
-    record = DocumentStore(parts.pool)
-    parser = parser or PdfParser(settings.document)
+    record, events = DocumentStore(open_.pool), EventStore(open_.pool)
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
-    ingest = Ingest(record, parser, Patient(parts.embedder, 0), settings.scratch)
+    embedder = Patient(open_.embedder, 0)
+    ingest = Ingest(record, parser or PdfParser(settings.document), embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-    events = EventStore(parts.pool)
-    chores = (parts.jobs.expire, record.sweep, events.fold, events.tidy)
-    return Worker(parts.jobs, handlers, settings.ibid.workers, chores=chores)
+    chores = (open_.jobs.expire, record.sweep, events.fold, events.tidy)
+    return Worker(open_.jobs, handlers, settings.ibid.workers, chores=chores)
 
 
-def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Writers) -> Services:
+def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> Services:
     """The services on what is open."""
-    rag = settings.rag
-    retrieval = searching(settings, parts)
-    record = DocumentStore(parts.pool)
-    answers = AnswerService(AnswerStore(parts.pool), recorder)
-    votes, temporal = signals(parts)
-    recall = Recall(retrieval, parts.kept.memories, votes, temporal)
-    contexts = contextual(settings, parts, retrieval)
-    return Services(
-        chat=answering(settings, parts, retrieval, contexts=contexts, recorder=recorder, writing=writing),
-        documents=filing(settings, record),
-        sessions=SessionService(SessionStore(parts.pool), recorder),
-        answers=answers,
-        replays=replays(parts, answers, CardStore(parts.pool)),
-        rag=personal(settings, parts, recall, recorder, writing),
-        vantage=ruled(settings, parts, recall, recorder),
-        feedback=FeedbackService(answers, judge(parts), votes, persona(parts, writing).quick_persona_refresh),
-        signals=SignalService(votes, temporal),
-        memories=writing.memories,
-        profiles=profiles(settings, parts, writing),
-        corpus=writing.corpus,
-        users=users(settings, parts, recorder),
-        cards=CardService(CardStore(parts.pool)),
-        projects=contexts,
-        code=coding(parts.pool, parts.embedder),
-        conversations=conversations(settings, parts),
-        knowledge=knowledge(settings, parts),
-        mixing=mixing(settings, answers),
-        retrieval=retrieval,
-        keys=KeyStore(parts.pool),
-        probes=(PostgresProbe(parts.pool), parts.models[0]),
-        optional=(*optional(parts), Backlog(recorder)),
-        debug=rag.debug_mode,
-        token=parts.held.token,
-        publish=parts.held.publish,
-        hurry=record.hurry,
-    )
-
-
-def filing(settings: Settings, record: DocumentStore) -> DocumentService:
-    """The write side of documents."""
-    return DocumentService(record, max_bytes=settings.document.max_mb << 20)
-
-
-def mixing(settings: Settings, answers: AnswerService) -> MixService:
-    """What ranks an answer's candidates anew."""
-    threshold, personal = settings.retrieve.threshold, settings.vantage.personal_memory
-    return MixService(answers, threshold=threshold, personal=personal)
-
-
-def searching(settings: Settings, parts: Opened) -> Retrieval:
-    """Every source at once."""
-    sources: tuple[Source, ...] = (parts.documents, parts.kept.memories, parts.kept.corpus, *parts.rows.every)
-    return Retrieval(
-        {source.name: source for source in sources},
-        parts.embedder,
+    pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
+    documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
+    chatlog, said = ChatLogStore(pool), UtteranceStore(pool)
+    own_votes, own_temporal = VoteStore(pool, memory_source.owns), TemporalStore(pool)
+    votes: Votes = OutsideVotes(open_.outside, own_votes) if open_.outside else own_votes
+    temporal: Temporal = OutsideTemporal(open_.outside, own_temporal) if open_.outside else own_temporal
+    sources: dict[str, Source] = {
+        source.name: source for source in (open_.documents, memory_source, open_.qdrant.corpus)
+    }
+    retrieval = Retrieval(
+        sources | open_.projects.by_name,
+        embedder,
         seconds=settings.rag.timeout_seconds,
-        cache=parts.cache,
-        second=second(settings, parts),
-        grasp=grasping(parts.embedder.space),
+        cache=open_.cache,
+        second=second_stage(settings, open_),
+        grasp=grasping(embedder.space),
+    )
+    recall = Recall(retrieval, memory_source, votes, temporal)
+    answers = AnswerService(AnswerStore(pool), recorder)
+    memories = MemoryService(MemoryStore(pool), RecentTextStore(pool), embedder, tokens)
+    projects = ProjectService(
+        open_.projects.by_name, retrieval, tokens.count, threshold=settings.rag.similarity_threshold
+    )
+    originals = OriginalStore(
+        pool, open_.qdrant.engine, {name: source.named for name, source in open_.projects.by_name.items()}
+    )
+    personas = PersonaService(said, memory_source, memories, now)
+    rag_model = model_at(settings, settings.rag)
+    answering = Pipeline(
+        endpoint="/api/chat",
+        model=open_.model,
+        tokens=tokens,
+        recorder=recorder,
+        limits=limits(settings),
+        clock=now,
+        remember=memories.remember_message,
+        speaks=chat_server(settings) is not None,
+    )
+    recalling = replace(limits(settings), threshold=settings.retrieve.threshold, history=0)
+    return Services(
+        chat=ChatService(retrieval, chatlog, projects, knowledge, answering, documents=documents),
+        rag=RagService(recall, replace(answering, endpoint="/rag/query", limits=recalling, name=rag_model)),
+        vantage=VantageService(
+            recall,
+            chatlog,
+            cards,
+            replace(
+                answering,
+                endpoint="/vantage/query",
+                limits=recalling,
+                name=model_at(settings, settings.vantage),
+            ),
+            moderator=open_.moderator,
+            personal=settings.vantage.personal_memory,
+            debug=settings.vantage.debug,
+        ),
+        documents=DocumentService(documents, max_bytes=settings.document.max_mb << 20),
+        sessions=SessionService(SessionStore(pool), recorder),
+        answers=answers,
+        replays=ReplayService(answers, originals, cards, knowledge, tokens.count),
+        feedback=FeedbackService(answers, Judge(open_.feedback_model), votes, personas.quick_persona_refresh),
+        signals=SignalService(votes, temporal),
+        memories=memories,
+        profiles=ProfileService(said, memories, Summary(server_model(settings, open_), rag_model), now),
+        corpus=CorpusService(CorpusStore(pool), embedder, tokens),
+        users=user_service(settings, open_, recorder),
+        cards=CardService(cards),
+        projects=projects,
+        code=CodeService(CodeStore(pool), embedder, CodeCutter()),
+        conversations=conversation_service(settings, open_),
+        knowledge=knowledge_service(settings, open_),
+        mixing=MixService(
+            answers, threshold=settings.retrieve.threshold, personal=settings.vantage.personal_memory
+        ),
+        retrieval=retrieval,
+        keys=KeyStore(pool),
+        probes=(PostgresProbe(pool), open_.probes[0]),
+        optional=optional_probes(open_, recorder),
+        debug=settings.rag.debug_mode,
+        token=open_.held.token,
+        publish=open_.held.publish,
+        hurry=documents.hurry,
     )
 
 
-def optional(parts: Opened) -> tuple[Probe, ...]:
-    """What answers can do without."""
-    redis = [RedisProbe(parts.redis)] if parts.redis else []
-    outside = [OutsideProbe(parts.outside)] if parts.outside else []
-    rerank = [ServerProbe(RERANK, parts.reranker.client)] if parts.reranker else []
-    moderation = [ServerProbe(MODERATION, parts.moderator.client)] if parts.moderator else []
-    stores = (
-        EngineProbe(parts.vectors, parts.outbox),
-        EngineProbe(parts.kept.points, parts.kept.outbox),
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def limits(settings: Settings) -> PromptLimits:
+    rag, chat = settings.rag, settings.chat
+    return PromptLimits(
+        budget=rag.token_budget,
+        top_k=rag.top_k_max,
+        threshold=rag.similarity_threshold,
+        window=chat.context_tokens,
+        history=chat.history_tokens,
+        answer=chat.answer_reserve,
     )
-    return (parts.models[1], *stores, *redis, *outside, *rerank, *moderation)
 
 
-def signals(parts: Opened) -> tuple[Votes, Temporal]:
-    """Votes and activity: built in, or an outside service's beside them."""
-    votes, temporal = VoteStore(parts.pool, parts.kept.memories.owns), TemporalStore(parts.pool)
-    if parts.outside is None:
-        return votes, temporal
-    return OutsideVotes(parts.outside, votes), OutsideTemporal(parts.outside, temporal)
+def collections(settings: Settings) -> list[str]:
+    """CORPUS_COLLECTIONS, by name."""
+    return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
 
 
-def judge(parts: Opened) -> Judge:
-    return Judge(parts.token)
+def server_model(settings: Settings, open_: Resources) -> ChatModel | None:
+    """The chat model, unless it is the extractive answerer, which writes nothing of its own."""
+    return open_.model if chat_server(settings) else None
 
 
-def persona(parts: Opened, writing: Writers) -> PersonaService:
-    """Who keeps style cards."""
-    said = UtteranceStore(parts.pool)
-    return PersonaService(said, parts.kept.memories, writing.memories, lambda: datetime.now(UTC))
+def second_stage(settings: Settings, open_: Resources) -> Second | None:
+    """Rewriting by the chat model and reranking, if any of them is configured."""
+    model, seconds = server_model(settings, open_), settings.rag.timeout_seconds
+    rewriter = None
+    if settings.rag.rewrite and model:
+        rewriter = Rewriter(model, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
+    if open_.reranker is None and rewriter is None:
+        return None
+    return Second(open_.reranker, rewriter, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
 
 
-def profiles(settings: Settings, parts: Opened, writing: Writers) -> ProfileService:
-    """Who computes cards: in RAG_MODEL's words, where there is a model."""
-    summary = Summary(parts.model if chat_server(settings) else None, model_at(settings, settings.rag))
-    said = UtteranceStore(parts.pool)
-    return ProfileService(said, writing.memories, summary, lambda: datetime.now(UTC))
+def user_service(settings: Settings, open_: Resources, recorder: Recorder) -> UserService:
+    """With every holding of a person; a test walks the schema for what is missing."""
+    qdrant = open_.qdrant
+    return UserService(
+        holdings=(MirroredHolding(Memories(open_.pool), qdrant.memories), *record_holdings(open_.pool)),
+        files=(RecordFiles(open_.pool), qdrant.copy, open_.chroma_copy),
+        erasures=ErasureStore(open_.pool),
+        recorder=recorder,
+        cache=open_.cache,
+        shared_cache_seconds=settings.rag.cache_ttl_seconds if settings.cache.url else 0,
+        engines=(qdrant.outbox, open_.chroma_outbox),
+        outside=settings.memory.service_url is not None,
+    )
+
+
+def conversation_service(settings: Settings, open_: Resources) -> ConversationService:
+    digest = Digest(server_model(settings, open_), model_at(settings, settings.rag))
+    return ConversationService(
+        ConversationStore(open_.pool, DREAMS), digest, open_.embedder, DREAMS.__contains__
+    )
+
+
+def knowledge_service(settings: Settings, open_: Resources) -> KnowledgeService:
+    """Counts in tokens of the model that answers chats that name none."""
+    tokens = O200k()
+    factor = tokens.factor(chat_name(settings))
+    return KnowledgeService(
+        KnowledgeStore(open_.pool),
+        lambda text: scaled(tokens.count(text), factor),
+        settings.chat.context_tokens,
+    )
+
+
+def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
+    """Of what answers can do without."""
+    probes: list[Probe] = [
+        open_.probes[1],
+        EngineProbe(open_.chroma_copy, open_.chroma_outbox),
+        EngineProbe(open_.qdrant.engine, open_.qdrant.outbox),
+    ]
+    probes += [RedisProbe(open_.redis)] if open_.redis else []
+    probes += [OutsideProbe(open_.outside)] if open_.outside else []
+    probes += [ServerProbe(RERANK, open_.reranker.client)] if open_.reranker else []
+    probes += [ServerProbe(MODERATION, open_.moderator.client)] if open_.moderator else []
+    return (*probes, recorder)
 
 
 @asynccontextmanager
@@ -661,16 +513,25 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             claim_engines(settings, pool) as claim,
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
-            open_vectors(pool, chroma, space, claim) as (_, outbox),
-            open_points(settings, dim=space.dim) as points,
+            fill_chroma(pool, chroma, space, claim) as (_, chroma_outbox),
+            open_points(settings, dim=space.dim) as engine,
         ):
             embedder = Patient(model)
             if recorded and recorded.name != space.name:
                 await import_others(
-                    ForeignCollections(points, pool, embedder, space, await read_collections(pool)), recorded
+                    ForeignCollections(engine, pool, embedder, space, await read_collections(pool)), recorded
                 )
-            points_outbox = await open_outbox(settings, pool, space, points, claim)
-            yield Reembed(VectorStore(pool), embedder, (outbox, points_outbox), space)
+            outbox = await open_outbox(settings, pool, space, engine, claim)
+            yield Reembed(VectorStore(pool), embedder, (chroma_outbox, outbox), space)
+
+
+async def open_outbox(
+    settings: Settings, pool: Pool, space: Space, engine: Qdrant, claim: EngineClaim | None
+) -> Outbox:
+    """The outbox of an open Qdrant, for commands that fill it and search nothing."""
+    external = settings.qdrant.url is not None
+    copy = QdrantCopy(pool, engine, CollectionCache(engine), space, external=external)
+    return await qdrant_outbox(pool, engine, copy, claim)
 
 
 async def import_others(collections: ForeignCollections, recorded: Space) -> None:
@@ -690,14 +551,14 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
         open_postgres(settings) as pool,
         claim_engines(settings, pool) as claim,
         open_space(settings, pool) as (model, space),
-        open_points(settings, dim=space.dim) as points,
+        open_points(settings, dim=space.dim) as engine,
     ):
 
         async def fill() -> str:
-            outbox = await open_outbox(settings, pool, space, points, claim)
+            outbox = await open_outbox(settings, pool, space, engine, claim)
             await outbox.drain()
             return await outbox.pending()
 
         embedder = Patient(model)
-        collections = ForeignCollections(points, pool, embedder, space, named(settings))
-        yield Adopt(AdoptionStore(pool), collections, embedder, space, fill)
+        foreign = ForeignCollections(engine, pool, embedder, space, collections(settings))
+        yield Adopt(AdoptionStore(pool), foreign, embedder, space, fill)

@@ -16,7 +16,7 @@ from app.db.documents import Chunk, DocumentStore, ParsedDocument, Upload
 from app.models.tokens import O200k
 from app.settings import load
 from app.types import Scope
-from app.wiring import Opened, opened
+from app.wiring import Resources, open_resources
 from bench.byhand import collection
 from bench.corpus import text
 from bench.layout import EVERYBODYS, File, files
@@ -33,7 +33,7 @@ def parsed(file: File) -> ParsedDocument:
     return ParsedDocument(len(texts) // 2, "", chunks)
 
 
-async def file_one(parts: Opened, record: DocumentStore, file: File, around: Vectors, path: Path) -> None:
+async def file_one(parts: Resources, record: DocumentStore, file: File, around: Vectors, path: Path) -> None:
     """Admits and ingests, with vectors from the corpus. `path` holds the file's bytes."""
     scope = Scope(tenant=file.home.tenant, session_id=file.home.session)
     content = file.name.encode()
@@ -52,11 +52,11 @@ async def file_ibid(rows: int, layout: str) -> None:
     """Into the data folder that IBID_DATA_DIR names. The jobs that stay behind find their work done."""
     settings, _ = load(None)
     around = centres()
-    async with opened(settings) as parts:
+    async with open_resources(settings) as parts:
         record = DocumentStore(parts.pool)
         for file in files(rows, layout):
             await file_one(parts, record, file, around, settings.scratch / "bench.pdf")
-        await parts.outbox.drain()
+        await parts.chroma_outbox.drain()
 
 
 def file_byhand(folder: Path, rows: int, layout: str) -> None:

@@ -10,6 +10,7 @@ import random
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +25,7 @@ from app.retrieval.memories import MemorySource
 from app.retrieval.terms import pack
 from app.settings import Ibid, Settings
 from app.types import Embedding, Query, Scope, Space
-from app.wiring import open_indexes, open_kept
+from app.wiring import index_cache, open_qdrant
 from bench import corpus
 from bench.figures import keep, machine, spread
 
@@ -101,8 +102,8 @@ async def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
         settings = Settings(ibid=Ibid(data_dir=Path(name) / "data"))
         async with (
             open_postgres(settings) as pool,
-            open_indexes(settings, DIM) as indexes,
-            open_kept(settings, pool, SPACE, indexes) as kept,
+            aclosing(index_cache(settings, DIM)) as indexes,
+            open_qdrant(settings, pool, SPACE, indexes) as kept,
         ):
             for rows in sizes:
                 began = time.perf_counter()

@@ -16,7 +16,7 @@ from app.db.pool import Pool
 from app.models.base import Embedder
 from app.settings import load
 from app.types import Embedding, Legs, Query, Scope, Source
-from app.wiring import opened
+from app.wiring import open_resources
 from bench.corpus import SESSION, question
 from bench.figures import spread
 
@@ -67,7 +67,7 @@ async def search(source: Source, text: str, vector: Embedding) -> Legs:
 async def main() -> None:
     """Both, as JSON."""
     settings, _ = load(None)
-    async with opened(settings) as held:
+    async with open_resources(settings) as held:
         told: dict[str, Any] = {"stages": await stages(held.pool)}
         told["alone"] = await alone(held.embedder, held.documents)
     print(json.dumps(told))

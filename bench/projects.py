@@ -15,11 +15,12 @@ from time import perf_counter
 import numpy as np
 
 from app.db.pool import Pool
-from app.db.projects import KnowledgeStore
+from app.models.tokens import O200k
 from app.retrieval.search import Retrieval
+from app.services.projects import ProjectService
 from app.settings import Settings, load
 from app.types import Query, Scope
-from app.wiring import opened, projects
+from app.wiring import open_resources
 from bench.corpus import question, text
 from bench.figures import spread
 
@@ -56,7 +57,7 @@ async def fill(pool: Pool, statement: str, rows: int, dim: int, space: str) -> N
 
 async def filled(settings: Settings, conversations: int, chunks: int) -> None:
     """That many rows, unless there are some."""
-    async with opened(settings) as parts:
+    async with open_resources(settings) as parts:
         if not await parts.pool.fetchval("SELECT count(*) FROM public.code_index"):
             [space] = await parts.pool.fetch("SELECT name, dim FROM ibid.space WHERE current")
             await fill(parts.pool, CONVERSATIONS, conversations, space["dim"], space["name"])
@@ -78,13 +79,13 @@ async def main(conversations: int = 10_000, chunks: int = 50_000) -> None:
     """Everything."""
     settings, _ = load(None)
     await filled(settings, conversations, chunks)
-    async with opened(settings) as parts:
-        sources = {source.name: source for source in parts.rows.every}
+    async with open_resources(settings) as parts:
+        sources = parts.projects.by_name
         retrieval = Retrieval(sources, parts.embedder, seconds=settings.rag.timeout_seconds)
-        service = projects(KnowledgeStore(parts.pool), sources, retrieval, threshold=0.2)
+        service = ProjectService(sources, retrieval, O200k().count, threshold=0.2)
 
         async def context(asked: str) -> object:
-            return await service.build_thn_rag_context(asked)
+            return await service.build_project_context("THN", asked)
 
         async def search(asked: str) -> object:
             return await retrieval.gather(Query(asked, THN), ["conversations", "code"])

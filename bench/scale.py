@@ -15,7 +15,7 @@ import numpy as np
 
 from app.settings import load
 from app.types import Legs, Source
-from app.wiring import opened
+from app.wiring import open_resources
 from bench import meter
 from bench.corpus import question
 from bench.figures import spread
@@ -58,7 +58,7 @@ async def main(rows: int) -> None:
     settings, _ = load(None)
     questions = [question(n) for n in range(QUESTIONS)]
     near = await asyncio.to_thread(asked, questions)
-    async with opened(settings) as held:
+    async with open_resources(settings) as held:
         before, began = meter.memory(os.getpid())["service"], perf_counter()
         await timed(held.documents, questions[:1], near[:1])
         loaded, after = perf_counter() - began, meter.memory(os.getpid())["service"]

@@ -12,6 +12,7 @@ import os
 import random
 import time
 import uuid
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +28,7 @@ from app.retrieval.index import Matrix
 from app.retrieval.terms import pack
 from app.settings import Ibid, Settings
 from app.types import Embedding, Legs, Query, Scope, Space
-from app.wiring import Kept, open_indexes, open_kept
+from app.wiring import QdrantParts, index_cache, open_qdrant
 from bench import corpus, meter
 from bench.figures import keep, machine, spread
 
@@ -91,7 +92,7 @@ async def fill(pool: Pool, world: World, rows: range) -> None:
     await pool.execute(BUMP, "default", "user")
 
 
-async def searches(kept: Kept, world: World, rows: int) -> dict[str, Any]:
+async def searches(kept: QdrantParts, world: World, rows: int) -> dict[str, Any]:
     """The first search that is whole, and later ones."""
     scope, began = Scope(user_id="user"), time.perf_counter()
 
@@ -146,8 +147,8 @@ async def measure(sizes: list[int], dim: int) -> dict[str, Any]:
         async with open_postgres(settings) as pool:
             for rows in sizes:
                 async with (
-                    open_indexes(settings, dim) as indexes,
-                    open_kept(settings, pool, world.space, indexes) as kept,
+                    aclosing(index_cache(settings, dim)) as indexes,
+                    open_qdrant(settings, pool, world.space, indexes) as kept,
                 ):
                     began = time.perf_counter()
                     await fill(pool, world, range(filled, rows))
@@ -156,8 +157,8 @@ async def measure(sizes: list[int], dim: int) -> dict[str, Any]:
                     drained = time.perf_counter()
                     filled = rows
                 async with (
-                    open_indexes(settings, dim) as indexes,
-                    open_kept(settings, pool, world.space, indexes) as kept,
+                    aclosing(index_cache(settings, dim)) as indexes,
+                    open_qdrant(settings, pool, world.space, indexes) as kept,
                 ):
                     figures = await searches(kept, world, rows)
                     memory = {part: round(value) for part, value in meter.memory(os.getpid()).items()}

@@ -16,7 +16,7 @@ from app.retrieval import corpus, documents, memories, projects
 from app.services.users import UserService
 from app.settings import Cache, Qdrant, Settings
 from app.types import Scope
-from app.wiring import Opened, users
+from app.wiring import Resources, user_service
 from tests.fakes.answering import FakeLog
 from tests.fakes.holdings import FakeFiles
 
@@ -43,26 +43,23 @@ INDEXES = {
 
 
 class Memories:
-    """Stands for the source."""
-
     name = "memories"
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Nothing."""
         for row in list[Mapping[str, object]]():
             yield row
 
     async def erase(self, scope: Scope) -> int:
-        """Nothing."""
         return 0
 
 
 def service(pool: Pool, settings: Settings) -> UserService:
-    """As wiring builds it, with a stand-in for Qdrant."""
     copy = FakeFiles("qdrant", external=settings.qdrant.url is not None)
-    kept = SimpleNamespace(memories=Memories(), copy=copy, outbox=None)
-    parts = SimpleNamespace(pool=pool, kept=kept, vectors=FakeFiles("chroma"), outbox=None, cache=None)
-    return users(settings, cast(Opened, parts), Recorder(FakeLog()))
+    qdrant = SimpleNamespace(memories=Memories(), copy=copy, outbox=None)
+    parts = SimpleNamespace(
+        pool=pool, qdrant=qdrant, chroma_copy=FakeFiles("chroma"), chroma_outbox=None, cache=None
+    )
+    return user_service(settings, cast(Resources, parts), Recorder(FakeLog()))
 
 
 def test_all_that_the_record_keeps_of_a_person_is_held(pool: Pool) -> None:
@@ -109,7 +106,6 @@ def test_every_source_is_accounted_for() -> None:
     ],
 )
 async def test_files_of_servers_are_named(pool: Pool, settings: Settings, external: tuple[str, ...]) -> None:
-    """The tests' Postgres is one, too."""
     receipt = await service(pool, settings).erase(Scope(user_id="ada"))
 
     assert receipt.external == external
@@ -117,7 +113,6 @@ async def test_files_of_servers_are_named(pool: Pool, settings: Settings, extern
 
 
 async def test_a_shared_cache_is_told_of(pool: Pool) -> None:
-    """It holds results until they end by themselves."""
     settings = Settings(_env_file=None, cache=Cache(url="redis://127.0.0.1:1"))
 
     receipt = await service(pool, settings).erase(Scope(user_id="ada"))

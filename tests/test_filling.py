@@ -12,7 +12,7 @@ from app.db.projects import Knowledge
 from app.errors import InvalidField, KeptElsewhere
 from app.settings import Settings
 from app.types import Scope
-from app.wiring import Opened, conversations, knowledge
+from app.wiring import Resources, conversation_service, knowledge_service
 from tests.fakes.answering import FakeModel
 from tests.fakes.keeping import FakeVectors
 
@@ -20,17 +20,16 @@ TALK = ConversationDraft(said=(SaidTurn("user", "The printer is on VLAN 30."),))
 SAID = {"chat": {"base_url": "http://127.0.0.1:9/v1"}}
 
 
-def parts(pool: Pool, model: FakeModel) -> Opened:
-    """What is open."""
+def parts(pool: Pool, model: FakeModel) -> Resources:
     found = SimpleNamespace(pool=pool, model=model, embedder=FakeVectors(), postgres=Breaker(lambda: 0.0))
-    return cast(Opened, found)
+    return cast(Resources, found)
 
 
 @pytest.mark.parametrize("settings", [{}, SAID], ids=["no model", "a model"])
 async def test_a_model_is_asked_where_there_is_one(pool: Pool, settings: dict[str, object]) -> None:
     """Else, and where it says nothing of use, a talk's own sentences are its summary."""
     model = FakeModel()
-    service = conversations(Settings(_env_file=None, **settings), parts(pool, model))  # type: ignore[arg-type]
+    service = conversation_service(Settings(_env_file=None, **settings), parts(pool, model))  # type: ignore[arg-type]
 
     [(row, _)] = await service.keep(Scope(project="THN"), "conversations", [TALK])
 
@@ -39,8 +38,7 @@ async def test_a_model_is_asked_where_there_is_one(pool: Pool, settings: dict[st
 
 
 async def test_dreams_are_the_profiles_to_say(pool: Pool) -> None:
-    """DAAS keeps them."""
-    service = conversations(Settings(_env_file=None), parts(pool, FakeModel()))
+    service = conversation_service(Settings(_env_file=None), parts(pool, FakeModel()))
 
     assert len(await service.keep(Scope(project="DAAS"), "dreams", [TALK])) == 1
     with pytest.raises(KeptElsewhere):
@@ -48,8 +46,7 @@ async def test_dreams_are_the_profiles_to_say(pool: Pool) -> None:
 
 
 async def test_knowledge_is_kept(pool: Pool) -> None:
-    """In the record."""
-    service = knowledge(Settings(_env_file=None), parts(pool, FakeModel()))
+    service = knowledge_service(Settings(_env_file=None), parts(pool, FakeModel()))
     told = await service.put(Scope(project="THN"), Knowledge("Overview."))
 
     assert await service.get(Scope(project="THN")) == told
@@ -57,9 +54,8 @@ async def test_knowledge_is_kept(pool: Pool) -> None:
 
 @pytest.mark.parametrize(("model", "words"), [("gpt-4o", 490), ("llama", 370)])
 async def test_knowledge_may_take_a_quarter_of_the_window(pool: Pool, model: str, words: int) -> None:
-    """In tokens of the model that chats have."""
     chat = {"context_tokens": 2_000, "model": model, "base_url": "http://127.0.0.1:9/v1"}
-    service = knowledge(Settings(_env_file=None, chat=chat), parts(pool, FakeModel()))
+    service = knowledge_service(Settings(_env_file=None, chat=chat), parts(pool, FakeModel()))
 
     await service.put(Scope(project="THN"), Knowledge(rules="word " * words))
     with pytest.raises(InvalidField, match="may take 500"):

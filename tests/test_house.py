@@ -26,9 +26,7 @@ SEEDED = (
     "load_latest_vb_desire_profile", "vb_desire_bias_map", "score_personal_hit", "build_system_prompt",
     "build_meta_explanation", "infer_query_tags", "infer_vb_tags", "extract_tag_from_message",
     "quick_persona_refresh", "extract_sd_features", "derive_params", "build_overlay_text",
-    "enforce_clarify_shape", "build_thn_rag_context", "build_daas_rag_context", "build_project_context",
-    "build_project_system_prompt", "_format_conversation_entry", "_format_code_snippet",
-    "_retrieve_thn_conversations", "_retrieve_thn_code",
+    "enforce_clarify_shape", "build_project_context",
 )  # fmt: skip
 """Names of the steps of an answer from memory, of its policy, and of projects' contexts."""
 

@@ -6,13 +6,13 @@ fit. Passages are packed best first, matches only. Source: docs/contract.md.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn, sha256
 from app.errors import InvalidField
-from app.retrieval.ranking import Boosted
-from app.retrieval.relevance import by_words, is_match, skipped
+from app.retrieval.fusion import scored
+from app.retrieval.relevance import by_words, is_match
 from app.text.memo import known, quick, remembered
 from app.text.tokens import SHOWN, cuts
 from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
@@ -20,8 +20,6 @@ from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, V
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the context block may hold."""
-
     tokens: int
     passages: int
 
@@ -42,7 +40,6 @@ class Meter:
         self._lines: dict[tuple[str, str], tuple[str, int]] = {}
 
     def __call__(self, text: str) -> int:
-        """Tokens of a text."""
         return scaled(self.plain(text), self._factor)
 
     def line(self, passage: Passage) -> int:
@@ -55,21 +52,6 @@ class Meter:
         rest, inner = self._line(passage)
         return scaled(len(rest.encode("utf-8", "surrogatepass")) + len("\n") + inner, self._factor)
 
-    def fresh(self, prompt: Prompt) -> int:
-        """Passages whose texts were never counted."""
-        return sum(known(passage.text, SHOWN) is None for passage in prompt.passages)
-
-    def uncounted(self, prompt: Prompt) -> int:
-        """Characters of a prompt that neither this meter nor an earlier one has counted."""
-        texts = self._beside(prompt)
-        if prompt.form.whole:
-            texts.append(prompt.context)
-        else:
-            texts += [each.text for each in prompt.passages if known(each.text, SHOWN) is None]
-        return sum(
-            len(text) for text in texts if text not in self._known and known(text, self._count) is None
-        )
-
     def head(self) -> int:
         """Tokens of the context block's first line."""
         return self(self._form.head + "\n")
@@ -80,19 +62,13 @@ class Meter:
 
     def prompt(self, prompt: Prompt) -> int:
         """o200k tokens of all messages."""
-        return self._context(prompt) + sum(map(self.plain, self._beside(prompt)))
-
-    @staticmethod
-    def _beside(prompt: Prompt) -> list[str]:
-        """The texts of a prompt beside its context block, as they are counted."""
-        between = BREAK if prompt.form.joined else ""
         others = [block for block in prompt.blocks() if block != prompt.context]
-        # A text that remembers would forget, were it joined with nothing.
-        others = [block + between for block in others] if between else others
-        return [*others, prompt.message, *(turn.content for turn in prompt.turns)]
+        if prompt.form.joined:
+            others = [block + BREAK for block in others]
+        texts = (*others, prompt.message, *(turn.content for turn in prompt.turns))
+        return self._context(prompt) + sum(map(self.plain, texts))
 
     def plain(self, text: str) -> int:
-        """o200k tokens of a text."""
         if text not in self._known:
             self._known[text] = remembered(text, self._count, lambda: self._count(text))
         return self._known[text]
@@ -252,30 +228,17 @@ def answered(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     )
 
 
-entry = quick(Entry)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The passages in prompt order, and the ledger of all candidates."""
-
-    passages: tuple[Passage, ...]
-    entries: tuple[Entry, ...]
-    short: bool
-    """The skip rule held: a short message, and nothing similar enough."""
-
-
 def select(
-    message: str,
     candidates: Sequence[Candidate],
     duplicates: Sequence[Candidate],
     *,
+    short: bool,
     threshold: float,
     budget: Budget,
     meter: Meter,
-) -> Selection:
-    """Pick what is packed. A passage costs its line in the context block."""
-    short = skipped(message, candidates, threshold)
+) -> list[Candidate]:
+    """Every candidate with its verdict. `short`: the skip rule holds (`relevance.skipped`); a packed passage
+    costs its line in the context block."""
     matches = [item for item in candidates if is_match(item, threshold)]
     packed = [] if short else fit(matches, meter.line, budget, meter.head(), most=meter.most)[0]
     verdicts = dict.fromkeys(map(id, candidates), Verdict.BELOW_THRESHOLD)
@@ -285,51 +248,55 @@ def select(
     if packed and len(packed) == budget.passages:  # whatever follows the last of them was not even measured
         last = next(at for at in range(len(matches) - 1, -1, -1) if matches[at] is packed[-1])
         verdicts |= dict.fromkeys(map(id, matches[last + 1 :]), Verdict.OVER_LIMIT)
-    entries = tuple(noted(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
-    return Selection(tuple(item.passage for item in packed), entries, short)
+    return [Candidate(item.passage, item.words, verdicts[id(item)]) for item in (*candidates, *duplicates)]
 
 
-def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, stored: int) -> Reason:
-    """`rag.reason` in its precedence. `asked` and `answered` count sources."""
-    if asked and not answered:
-        return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE
-    if not stored:
-        return Reason.EMPTY
-    if selection.short:
-        return Reason.SKIPPED
-    return Reason.OK if selection.passages else Reason.NO_MATCH
+def judged(candidates: Iterable[Candidate], verdict: Verdict) -> list[Candidate]:
+    return [replace(item, verdict=verdict) for item in candidates]
 
 
-def noted(
-    item: Candidate,
-    verdict: Verdict,
-    boosted: Boosted | None = None,
-    *,
-    relevance: float | None = None,
-) -> Entry:
-    """A candidate's line in the ledger. `relevance`: before boosts; None where nothing boosts its kind."""
-    passage = item.passage
-    return entry(
-        passage.source,
-        passage.id,
-        passage.label,
-        passage.similarity,
-        boosted.score if boosted else passage.score,
-        verdict,
-        dict(boosted.boosts) if boosted else {},
-        sha256(passage.text),
-        relevance,
-        passage.created_at,
-        by_words(item),
+def packed_passages(candidates: Iterable[Candidate]) -> tuple[Passage, ...]:
+    """The passages that the model sees, in prompt order, with their boosted scores."""
+    packed = (item for item in candidates if item.verdict is Verdict.PACKED)
+    return tuple(scored(item.passage, item.score) if item.boosts else item.passage for item in packed)
+
+
+new_entry = quick(Entry)
+
+
+def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[Entry, ...]:
+    """Candidates as a trace keeps them: without their texts. `boosted`: boosts apply to passages of their
+    kind, so that the relevance is noted beside the score."""
+    return tuple(
+        new_entry(
+            item.passage.source,
+            item.passage.id,
+            item.passage.label,
+            item.passage.similarity,
+            item.score,
+            item.verdict,
+            item.boosts,
+            sha256(item.passage.text),
+            item.passage.score if boosted else None,
+            item.passage.created_at,
+            by_words(item),
+        )
+        for item in candidates
     )
 
 
-def reason_of(found: Found, asked: int, selection: Selection) -> Reason:
-    """`rag.reason` for what was made of it; `asked` counts sources."""
+def reason_of(found: Found, asked: int, candidates: Iterable[Candidate], *, short: bool = False) -> Reason:
+    """`rag.reason` in its precedence; `asked` counts sources, `short`: the skip rule holds."""
     if found.unsought:
         return Reason.SMALL_TALK
-    timed_out = any(item.reason == "timeout" for item in found.degraded if item.source not in STAGES)
     lost = any(item.source not in ASIDE and item.reason != "not_available" for item in found.degraded)
     # What has failed may hold something: that nothing is stored can only be told by all.
-    answered = 0 if lost and not found.stored else found.answered
-    return why(selection, asked=asked, answered=answered, timed_out=timed_out, stored=found.stored)
+    if asked and (not found.answered or (lost and not found.stored)):
+        timed_out = any(item.reason == "timeout" for item in found.degraded if item.source not in STAGES)
+        return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE
+    if not found.stored:
+        return Reason.EMPTY
+    if short:
+        return Reason.SKIPPED
+    packed = any(item.verdict is Verdict.PACKED for item in candidates)
+    return Reason.OK if packed else Reason.NO_MATCH

@@ -38,8 +38,6 @@ UNBRACKET = str.maketrans("[]【】", "()()")
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What stood between a pair of brackets that cite something."""
-
     cited: tuple[str, ...]
     """Labels that were packed, as they were packed."""
     unknown: tuple[str, ...]
@@ -84,7 +82,6 @@ def read(content: str, known: Mapping[str, str]) -> Marker | None:
 
 
 def _clean(content: str) -> str:
-    """Without Markdown's escapes and what cannot be seen."""
     plain = content.replace("\\", "")
     if not plain.isascii():
         folded = unicodedata.normalize("NFKC", plain)
@@ -105,7 +102,6 @@ def _items(plain: str, known: Mapping[str, str]) -> tuple[list[str], list[str]]:
 
 
 def _beside(remark: str, labels: list[str], remarks: list[str], known: Mapping[str, str]) -> None:
-    """Put a remark where it belongs."""
     number = NUMBER.fullmatch(remark)
     short = label(labels[-1].rpartition("#")[0], number[1]) if labels and number else ""
     if _find(short, known):
@@ -215,7 +211,6 @@ class Tail:
         self.mark = None if self.mark is None else self.mark - keep
 
     def released(self) -> str:
-        """What has been let go since last asked."""
         text = "".join(self._out)
         self._out.clear()
         return text
@@ -262,8 +257,6 @@ class Mode(Enum):
 
 
 class Code:
-    """The state of one text."""
-
     def __init__(self) -> None:
         self.mode = Mode.PLAIN
         self.fence = ""
@@ -301,7 +294,6 @@ class Code:
             self._lose()
 
     def doubt(self) -> None:
-        """The span did not close."""
         self.mode = Mode.WARY
 
     def newline(self, head: str) -> None:
@@ -328,12 +320,10 @@ class Code:
             self._begin(run, head, before)
 
     def _indents(self, head: str) -> bool:
-        """True if the line `head` is indented code."""
         free = self._blank and not (self._held or self._lost)
         return free and INDENT.match(head) is not None
 
     def _remember(self, head: str) -> None:
-        """What the line that ends means for the next one."""
         code = self.mode is Mode.PLAIN and bool(head.strip()) and self._indents(head)
         self._indented = False
         if self.mode is Mode.FENCE or code:
@@ -370,7 +360,6 @@ class Code:
         return fence
 
     def _backticks(self, run: str, before: str, *, fence: bool) -> None:
-        """A span begins, or perhaps a fence: the rest of the line tells."""
         escaped = (len(before) - len(before.rstrip("\\"))) % 2
         self.fence, self._run = run if fence else "", run[escaped:]
         if self.mode is Mode.PLAIN and self._run:
@@ -381,7 +370,6 @@ class Code:
         self._indent = len(head) - len(head.lstrip(" "))
 
     def _lose(self) -> None:
-        """From here on nothing counts as code."""
         self.mode, self._lost, self.fence = Mode.WARY, True, ""
 
 
@@ -431,7 +419,6 @@ class CitationFilter:
         return self._tail.released()
 
     def end(self) -> str:
-        """What was still held."""
         self._final = True
         self._read()
         if self._code.mode is Mode.SPAN:
@@ -462,7 +449,6 @@ class CitationFilter:
         self._tail.put(text)
 
     def _judge(self, token: str) -> bool:
-        """One token; False: what it means depends on what comes next."""
         if self._growing(token):
             return False
         self._code.token(token, self._tail.head)
@@ -481,11 +467,9 @@ class CitationFilter:
         return last and token[0] in GROWING and len(token) < RUN_MAX
 
     def _unclosed(self, token: str) -> bool:
-        """True if a span does not reach beyond this token."""
         return len(token) == RUN_MAX or (token.isspace() and not self._code.fence)
 
     def _take(self, token: str) -> None:
-        """A token that closes nothing."""
         if token.isspace():
             self._newline(token)
         elif token[0] in TICKS:
@@ -494,7 +478,6 @@ class CitationFilter:
             self._open(token)
 
     def _newline(self, token: str) -> None:
-        """A line ends: no marker crosses it."""
         head = self._tail.head
         self._tail.opens.clear()
         self._tail.mark = None

@@ -11,14 +11,14 @@ import re
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import asdict, dataclass, field, replace
 
 from app.answer import Finish
 from app.answering.citations import CitationFilter, closing
-from app.answering.ruling import Ruling, checked, written
+from app.answering.ruling import Ruling, written
 from app.errors import ModelError
 from app.models.base import Delta, ModelStream
+from app.tasks import aside
 from app.vantage import checks
 from app.vantage.checks import HELP, HELPED, enforce_clarify_shape, satisfied, unthought
 from app.vantage.terms import Check, ResponseClass
@@ -49,7 +49,7 @@ SHORT = {
 """What ends with a full stop and ends nothing."""
 
 
-class Cut(str):
+class UnendedPiece(str):
     """A piece of what has no end."""
 
     __slots__ = ()
@@ -67,7 +67,7 @@ class Cut(str):
 def trimmed(sentence: str, *, first: bool) -> str:
     """Without the line breaks before it, if it is the first; a cut piece without the blanks behind it."""
     said = sentence.lstrip("\r\n") if first else sentence
-    return Cut(said.rstrip()) if isinstance(sentence, Cut) else said
+    return UnendedPiece(said.rstrip()) if isinstance(sentence, UnendedPiece) else said
 
 
 class SentenceBuffer:
@@ -84,17 +84,16 @@ class SentenceBuffer:
         found: list[str] = []
         while place := self._place():
             piece = self._held[:place]
-            found.append(piece if self._ended else Cut(piece))
+            found.append(piece if self._ended else UnendedPiece(piece))
             self._held, self._seen = self._held[place:], 0
         return found
 
     def end(self) -> str:
         """The rest: a cut piece where it is all there is, or goes on from one, and has no end either."""
         rest, self._held, self._seen = self._held, "", 0
-        return rest if self._ended or complete(rest) else Cut(rest)
+        return rest if self._ended or complete(rest) else UnendedPiece(rest)
 
     def _place(self) -> int:
-        """Where the first sentence ends; 0: it has not."""
         for found in ENDING.finditer(self._held, self._seen, 2 * LONGEST):
             if self._arriving(found.start()):
                 break
@@ -151,19 +150,14 @@ WHOLE_SECONDS = 20.0
 """What a model has for the head of such an answer, and again for its text."""
 GAP = "\n\n"
 """Between the lead and the model's words."""
-AT_ONCE = 1_000
-"""Characters that are checked on the loop: a millisecond."""
 POLICY = "policy"
 """The model of an answer that is the policy's own text."""
 
-T = TypeVar("T")
 Opened = AbstractAsyncContextManager[ModelStream]
 
 
 @dataclass(slots=True)
 class Enforcement:
-    """What was decided on an answer, and the answer as it comes."""
-
     ruling: Ruling
     labels: tuple[str, ...]
     """Of the packed passages."""
@@ -187,7 +181,6 @@ class Enforcement:
 
     @property
     def begun(self) -> bool:
-        """True if anything has left."""
         return bool(self._left)
 
     @property
@@ -227,7 +220,7 @@ class Enforcement:
         gap = GAP if len(self._left) == bool(self.lead) == 1 else ""
         said = trimmed(sentence, first=bool(gap) or not self._left)
         most, whole = self.ruling.params.token_target - self._tokens, len(said)
-        if isinstance(said, Cut):
+        if isinstance(said, UnendedPiece):
             said = said.within(most, self.count)
         elif self._left and self.count(said) > most:
             said = ""
@@ -264,11 +257,13 @@ class Enforcement:
 
     async def end(self) -> str:
         """What has left is checked. Where help is, said last if nothing said it and it has to be said."""
-        self.check = found = await aside(self._against, "".join(self._left))
+        said = "".join(self._left)
+        self.check = found = await aside(len(said), self._against, said)
         if HELPED not in found.broken:
             return ""
-        self._left.append(f"{closing(''.join(self._left))}{GAP}{HELP}" if self._left else HELP)
-        self.check = replace(await aside(self._against, "".join(self._left)), broken=found.broken)
+        self._left.append(f"{closing(said)}{GAP}{HELP}" if self._left else HELP)
+        said = "".join(self._left)
+        self.check = replace(await aside(len(said), self._against, said), broken=found.broken)
         return self._left[-1]
 
     def settle(self, text: str | None) -> str:
@@ -286,14 +281,12 @@ class Enforcement:
         return sent
 
     def done(self) -> dict[str, object]:
-        return {"class_check": checked(self.check) if self.check else None}
+        return {"class_check": asdict(self.check) if self.check else None}
 
     def kept(self) -> dict[str, object]:
-        """What is kept with the answer."""
         return written(replace(self.ruling, check=self.check))
 
     def _against(self, text: str) -> Check:
-        """A text against the class's checks."""
         plain, cited = self._plain(text)
         decision, params, limits = self.ruling.decision, self.ruling.params, self.ruling.limits
         return checks.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)
@@ -314,15 +307,12 @@ class EnforcedStream:
 
     @property
     def model(self) -> str:
-        """The model that answers."""
         return self.stream.model
 
     def __aiter__(self) -> AsyncIterator[Delta]:
-        """Whole, or by sentence."""
         return self._whole() if self.enforcement.whole else self._sentences()
 
     async def _whole(self) -> AsyncIterator[Delta]:
-        """One piece, when all of it is there, or nothing to come counts."""
         text, due, last = "", OFTEN, Delta(finish=Finish.STOP)
         try:
             async with asyncio.timeout(WHOLE_SECONDS):
@@ -330,13 +320,13 @@ class EnforcedStream:
                     text += delta.text
                     last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
                     if len(text) >= due:
-                        if await aside(self.enforcement.enough, text):
+                        if await aside(len(text), self.enforcement.enough, text):
                             break
                         due = len(text) + max(OFTEN, len(text) // PART)
         except (ModelError, TimeoutError):
             text, last = "", Delta(finish=Finish.STOP)
         await self.close()
-        yield Delta(await aside(self.enforcement.settle, text))
+        yield Delta(await aside(len(text), self.enforcement.settle, text))
         yield last
 
     async def _sentences(self) -> AsyncIterator[Delta]:
@@ -359,7 +349,6 @@ class EnforcedStream:
             yield delta
 
     def _leaving(self, pieces: Iterable[str]) -> Iterator[str]:
-        """What of them may leave."""
         for piece in pieces:
             if not self.enforcement.full and (said := self.enforcement.fits(piece)):
                 yield said
@@ -380,11 +369,6 @@ class EnforcedStream:
             *map(Delta, filter(None, left)),
             Delta(finish=Finish.LENGTH) if self.enforcement.full else last,
         ]
-
-
-async def aside(work: Callable[[str], T], text: str) -> T:
-    """What comes of a text; of a long one off the loop."""
-    return await asyncio.to_thread(work, text) if len(text) > AT_ONCE else work(text)
 
 
 @dataclass(slots=True)

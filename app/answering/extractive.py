@@ -2,8 +2,9 @@
 
 Passages are cut into sentences, table rows and list items (the text's own words, at most `LONGEST`
 characters) and scored by the question's words (IDF among these sentences), by cosine if an embedder answers
-within `SECONDS`, and by what the question asks for; the passage's rank is the prior. Blocking work of some
-30 ms runs in a thread. Raises nothing: without a sentence that answers, it says so. Source: docs/adr/0007.
+within `EMBED_SECONDS`, and by the kind of fact the question asks for; the passage's rank is the prior.
+Blocking work of some 30 ms runs in a thread. Raises nothing: without a sentence that answers, it says so.
+Source: docs/adr/0007.
 """
 
 import asyncio
@@ -63,7 +64,6 @@ def quotable(text: str) -> list[str]:
 
 
 def cut(line: str) -> Iterator[str]:
-    """The sentences of one line."""
     start = 0
     for found in END.finditer(line):
         end = found.end()
@@ -136,7 +136,7 @@ ASKED = [
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class QuotableSentence:
     text: str
     label: str
     terms: frozenset[int]
@@ -149,9 +149,9 @@ class Sentence:
     """Part of what a person said: a statement, whether or not it ends like one."""
 
 
-def sentences(passages: Iterable[Passage]) -> list[Sentence]:
+def sentences(passages: Iterable[Passage]) -> list[QuotableSentence]:
     """All that the passages offer, in order; the same text once, under its first label."""
-    found: dict[str, Sentence] = {}
+    found: dict[str, QuotableSentence] = {}
     for rank, passage in enumerate(passages):
         texts = quotable(passage.text)
         bags = [frozenset(terms(text)) for text in texts]
@@ -159,7 +159,7 @@ def sentences(passages: Iterable[Passage]) -> list[Sentence]:
         for n, text in enumerate(texts):
             near = about.union(*bags[max(0, n - 1) : n + 2])
             prior, spoken = 1 / (1 + rank) ** 0.5, passage.source == SPOKEN
-            found.setdefault(text, Sentence(text, passage.label, bags[n], near, prior, spoken=spoken))
+            found.setdefault(text, QuotableSentence(text, passage.label, bags[n], near, prior, spoken=spoken))
     return list(found.values())
 
 
@@ -168,14 +168,14 @@ def subject(question: str) -> frozenset[int]:
     return frozenset(terms(question)) - FUNCTION_WORDS
 
 
-def by_words(question: str, offered: Sequence[Sentence]) -> list[Sentence]:
+def by_words(question: str, offered: Sequence[QuotableSentence]) -> list[QuotableSentence]:
     """The sentences scored without a model, best first."""
     asked = subject(question)
     weights = rarities(asked, offered)
     total = sum(weights.values()) or 1.0
     gives = [given for asks, given in ASKED if asks.search(question)]
 
-    def score(sentence: Sentence) -> float:
+    def score(sentence: QuotableSentence) -> float:
         own = sum(weights[term] for term in sentence.terms & asked) / total
         around = sum(weights.get(term, 0.0) for term in sentence.near & asked) / total - own
         cue = CUE if any(given.search(sentence.text) for given in gives) else 0.0
@@ -184,35 +184,32 @@ def by_words(question: str, offered: Sequence[Sentence]) -> list[Sentence]:
     return best_first(replace(sentence, score=score(sentence)) for sentence in offered)
 
 
-def rarities(asked: Set[int], offered: Sequence[Sentence]) -> dict[int, float]:
-    """What each word of the question weighs: IDF."""
+def rarities(asked: Set[int], offered: Sequence[QuotableSentence]) -> dict[int, float]:
     seen = Counter(term for sentence in offered for term in sentence.terms & asked)
     # A word that no sentence holds counts too: what is missing makes the rest say less.
     return {term: math.log(1 + len(offered) / max(1, seen[term])) for term in asked}
 
 
-def form(sentence: Sentence) -> float:
-    """What its mere form makes of a sentence, in (0, 1]."""
+def form(sentence: QuotableSentence) -> float:
     size = len(sentence.terms)
     length = min(1.0, size / BRIEF, 2 * LENGTHY / (LENGTHY + size))
     return length if sentence.spoken or STATES.search(sentence.text) else MUTE * length
 
 
-def with_meaning(ranked: Sequence[Sentence], similarities: Sequence[float]) -> list[Sentence]:
+def with_meaning(ranked: Sequence[QuotableSentence], similarities: Sequence[float]) -> list[QuotableSentence]:
     """The same with each one's similarity to the question added; those without one stay behind."""
     pairs = zip(ranked, similarities, strict=False)
     return best_first(replace(one, score=one.score + MEANING * max(0.0, alike)) for one, alike in pairs)
 
 
-def best_first(scored: Iterable[Sentence]) -> list[Sentence]:
-    """By score; ties keep their order."""
+def best_first(scored: Iterable[QuotableSentence]) -> list[QuotableSentence]:
     return sorted(scored, key=lambda sentence: -sentence.score)
 
 
-def quoted(ranked: Sequence[Sentence]) -> list[Sentence]:
+def quoted(ranked: Sequence[QuotableSentence]) -> list[QuotableSentence]:
     """The one to four sentences to quote: the best, and what is hardly worse and says something else.
     None only if none is offered."""
-    chosen: list[Sentence] = []
+    chosen: list[QuotableSentence] = []
     for sentence in ranked:
         worse = chosen and sentence.score < ENOUGH * chosen[0].score
         if worse or len(chosen) == MOST:
@@ -222,14 +219,14 @@ def quoted(ranked: Sequence[Sentence]) -> list[Sentence]:
     return chosen
 
 
-def alike(one: Sentence, other: Sentence) -> bool:
+def alike(one: QuotableSentence, other: QuotableSentence) -> bool:
     """True if two sentences say the same, or one is part of the other."""
     common, shorter = len(one.terms & other.terms), min(len(one.terms), len(other.terms))
     return common >= SAME * len(one.terms | other.terms) or common == shorter
 
 
 NAME = "extractive"
-SECONDS = 0.15
+EMBED_SECONDS = 0.15
 """The embedder has this long; what is embedded by then counts."""
 FLOOR = 0.38
 """Raw cosine of unrelated texts in the bundled space (docs/adr/0006)."""
@@ -284,7 +281,6 @@ class Spoken:
         self.text = text
 
     async def __aiter__(self) -> AsyncIterator[Delta]:
-        """A few words at a time."""
         for piece in PIECE.findall(self.text):
             yield Delta(piece)
         yield Delta(finish=Finish.STOP)
@@ -315,14 +311,14 @@ class Extractive:
             return told(ranked, LEAST_BY_WORDS, closest)
         return told(with_meaning(ranked, alike), LEAST, closest)
 
-    async def similarities(self, question: str, ranked: Sequence[Sentence]) -> list[float]:
+    async def similarities(self, question: str, ranked: Sequence[QuotableSentence]) -> list[float]:
         """Of the first sentences to the question, as many as there is time for."""
         vectors: list[Embedding] = []
         if self.embedder is None:
             return []
         texts = [question, *(sentence.text for sentence in ranked)]
         with suppress(TimeoutError, RetrievalError):
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(EMBED_SECONDS):
                 for start in range(0, len(texts), AT_ONCE):
                     vectors += await self.embedder.sentences(texts[start : start + AT_ONCE])
         matrix = np.array([np.frombuffer(vector, "<f4") for vector in vectors])
@@ -338,7 +334,7 @@ def bare(prompt: Prompt) -> str:
     return WITHOUT.get(prompt.reason, OTHERWISE[prompt.form])
 
 
-def told(ranked: Sequence[Sentence], least: float, closest: str = CLOSEST) -> str:
+def told(ranked: Sequence[QuotableSentence], least: float, closest: str = CLOSEST) -> str:
     """The answer's text: `“sentence” [report.pdf#3]`, one a paragraph."""
     chosen = quoted(ranked)
     if not chosen:
@@ -348,7 +344,7 @@ def told(ranked: Sequence[Sentence], least: float, closest: str = CLOSEST) -> st
     return "\n\n".join(quotation(sentence) for sentence in chosen)
 
 
-def quotation(sentence: Sentence) -> str:
+def quotation(sentence: QuotableSentence) -> str:
     """A sentence between marks and its citation. What would read as markup of the answer is defused:
     backticks, and brackets that look like a citation."""
     plain = LABEL_LIKE.sub(r"(\1)", sentence.text).replace("`", "'")

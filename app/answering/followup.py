@@ -106,7 +106,6 @@ def _owned(lower: Tokens, n: int) -> bool:
 
 
 def _named(tokens: Tokens) -> bool:
-    """True if a name is among them."""
     return any(token[:1].isupper() for token in content(tokens))
 
 
@@ -130,7 +129,6 @@ def _people(tokens: Tokens, lower: Tokens, n: int) -> bool:
 
 
 def _near(lower: Tokens, n: int) -> str:
-    """The word at a place; "" beyond either end."""
     return lower[n] if 0 <= n < len(lower) else ""
 
 
@@ -140,7 +138,6 @@ def _ends(word: str) -> bool:
 
 
 def _always(_lower: Tokens, _n: int) -> bool:
-    """They, she, him: nothing but pronouns."""
     return True
 
 
@@ -181,18 +178,15 @@ def _follows(lower: Tokens, n: int) -> bool:
 
 
 def _asks(lower: Tokens) -> bool:
-    """True if it begins as a question does."""
     first = next(word for word in lower if word not in ENGLISH.openings)
     return first in QUESTIONS or first in ENGLISH.verbs
 
 
 def _this(lower: Tokens, n: int) -> bool:
-    """Not the document on the table, nor this year."""
     return (PAPERS | TIMES).isdisjoint(lower[n + 1 : n + 3])
 
 
 def _those(lower: Tokens, n: int) -> bool:
-    """Not `those who …`, `these days`."""
     return _near(lower, n + 1) not in FOLLOWING | PAPERS | {"days"}
 
 
@@ -215,18 +209,15 @@ def _ordinal(lower: Tokens, n: int) -> bool:
 
 
 def _same(lower: Tokens, n: int) -> bool:
-    """`Does the same apply …`, as subject of the question."""
     start = _near(lower, n - 2)
     return _near(lower, n - 1) == "the" and start in {*ENGLISH.verbs, ""} and not content(lower[:n])
 
 
 def _other(lower: Tokens, n: int) -> bool:
-    """`the others`, `another`, without a noun."""
     return _ends(_near(lower, n + 1))
 
 
 def _last(lower: Tokens, n: int) -> bool:
-    """`… there?`, `… then?`: a place, a time that was named."""
     return _near(lower, n + 1) == "" and _near(lower, n - 1) not in QUESTIONS
 
 
@@ -333,7 +324,6 @@ def tokenised(message: str) -> list[str]:
 
 
 def _words(tokens: Sequence[str]) -> list[str]:
-    """Lower case, without marks."""
     return [token.lower() for token in tokens if not MARK.fullmatch(token)]
 
 
@@ -392,7 +382,6 @@ def _fragment(tokens: Sequence[str]) -> bool:
 
 
 def _compares(words: Sequence[str]) -> bool:
-    """`Which is cheaper?`, `Who else signed?`"""
     return "else" in words or words[:2] in (["which", "is"], ["which", "are"])
 
 
@@ -420,7 +409,6 @@ def _questions(turns: Sequence[Turn]) -> Iterator[str]:
 
 
 def _said(turns: Sequence[Turn]) -> str:
-    """The last answer, without its citations."""
     last = next((turn.content for turn in reversed(turns) if turn.role is Role.ASSISTANT), "")
     return CITED.sub("", last[:SAID])
 
@@ -447,6 +435,5 @@ def _named_thing(question: str, answer: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """One line, at most PART characters, whole words."""
     line = " ".join(text[: 4 * PART].split())
     return line if len(line) <= PART else (line[:PART].rpartition(" ")[0] or line[:PART])

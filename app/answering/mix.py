@@ -4,13 +4,13 @@
 are UTC. Raises `InvalidField` for an unknown lens. Source: docs/contract.md.
 """
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from app.answering.recall import CONSIDERED, RECENCY, TOLD, Weighing, recency
+from app.answering.budget import judged as with_verdict
+from app.answering.recall import CONSIDERED, RECENCY, TOLD, Weighing, draw, of, recency, running, top
 from app.errors import InvalidField
-from app.types import CORPUS, MEMORIES, Entry, Verdict
+from app.types import CORPUS, MEMORIES, Candidate, Entry, Hit, Passage, Verdict
 from app.vantage.terms import FM, LENSES
 
 
@@ -31,9 +31,7 @@ def lens_block(lens: bool | str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What becomes of a recorded candidate under another mix."""
-
+class RemixedEntry:
     entry: Entry
     """As the answer's ledger has it."""
     verdict: Verdict
@@ -45,107 +43,89 @@ class Standing:
     """The same, in the recorded answer."""
 
 
-Named = tuple[str, str]
-"""Source and id of a candidate: ids are unique within a source."""
-
-
-def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Standing]:
+def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[RemixedEntry]:
     """All memories and reference texts of a ledger under the mix `now`: the packed in prompt order, then the
     others, best first. Under `was`, the mix of the answer itself, the ledger comes out unchanged.
 
     The ledger does not say how many tokens a candidate takes, so what had no room then has none now."""
-    before, judged = _Judgement(entries, was), _Judgement(entries, now)
-    crowded = {_name(entry) for entry in before.packed if entry.verdict is Verdict.OVER_BUDGET}
-    judged.verdicts |= dict.fromkeys(crowded.intersection(map(_name, judged.packed)), Verdict.OVER_BUDGET)
-    packed = [entry for entry in judged.packed if _name(entry) not in crowded]
-    places = _places(packed)
-    were = _places(entry for entry in entries if entry.verdict is Verdict.PACKED)
-    left = [entry for entry in entries if _name(entry) in judged.verdicts and _name(entry) not in places]
+    recorded = {(entry.source, entry.id): entry for entry in entries}
+    chosen = {key(item) for item in running(judge(entries, was))}
+    crowded = {name for name in chosen if recorded[name].verdict is Verdict.OVER_BUDGET}
+    judged = [
+        replace(item, verdict=Verdict.OVER_BUDGET if key(item) in crowded else item.verdict or Verdict.PACKED)
+        for item in judge(entries, now)
+    ]
+    packed = [item for item in judged if item.verdict is Verdict.PACKED]
+    left = [item for item in judged if item.verdict is not Verdict.PACKED]
+    order = {name: at for at, name in enumerate(recorded)}
+    places = {key(item): place for place, item in enumerate(packed, 1)}
+    before = [name for name, entry in recorded.items() if entry.verdict is Verdict.PACKED]
+    were = {name: place for place, name in enumerate(before, 1)}
     return [
-        Standing(
-            entry,
-            judged.verdicts[_name(entry)],
-            judged.score(entry),
-            recency(entry.created_at, now.at, now.bias),
-            places.get(_name(entry)),
-            were.get(_name(entry)),
+        RemixedEntry(
+            recorded[key(item)],
+            item.verdict or Verdict.PACKED,
+            item.score,
+            item.boosts[RECENCY],
+            places.get(key(item)),
+            were.get(key(item)),
         )
-        for entry in (*packed, *sorted(left, key=lambda entry: -judged.score(entry)))
+        for item in (*packed, *sorted(left, key=lambda item: (-item.score, order[key(item)])))
     ]
 
 
-class _Judgement:
-    """The verdict on each entry under a mix: threshold, boosts, recency and k, but not the token budget."""
-
-    def __init__(self, entries: Sequence[Entry], by: Weighing) -> None:
-        self.by = by
-        self.verdicts: dict[Named, Verdict] = {}
-        self.packed: list[Entry] = []
-        memories = [entry for entry in entries if entry.source == MEMORIES]
-        self._memories(memories)
-        self._corpus([entry for entry in entries if entry.source == CORPUS], memories)
-
-    def score(self, entry: Entry) -> float:
-        """Relevance times the recorded boosts, with today's recency instead of the recorded one."""
-        kept = [factor for name, factor in entry.boosts.items() if name != RECENCY]
-        before = entry.score if entry.relevance is None else entry.relevance * math.prod(kept)
-        return before * recency(entry.created_at, self.by.at, self.by.bias)
-
-    def _memories(self, memories: Sequence[Entry]) -> None:
-        """As `recall.retrieve_personal_memory` and `recall.rerank_personal`."""
-        self._judge(memories, Verdict.DUPLICATE)
-        found = self._matching([entry for entry in memories if entry.verdict is not Verdict.DUPLICATE])
-        self._judge([entry for entry in found if entry.verdict is Verdict.SKIPPED], Verdict.SKIPPED)
-        fit = [entry for entry in found if entry.verdict is not Verdict.SKIPPED]
-        most = min(CONSIDERED, self.by.split.personal)
-        self._judge(fit[most:], Verdict.OVER_LIMIT)
-        self._pack(fit[:most], min(TOLD, self.by.split.personal))
-
-    def _corpus(self, texts: Sequence[Entry], memories: Sequence[Entry]) -> None:
-        """As `recall.unified_retrieve`: a copy of a memory is packed only where the memory is not."""
-        told = {entry.sha256 for entry in self.packed}
-        originals = [entry for entry in texts if entry.verdict is not Verdict.DUPLICATE]
-        copied = {entry.sha256 for entry in memories} - {entry.sha256 for entry in originals}
-        ranked = sorted(texts, key=lambda entry: -_relevance(entry))
-        # Of several copies of a memory, the most relevant one stands for the others.
-        heirs = {entry.sha256: _name(entry) for entry in reversed(ranked) if entry.sha256 in copied}
-        self._judge(texts, Verdict.DUPLICATE)
-        free = [
-            entry
-            for entry in texts
-            if entry.sha256 not in told
-            and (entry.verdict is not Verdict.DUPLICATE or heirs.get(entry.sha256) == _name(entry))
-        ]
-        self._pack(self._matching(free), self.by.split.corpus)
-
-    def _matching(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those above the threshold or vouched for, most relevant first."""
-        self._judge(entries, Verdict.BELOW_THRESHOLD)
-        above = [
-            entry
-            for entry in entries
-            if entry.vouched or (entry.similarity is not None and entry.similarity > self.by.threshold)
-        ]
-        return sorted(above, key=lambda entry: -_relevance(entry))
-
-    def _pack(self, entries: Sequence[Entry], keep: int) -> None:
-        """The best are packed, the others are over the limit."""
-        ranked = sorted(entries, key=lambda entry: -self.score(entry))
-        self._judge(ranked[:keep], Verdict.PACKED)
-        self._judge(ranked[keep:], Verdict.OVER_LIMIT)
-        self.packed += ranked[:keep]
-
-    def _judge(self, entries: Iterable[Entry], verdict: Verdict) -> None:
-        self.verdicts |= {_name(entry): verdict for entry in entries}
+def judge(entries: Sequence[Entry], by: Weighing) -> list[Candidate]:
+    """Every candidate under a mix, as `recall.chosen` judges them: those to show stay in the running."""
+    found = sorted((candidate(entry, by) for entry in entries), key=lambda item: -item.passage.score)
+    memories, texts = of(found, MEMORIES), of(found, CORPUS)
+    own = [item for item in memories if item.verdict is not Verdict.DUPLICATE]
+    considered = min(CONSIDERED, by.split.personal)
+    drawn = draw(own, by.threshold, considered, lambda item: item.verdict is not Verdict.SKIPPED)
+    told = top(running(drawn), min(TOLD, by.split.personal))
+    free = uncopied(texts, memories, {item.passage.text for item in running(told)})
+    matches = draw(free, by.threshold, len(free))
+    return [
+        *told,
+        *(item for item in drawn if item.verdict),
+        *(item for item in memories if item.verdict is Verdict.DUPLICATE),
+        *top(running(matches), by.split.corpus),
+        *(item for item in matches if item.verdict),
+        *with_verdict((item for item in texts if item not in free), Verdict.DUPLICATE),
+    ]
 
 
-def _places(entries: Iterable[Entry]) -> dict[Named, int]:
-    return {_name(entry): place for place, entry in enumerate(entries, 1)}
+def uncopied(texts: Sequence[Candidate], memories: Sequence[Candidate], told: set[str]) -> list[Candidate]:
+    """The reference texts without copies of each other and of the memories that are told. Where a memory is
+    not told, the most relevant of its copies may be."""
+    originals = {item.passage.text for item in texts if item.verdict is not Verdict.DUPLICATE}
+    copied = {item.passage.text for item in memories} - originals
+    heirs = {item.passage.text: key(item) for item in reversed(texts) if item.passage.text in copied}
+    return [
+        item
+        for item in texts
+        if item.passage.text not in told
+        and (item.verdict is not Verdict.DUPLICATE or heirs.get(item.passage.text) == key(item))
+    ]
 
 
-def _relevance(entry: Entry) -> float:
-    return entry.score if entry.relevance is None else entry.relevance
+def candidate(entry: Entry, by: Weighing) -> Candidate:
+    """A recorded candidate with the recency of a mix; the hash of its text stands for the text."""
+    relevance = entry.score if entry.relevance is None else entry.relevance
+    passage = Passage(
+        entry.source,
+        entry.id,
+        entry.sha256,
+        tokens=0,
+        label=entry.label,
+        similarity=entry.similarity,
+        score=relevance,
+        created_at=entry.created_at,
+    )
+    words = Hit(entry.id, 0.0, rare=True) if entry.vouched else None
+    boosts = {**entry.boosts, RECENCY: recency(entry.created_at, by.at, by.bias)}
+    return Candidate(passage, words, entry.verdict, boosts)
 
 
-def _name(entry: Entry) -> Named:
-    return entry.source, entry.id
+def key(item: Candidate) -> tuple[str, str]:
+    """Source and id: ids are unique within a source."""
+    return item.passage.source, item.passage.id

@@ -1,28 +1,27 @@
 """The steps from a question to a streamed reply that /api/chat, /rag/query and /vantage/query share.
 
 A recipe (chat, rag or vantage in `services/`) reads what it needs and makes the `Context`; the
-pipeline records a question whose asker leaves meanwhile, opens the model's stream, counts the prompt while
-the model is asked, and hands over a `Reply`, which checks the citations and the class, and is recorded.
+pipeline records a question whose asker leaves meanwhile, opens the model's stream and hands over a `Reply`,
+which checks the citations and the class, and is recorded.
 Everything that can still become a status is raised by `prepare`: `ModelError`, and `InvalidField` where
 what must stand in the prompt does not fit into the model's window. Source: docs/contract.md, docs/adr/0013.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
 
-from app.answer import Block, Form, Prompt, Turn, new_id
-from app.answering.budget import Budget, Meter, PromptLimits, Selection, reason_of, share
+from app.answer import Answer, Block, Finish, Form, Prompt, Role, Turn, Usage, new_id
+from app.answering.budget import Budget, Meter, PromptLimits, ledger, reason_of, share
 from app.answering.enforcement import POLICY
 from app.answering.meta import Used, build_meta_explanation, recalled
 from app.answering.question import Context, Question
-from app.answering.recall import TOLD, Recalled, Weighing, chosen, deadline, pack, tags_of, timely
-from app.answering.recorder import Keepsake, Recorder, unanswered
+from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack, tags_of
+from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import recipe_of
 from app.answering.ruling import Ruling, written
-from app.answering.stream import Opening, Reply
+from app.answering.stream import Opening, Remembered, Reply
 from app.db.memories import Moment, Tallies, Tally
 from app.db.sessions import ChatLogStore
 from app.models.base import ChatModel
@@ -38,28 +37,18 @@ from app.retrieval.tags import (
     load_latest_vb_desire_profile,
     vb_desire_bias_map,
 )
-from app.stopwatch import Stages
-from app.types import MEMORIES, Clock, Degraded, Reason, Scope, Trace, Verdict
-
-FRESH_MOST = 8
-"""Passages that were never counted before are counted on the event loop up to this many: a millisecond."""
-BESIDE_MOST = 8_000
-"""Characters that are counted on the event loop at most: a millisecond."""
-AT_ONCE = 1_000
-"""Characters that `aside` looks through on the event loop: about a millisecond."""
+from app.stopwatch import Stages, elapsed
+from app.tasks import deadline, timely
+from app.types import MEMORIES, Candidate, Clock, Degraded, Reason, Scope, Trace, Verdict
 
 HISTORY_TURNS = 200
 """Turns read from the log at most."""
 HISTORY_SECONDS = 2.0
 """For the log; the answer goes on without earlier turns."""
 
-T = TypeVar("T")
-
 
 @dataclass(slots=True)
 class Run:
-    """One question on its way to a reply."""
-
     question: Question
     started: datetime
     meter: Meter
@@ -80,7 +69,8 @@ class Pipeline:
     clock: Clock
     name: str | None = None
     """The model that is asked where the question names none; None: the chat model's own."""
-    keepsake: Keepsake | None = None
+    remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
+    """Keeps what the asker said as a memory (`remember: true`); never raises."""
     speaks: bool = True
     """False: the extractive answerer, which knows nothing of response classes."""
 
@@ -97,7 +87,6 @@ class Pipeline:
                 self._record_unanswered(run)
             raise
         reply = self._reply(run, context)
-        await count_tokens(reply)
         await reply.head()
         return reply
 
@@ -106,9 +95,7 @@ class Pipeline:
         return question.model or self.name or self.model.name
 
     def _reply(self, run: Run, context: Context) -> Reply:
-        """The reply, with the model's stream being opened."""
         question = run.question
-        remembers = self.keepsake if question.remember else None
         return Reply(
             question=question,
             context=context,
@@ -121,7 +108,7 @@ class Pipeline:
             clock=self.clock,
             started=run.started,
             stages=run.stages,
-            keep=remembers.of(question.scope, question.message, run.started) if remembers else None,
+            remember=self.remember if question.remember else None,
         )
 
     def _opening(self, question: Question, context: Context) -> Opening:
@@ -135,38 +122,25 @@ class Pipeline:
 
     def _record_unanswered(self, run: Run) -> None:
         """Keep a question whose asker left before the model was asked, with what was decided by then."""
-        question = run.question
-        self.recorder.later(
-            unanswered(
-                question.scope,
-                self.endpoint,
-                question.message,
-                model=self.model_of(question),
-                began=run.started,
-                now=self.clock(),
-                ruling=written(run.ruling) if run.ruling else None,
-            )
+        question, began = run.question, run.started
+        answer = Answer(
+            id=new_id(),
+            endpoint=self.endpoint,
+            question=question.message,
+            text="",
+            model=self.model_of(question),
+            finish=Finish.CANCELLED,
+            citations=(),
+            cited=(),
+            unknown=(),
+            prompt_sha256="",
+            trace=Trace(Reason.CANCELLED),
+            usage=Usage(),
+            created_at=began,
+            timings={"total": elapsed(began, self.clock())},
+            ruling=written(run.ruling) if run.ruling else None,
         )
-
-
-async def count_tokens(reply: Reply) -> None:
-    """Put the prompt's tokens into a reply whose stream is being opened; many new passages, and long texts,
-    are counted in a thread. If the caller is cancelled meanwhile, the reply is closed."""
-    context = reply.context
-    meter, prompt = context.meter, context.prompt
-
-    def counted() -> Context:
-        trace = replace(context.trace, tokens=meter.context(prompt))
-        return replace(context, trace=trace, tokens=meter.prompt(prompt))
-
-    try:
-        if meter.fresh(prompt) > FRESH_MOST or meter.uncounted(prompt) > BESIDE_MOST:
-            await asyncio.to_thread(counted)
-    except asyncio.CancelledError:
-        reply.context = counted()
-        await reply.aclose()
-        raise
-    reply.context = counted()
+        self.recorder.later(AnswerRecord(question.scope, answer, [Turn(Role.USER, question.message, began)]))
 
 
 async def earlier_turns(
@@ -184,14 +158,14 @@ async def earlier_turns(
     return await timely("postgres", chatlog.turns(scope, min(count, HISTORY_TURNS)), until, lost) or ()
 
 
-def system_text(selection: Selection, texts: tuple[str, str, str]) -> str:
+def system_text(candidates: Iterable[Candidate], texts: tuple[str, str, str]) -> str:
     """Of three system texts the one that is true of what was found: with passages, without any, and where
     there was no room for them."""
     full, bare, crowded = texts
-    if selection.passages:
+    verdicts = {item.verdict for item in candidates}
+    if Verdict.PACKED in verdicts:
         return full
-    left_out = any(entry.verdict is Verdict.OVER_BUDGET for entry in selection.entries)
-    return crowded if left_out else bare
+    return crowded if Verdict.OVER_BUDGET in verdicts else bare
 
 
 def wants_of(message: str, known: Recalled) -> Wants:
@@ -201,7 +175,9 @@ def wants_of(message: str, known: Recalled) -> Wants:
     return Wants(infer_query_tags(message), desires, weights)
 
 
-def select_recalled(wants: Wants, known: Recalled, by: Weighing, budget: int, meter: Meter) -> Selection:
+def select_recalled(
+    wants: Wants, known: Recalled, by: Weighing, budget: int, meter: Meter
+) -> list[Candidate]:
     """Rank, boost and cut memories and reference texts, and pack those that fit."""
     drawn = chosen(known.drawn, known.found.candidates, known.tallies or Tallies(), wants, by)
     room = Budget(budget, TOLD + by.split.corpus)
@@ -209,14 +185,14 @@ def select_recalled(wants: Wants, known: Recalled, by: Weighing, budget: int, me
 
 
 def room_for(limits: PromptLimits, meter: Meter, prompt: Prompt) -> int:
-    """O200k left for passages in a joined prompt that has none yet. Raises `InvalidField`."""
+    """Tokens left for passages in a joined prompt that has none yet. Raises `InvalidField`."""
     system = prompt.messages()[0]["content"]
     return share(limits, meter, system=system, message=prompt.message, notes=(), turns=())[0]
 
 
 def recalled_context(
     prompt: Prompt,
-    selection: Selection,
+    candidates: Sequence[Candidate],
     wants: Wants,
     known: Recalled,
     by: Weighing,
@@ -231,25 +207,26 @@ def recalled_context(
     found, votes = known.found, known.tallies or Tallies()
     asked = bool(by.split.personal) + bool(by.split.corpus)
     trace = Trace(
-        reason=reason_of(found, asked, selection),
-        entries=selection.entries,
+        reason=reason_of(found, asked, candidates),
+        entries=ledger(candidates, boosted=True),
         degraded=tuple(dict.fromkeys((*lost, *known.degraded))),
         cached=found.cached,
         budget=budget,
         took_ms=found.took_ms,
         sources=found.sources,
         told=found.notes,
+        tokens=meter.context(prompt),
     )
     used = [
         Used(tags_of(passage), votes.get(passage.id, Tally()))
-        for passage in selection.passages
+        for passage in prompt.passages
         if passage.source == MEMORIES
     ]
     return Context(
         prompt=prompt,
         trace=trace,
         recipe=recipe_of(prompt, ranking=VERSION, before=before, notes=notes),
-        meter=meter,
+        tokens=meter.prompt(prompt),
         explanation=build_meta_explanation(
             wants.tags, used, wants.gravity, gravity(wants.tags, wants.gravity), known.moment
         ),
@@ -273,7 +250,7 @@ def bare_context(
         prompt=prompt,
         trace=Trace(prompt.reason, degraded=tuple(lost)),
         recipe=recipe_of(prompt, ranking=VERSION, before=before),
-        meter=meter,
+        tokens=meter.prompt(prompt),
         explanation=explanation,
         bypass=None if prompt.reason is Reason.UNASKED else prompt.reason,
     )
@@ -288,8 +265,3 @@ def recalled_facts(context: Context, *, debug: bool) -> dict[str, object]:
         "bypass": context.bypass,
     }
     return facts | ({"system_prompt": context.prompt.messages()[0]["content"]} if debug else {})
-
-
-async def aside(size: int, work: Callable[..., T], *args: Any, **named: Any) -> T:  # noqa: ANN401 - the work's own
-    """Do the work; in a thread where there are more than AT_ONCE characters to look through."""
-    return await asyncio.to_thread(work, *args, **named) if size > AT_ONCE else work(*args, **named)

@@ -9,19 +9,19 @@ docs/adr/0019.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 
 from app.text.sanitise import sanitise_text
-from app.types import CODE, CONVERSATIONS, DREAMS, Candidate, Degraded, Passage, Reason, Verdict
+from app.types import CODE, CONVERSATIONS, DREAMS, Candidate, Degraded, Passage, Reason
 
 NAME_CUT = 300
 """Of what is shown in full (titles, paths, tags): a hostile one may have 10 MB."""
 
 
-class Choice(StrEnum):
+class SectionChoice(StrEnum):
     """How a section's passages are chosen."""
 
     NEWEST = "newest"
@@ -32,7 +32,7 @@ class Choice(StrEnum):
     """By words and meaning; matches only, most relevant first."""
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What a column holds, and so how it is written."""
 
     NAME = "name"
@@ -48,28 +48,24 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One column of a row; left out where that holds nothing."""
-
+class Column:
     column: str
     shown: str = "{}"
     cut: int = NAME_CUT
-    kind: Kind = Kind.NAME
+    kind: ColumnKind = ColumnKind.NAME
     instead: str = ""
     """The column that is shown where the first shows nothing."""
 
 
-Form = tuple[Line, ...]
+Form = tuple[Column, ...]
 """How a row is written: its lines, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of a project's context."""
-
     source: str
     """Of `db/projects.py`: conversations, code or dreams."""
-    choice: Choice
+    choice: SectionChoice
     limit: int
     """Entries, where the request does not say."""
     heading: str
@@ -158,7 +154,6 @@ def tame(line: str) -> str:
 
 
 def broken(text: str) -> str:
-    """Its line breaks as one character."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -195,35 +190,33 @@ def fitted(form: Form, row: Row, most: int, count: Callable[[str], int]) -> str:
     return entry(form, row, least)
 
 
-def written(line: Line, row: Row, cut: int) -> str:
+def written(line: Column, row: Row, cut: int) -> str:
     """One line, or several of prose or code; "" where the column holds nothing."""
-    if line.kind is Kind.CODE:
+    if line.kind is ColumnKind.CODE:
         return block(row.get(line.column), row, cut)
     shown = told(line.kind, row.get(line.column), cut)
     if not shown and line.instead:
-        other = Kind.NAME if line.kind is Kind.SYMBOL else line.kind
+        other = ColumnKind.NAME if line.kind is ColumnKind.SYMBOL else line.kind
         shown = told(other, row.get(line.instead), cut)
     return line.shown.format(shown) if shown else ""
 
 
-def told(kind: Kind, value: object, cut: int) -> str:
+def told(kind: ColumnKind, value: object, cut: int) -> str:
     """A column that is no code; "" where it holds nothing."""
-    if kind is Kind.NAMES:
+    if kind is ColumnKind.NAMES:
         return names(value, cut)
-    if kind is Kind.SYMBOL:
+    if kind is ColumnKind.SYMBOL:
         return symbol(value, cut)
-    if kind is Kind.PROSE:
+    if kind is ColumnKind.PROSE:
         return prose(value, cut) if isinstance(value, str) else ""
     return text(value, cut)
 
 
 def text(value: object, cut: int) -> str:
-    """A text on one line."""
     return name(value, cut) if isinstance(value, str) and not value[: cut + 1].isspace() else ""
 
 
 def block(value: object, row: Row, cut: int) -> str:
-    """Code in its fence."""
     if not isinstance(value, str) or not value[: cut + 1].strip():
         return ""
     return escape_code(value, cut, text(row.get("language"), min(cut, NAME_CUT)))
@@ -266,24 +259,22 @@ def parsed(value: object) -> object:
 
 
 CONVERSATION: Form = (
-    Line("title", "- **Title:** {}"),
-    Line("tags", "- **Tags:** {}", kind=Kind.NAMES),
-    Line("key_entities", "- **Key Entities:** {}", kind=Kind.NAMES),
-    Line("summary_detailed", "- **Summary:** {}", 500, Kind.PROSE),
-    Line("memory_snippet", "- **Memory Snippet:** {}", 300, Kind.PROSE),
+    Column("title", "- **Title:** {}"),
+    Column("tags", "- **Tags:** {}", kind=ColumnKind.NAMES),
+    Column("key_entities", "- **Key Entities:** {}", kind=ColumnKind.NAMES),
+    Column("summary_detailed", "- **Summary:** {}", 500, ColumnKind.PROSE),
+    Column("memory_snippet", "- **Memory Snippet:** {}", 300, ColumnKind.PROSE),
 )
 SNIPPET: Form = (
-    Line("file_path", "**File:** {}"),
-    Line("language", "**Language:** {}"),
-    Line("chunk_metadata", "**Description:** {}", kind=Kind.SYMBOL, instead="file_path"),
-    Line("chunk_text", cut=1000, kind=Kind.CODE),
+    Column("file_path", "**File:** {}"),
+    Column("language", "**Language:** {}"),
+    Column("chunk_metadata", "**Description:** {}", kind=ColumnKind.SYMBOL, instead="file_path"),
+    Column("chunk_text", cut=1000, kind=ColumnKind.CODE),
 )
-ROW = tuple(line.column for line in CONVERSATION)
-"""The columns of a row of conversation_index, in the order of THN's query."""
 THN_SECTIONS = (
     Section(
         CONVERSATIONS,
-        Choice.NEWEST,
+        SectionChoice.NEWEST,
         5,
         "### History & Context: Last 5 Conversations",
         CONVERSATION,
@@ -292,7 +283,7 @@ THN_SECTIONS = (
     ),
     Section(
         CODE,
-        Choice.NEAREST,
+        SectionChoice.NEAREST,
         5,
         "### Relevant Code Snippets",
         SNIPPET,
@@ -302,25 +293,15 @@ THN_SECTIONS = (
 )
 
 
-def _format_conversation_entry(row: Sequence[object]) -> str:
-    """A row (title, tags, key_entities, summary_detailed, memory_snippet) as a list of its fields."""
-    return entry(CONVERSATION, dict(zip(ROW, row, strict=True)))
-
-
-def _format_code_snippet(chunk: Mapping[str, object]) -> str:
-    """A chunk (file_path, language, chunk_text, chunk_metadata) with its code in a fence."""
-    return entry(SNIPPET, chunk)
-
-
 DREAM: Form = (
-    Line("title", "**Dream: {}**"),
-    Line("summary_short", "- **Summary**: {}", 300, Kind.PROSE),
-    Line("memory_snippet", "- **Key Details**: {}", 200, Kind.PROSE),
+    Column("title", "**Dream: {}**"),
+    Column("summary_short", "- **Summary**: {}", 300, ColumnKind.PROSE),
+    Column("memory_snippet", "- **Key Details**: {}", 200, ColumnKind.PROSE),
 )
 DAAS_SECTIONS = (
     Section(
         DREAMS,
-        Choice.NEAREST,
+        SectionChoice.NEAREST,
         3,
         "### Related Dreams for Analysis",
         DREAM,
@@ -344,7 +325,7 @@ def talk(limit: int = 5, source: str = CONVERSATIONS) -> Section:
     """The conversations (or dreams) that match a message."""
     return Section(
         source,
-        Choice.FUSED,
+        SectionChoice.FUSED,
         limit,
         "### Related Conversations",
         SHOWN,
@@ -358,7 +339,7 @@ def code(limit: int = 8) -> Section:
     """The code that matches a message."""
     return Section(
         CODE,
-        Choice.FUSED,
+        SectionChoice.FUSED,
         limit,
         "### Relevant Code Snippets",
         SNIPPET,
@@ -374,8 +355,6 @@ THN, DAAS = "THN", "DAAS"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a project shows."""
-
     name: str
     sections: tuple[Section, ...] = (talk(), code())
     """In the order shown."""
@@ -386,7 +365,6 @@ class Profile:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What it searches, in the order shown."""
         return tuple(dict.fromkeys(section.source for section in self.sections))
 
 
@@ -422,8 +400,6 @@ BREAK = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a section."""
-
     candidate: Candidate
     """`words` is None but in a fused section."""
     text: str
@@ -437,19 +413,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShownSection:
     """A section and what is shown in it."""
 
     section: Section
     items: tuple[Item, ...] = ()
     """In the order shown: newest first, or most similar first, or most relevant first."""
-    left: tuple[tuple[Candidate, Verdict], ...] = ()
+    left: tuple[Candidate, ...] = ()
     """Seen and not shown: below the threshold, a duplicate, over the section's limit, nothing to show."""
-
-    @property
-    def text(self) -> str:
-        """Heading and entries; "" without entries."""
-        return rendered([self])
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +428,7 @@ class Gathered:
     """A project's context, not yet budgeted."""
 
     profile: Profile
-    parts: tuple[Part, ...]
+    parts: tuple[ShownSection, ...]
     """In the profile's order, those without items too."""
     reason: Reason
     """ok, empty, no_match, timeout or unavailable, in the order of docs/contract.md."""
@@ -473,7 +444,6 @@ class Gathered:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """Of all sections, in the order shown."""
         return tuple(item for part in self.parts for item in part.items)
 
     @property
@@ -481,24 +451,13 @@ class Gathered:
         """The whole text; "" where nothing was found. No wrapper text."""
         return rendered(self.parts)
 
-    def keeping(self, kept: Iterable[Item]) -> "Gathered":
-        """The same with these of its items alone, in their places."""
-        ids = {(item.passage.source, item.passage.id) for item in kept}
-        return replace(self, parts=tuple(only(part, ids) for part in self.parts))
-
 
 def row_of(passage: Passage) -> dict[str, object]:
     """A passage as the row it was made of; of code the text is the chunk's."""
     return {"chunk_text": passage.text, **passage.fields}
 
 
-def only(part: Part, ids: set[tuple[str, str]]) -> Part:
-    """A section with those of its items that are among `ids` (source, id)."""
-    chosen = tuple(item for item in part.items if (item.passage.source, item.passage.id) in ids)
-    return replace(part, items=chosen)
-
-
-def rendered(parts: Sequence[Part]) -> str:
+def rendered(parts: Sequence[ShownSection]) -> str:
     """Sections with their headings, one blank line apart; those without items are left out."""
     return BREAK.join(
         part.section.heading + BREAK + part.section.between.join(item.text for item in part.items)

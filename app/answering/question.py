@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.answer import Citation, Prompt, Recipe, Turn
-from app.answering.budget import Meter
 from app.answering.enforcement import Enforcement
 from app.answering.meta import Explanation, cite
 from app.types import Scope, Trace
@@ -61,16 +60,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the model is shown, and how it came to be."""
-
     prompt: Prompt
     trace: Trace
-    """Its `tokens` are counted by the pipeline."""
     recipe: Recipe
-    meter: Meter
-    """Counts in the tokens of the model that answers."""
-    tokens: int | None = None
-    """o200k tokens of the prompt; None: not counted yet."""
+    tokens: int
+    """o200k tokens of the prompt."""
     explanation: Explanation | None = None
     """Rag and vantage: why these memories."""
     bypass: str | None = None
@@ -79,10 +73,6 @@ class Context:
     """What `meta` tells beside chat's facts."""
     enforcement: Enforcement | None = None
     """Vantage: the decision that the answer is held to."""
-
-    def counted(self) -> int:
-        """o200k tokens of the prompt."""
-        return self.meter.prompt(self.prompt) if self.tokens is None else self.tokens
 
     @property
     def citations(self) -> tuple[Citation, ...]:

@@ -8,27 +8,19 @@ what the threshold kept out. Seconds. Source: docs/contract.md.
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
-from itertools import chain
-from typing import TypeVar
 
-import structlog
-
-from app.answering.budget import Budget, Meter, Selection, fit, noted
+from app.answering.budget import Budget, Meter, fit, judged
 from app.answering.question import Question
 from app.db.memories import OUTSIDE, Memory, Moment, Tallies, Tally, Temporal, Votes
-from app.errors import RetrievalError
-from app.retrieval.fusion import scored
 from app.retrieval.memories import MemorySource
 from app.retrieval.ranking import (
     BOUND,
-    Boosted,
     Wants,
     apart,
-    boosted,
     content,
     corpus_tags,
     is_probe,
@@ -39,6 +31,7 @@ from app.retrieval.ranking import (
 from app.retrieval.relevance import is_match
 from app.retrieval.search import Retrieval
 from app.retrieval.tags import decay, memory_tags
+from app.tasks import deadline, timely
 from app.types import (
     CORPUS,
     MEMORIES,
@@ -62,9 +55,6 @@ MARKS, CLOSING = frozenset("?？"), "?？!！.。… \t\n\r"
 RECENCY = "recency"
 """The boost's name in a ledger."""
 
-Scores = Mapping[tuple[str, str], Boosted]
-"""With their factors, by source and id of the passage."""
-
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -87,22 +77,13 @@ class Weighing:
     """When the question was asked; ages are counted from it, also in a later `remix`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """Candidates of one source: those chosen, best first, and what became of the others."""
-
-    chosen: tuple[Candidate, ...] = ()
-    left: tuple[tuple[Candidate, Verdict], ...] = ()
-    boosts: Scores = field(default_factory=dict)
-    """Of those chosen; nothing: not boosted (yet)."""
-
-
 def retrieve_personal_memory(
     found: Sequence[Candidate], message: str, *, top_k: int, threshold: float
-) -> Drawn:
-    """The most relevant memories that match, min(8, top_k): by relevance, before any boost. Texts that only
-    probe the service are none of them, unless the message is itself a test; nor is the question itself, kept
-    when it was asked before: it is no answer. A statement may be asked for in its own words."""
+) -> list[Candidate]:
+    """The memories, of which the most relevant that match stay in the running: min(8, top_k), by relevance
+    before any boost. Texts that only probe the service do not, unless the message is itself a test; nor does
+    the question itself, kept when it was asked before: it is no answer. A statement may be asked for in its
+    own words."""
     tests = is_test(message)
     words = bare(message)
 
@@ -120,32 +101,33 @@ def unified_retrieve(
     top_k: int,
     threshold: float,
     told: Sequence[Candidate] = (),
-) -> Drawn:
-    """The reference texts of all collections that match, boosted by the tags of the question that they have;
-    one global top_k. A copy of a memory that is `told` is none of them: the memory can be voted on. What no
-    boost could bring in is not looked at for tags: a long list costs time."""
+) -> list[Candidate]:
+    """The reference texts of all collections, of which those that match stay in the running, boosted by the
+    tags of the question that they have; one global top_k. A copy of a memory that is `told` does not: the
+    memory can be voted on. What no boost could bring in is not looked at for tags: a long list costs time."""
     asked = corpus_tags(wanted)
-
-    def boost(passage: Passage) -> Boosted:
-        return score_corpus_hit(passage.score, tags_of(passage) if asked else (), asked)
-
     others, copies = apart(of(found, CORPUS), told)
-    matches = draw(others, threshold, len(others))
-    least = matches.chosen[top_k - 1].passage.score if 0 < top_k <= len(matches.chosen) else 0.0
-    near = [item for item in matches.chosen if item.passage.score * (1 + BOUND) >= least]
-    far = tuple((item, Verdict.OVER_LIMIT) for item in matches.chosen[len(near) :])
-    same = tuple((item, Verdict.DUPLICATE) for item in copies)
-    return rerank(Drawn(tuple(near), (*far, *matches.left, *same)), boost, keep=top_k)
+    drawn = draw(others, threshold, len(others))
+    matches = running(drawn)
+    least = matches[top_k - 1].passage.score if 0 < top_k <= len(matches) else 0.0
+    near = [item for item in matches if item.passage.score * (1 + BOUND) >= least]
+    return [
+        *top([score_corpus_hit(item, tags_of(item.passage) if asked else (), asked) for item in near], top_k),
+        *judged(matches[len(near) :], Verdict.OVER_LIMIT),
+        *(item for item in drawn if item.verdict),
+        *judged(copies, Verdict.DUPLICATE),
+    ]
 
 
-def rerank_personal(drawn: Drawn, tallies: Mapping[str, Tally], wants: Wants, *, keep: int) -> Drawn:
-    """The chosen memories by relevance × boosts, at most `keep` of them."""
-
-    def boost(passage: Passage) -> Boosted:
-        tally = tallies.get(passage.id, Tally())
-        return score_personal_hit(passage.score, tags_of(passage), tally, wants)
-
-    return rerank(drawn, boost, keep=keep)
+def rerank_personal(
+    drawn: Sequence[Candidate], tallies: Mapping[str, Tally], wants: Wants, *, keep: int
+) -> list[Candidate]:
+    """The memories in the running by relevance × boosts, at most `keep` of them."""
+    hits = [
+        score_personal_hit(item, tags_of(item.passage), tallies.get(item.passage.id, Tally()), wants)
+        for item in running(drawn)
+    ]
+    return [*top(hits, keep), *(item for item in drawn if item.verdict)]
 
 
 def draw(
@@ -153,28 +135,32 @@ def draw(
     threshold: float,
     most: int,
     fits: Callable[[Candidate], bool] = lambda _: True,
-) -> Drawn:
-    """The first `most` that match and fit; give the best first."""
-    chosen: list[Candidate] = []
-    left: list[tuple[Candidate, Verdict]] = []
+) -> list[Candidate]:
+    """The candidates (best first), of which the first `most` that match and fit stay in the running."""
+    drawn: list[Candidate] = []
+    left = most
     for item in found:
+        verdict = None
         if not is_match(item, threshold):
-            left.append((item, Verdict.BELOW_THRESHOLD))
-        elif len(chosen) >= most:
-            left.append((item, Verdict.OVER_LIMIT))
+            verdict = Verdict.BELOW_THRESHOLD
+        elif not left:
+            verdict = Verdict.OVER_LIMIT
         elif not fits(item):
-            left.append((item, Verdict.SKIPPED))
+            verdict = Verdict.SKIPPED
         else:
-            chosen.append(item)
-    return Drawn(tuple(chosen), tuple(left))
+            left -= 1
+        drawn.append(replace(item, verdict=verdict))
+    return drawn
 
 
-def rerank(drawn: Drawn, boost: Callable[[Passage], Boosted], *, keep: int) -> Drawn:
-    """The chosen by their boosted scores, at most `keep`; equal ones in the order of their relevance."""
-    boosts = {key(item.passage): boost(item.passage) for item in drawn.chosen}
-    ranked = sorted(drawn.chosen, key=lambda item: -boosts[key(item.passage)].score)
-    over = tuple((item, Verdict.OVER_LIMIT) for item in ranked[keep:])
-    return Drawn(tuple(ranked[:keep]), (*over, *drawn.left), boosts)
+def running(candidates: Iterable[Candidate]) -> list[Candidate]:
+    return [item for item in candidates if item.verdict is None]
+
+
+def top(candidates: Sequence[Candidate], keep: int) -> list[Candidate]:
+    """Best score first; all but `keep` are over the limit. Equal ones keep their order."""
+    ranked = sorted(candidates, key=lambda item: -item.score)
+    return [*ranked[:keep], *judged(ranked[keep:], Verdict.OVER_LIMIT)]
 
 
 def weighed(mix: Mix, top_k: int, *, threshold: float, at: datetime, personal: bool = True) -> Weighing:
@@ -209,72 +195,49 @@ def recency(at: datetime | None, now: datetime, bias: float | None) -> float:
 
 
 def chosen(
-    drawn: Drawn, found: Sequence[Candidate], tallies: Mapping[str, Tally], wants: Wants, by: Weighing
-) -> tuple[Drawn, Drawn]:
-    """The memories and the reference texts to show. With a bias, recency is applied before the cut to k, so
-    that a recent text is not cut before its boost counts."""
+    drawn: Sequence[Candidate],
+    found: Sequence[Candidate],
+    tallies: Mapping[str, Tally],
+    wants: Wants,
+    by: Weighing,
+) -> list[Candidate]:
+    """The memories and then the reference texts; those to show stay in the running. With a bias, recency is
+    applied before the cut to k, so that a recent text is not cut before its boost counts."""
     most = min(TOLD, by.split.personal)
     if by.bias is None:
         memories = rerank_personal(drawn, tallies, wants, keep=most)
     else:
-        memories = by_recency(rerank_personal(drawn, tallies, wants, keep=len(drawn.chosen)), by, keep=most)
+        memories = by_recency(rerank_personal(drawn, tallies, wants, keep=len(drawn)), by, keep=most)
+    told = running(memories)
     wide = len(found) if by.bias else by.split.corpus
-    corpus = unified_retrieve(found, wants.tags, top_k=wide, threshold=by.threshold, told=memories.chosen)
-    return memories, corpus if by.bias is None else by_recency(corpus, by, keep=by.split.corpus)
+    corpus = unified_retrieve(found, wants.tags, top_k=wide, threshold=by.threshold, told=told)
+    return [*memories, *(corpus if by.bias is None else by_recency(corpus, by, keep=by.split.corpus))]
 
 
-def by_recency(drawn: Drawn, by: Weighing, *, keep: int) -> Drawn:
-    """The chosen by score × recency, at most `keep`; ties keep their order."""
-    fresh = {key(item.passage): recency(item.passage.created_at, by.at, by.bias) for item in drawn.chosen}
-    scores = dict(drawn.boosts)
-    for item in drawn.chosen:
-        name = key(item.passage)
-        before = scores.get(name, Boosted(item.passage.score, {}))
-        scores[name] = boosted(item.passage.score, {**before.boosts, RECENCY: fresh[name]})
-    ranked = sorted(drawn.chosen, key=lambda item: -scores[key(item.passage)].score)
-    over = tuple((item, Verdict.OVER_LIMIT) for item in ranked[keep:])
-    return replace(drawn, chosen=tuple(ranked[:keep]), left=(*over, *drawn.left), boosts=scores)
+def by_recency(drawn: Sequence[Candidate], by: Weighing, *, keep: int) -> list[Candidate]:
+    """Those in the running by score × recency, at most `keep`; ties keep their order."""
+    fresh = [
+        replace(item, boosts={**item.boosts, RECENCY: recency(item.passage.created_at, by.at, by.bias)})
+        for item in running(drawn)
+    ]
+    return [*top(fresh, keep), *(item for item in drawn if item.verdict)]
 
 
 def pack(
-    drawn: Sequence[Drawn], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
-) -> Selection:
-    """What fits, in the order given, and the ledger of every candidate."""
-    chosen = list(chain.from_iterable(one.chosen for one in drawn))
-    packed, over = fit(chosen, meter.line, budget, meter.head())
-    boosts = {name: boosted for one in drawn for name, boosted in one.boosts.items()}
-    rest = chain.from_iterable(one.left for one in drawn)
-    told = (
+    drawn: Sequence[Candidate], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
+) -> list[Candidate]:
+    """Every candidate with its verdict: of those in the running what fits, in the order given."""
+    packed, over = fit(running(drawn), meter.line, budget, meter.head())
+    left = (item for item in drawn if item.verdict)
+    return [
         *judged(packed, Verdict.PACKED),
         *judged(over, Verdict.OVER_BUDGET),
-        *sorted(rest, key=lambda pair: -pair[0].passage.score),
+        *sorted(left, key=lambda item: -item.passage.score),
         *judged(duplicates, Verdict.DUPLICATE),
-    )
-    entries = tuple(
-        noted(item, verdict, boosts.get(key(item.passage)), relevance=item.passage.score)
-        for item, verdict in told
-    )
-    return Selection(tuple(rescored(item.passage, boosts) for item in packed), entries, short=False)
-
-
-def judged(items: Sequence[Candidate], verdict: Verdict) -> list[tuple[Candidate, Verdict]]:
-    """Each with what became of it."""
-    return [(item, verdict) for item in items]
-
-
-def rescored(passage: Passage, boosts: Scores) -> Passage:
-    """A passage with its boosted score."""
-    boosted = boosts.get(key(passage))
-    return scored(passage, boosted.score) if boosted else passage
-
-
-def key(passage: Passage) -> tuple[str, str]:
-    """Which one it is: ids are a source's own."""
-    return passage.source, passage.id
+    ]
 
 
 def of(found: Sequence[Candidate], source: str) -> list[Candidate]:
-    """Those of one source."""
     return [item for item in found if item.passage.source == source]
 
 
@@ -284,7 +247,6 @@ def asks(text: str) -> bool:
 
 
 def bare(text: str) -> str:
-    """Its content without the marks at its end."""
     return content(text.rstrip(CLOSING))
 
 
@@ -299,18 +261,12 @@ what is left out afterwards leaves enough."""
 FIRST_SHARE = 0.9
 """Part of the deadline that all but the votes have; the rest is theirs."""
 
-T = TypeVar("T")
-
-log = structlog.get_logger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What was read for one question of a person."""
-
     found: Found
-    drawn: Drawn = field(default_factory=Drawn)
-    """The memories among it that may be told."""
+    drawn: Sequence[Candidate] = ()
+    """The memories among it; those that may be told are in the running."""
     cards: Sequence[Memory] = ()
     tallies: Tallies | None = None
     """The user's votes on the memories that may be told; None: not known."""
@@ -340,7 +296,13 @@ class Recall:
             moment = group.create_task(self.moment(question.scope, first, lost))
         found = search.result()
         # Many texts may be long, and each is looked through.
-        drawn = await asyncio.to_thread(draw_memories, question.message, by, found)
+        drawn = await asyncio.to_thread(
+            retrieve_personal_memory,
+            found.candidates,
+            question.message,
+            top_k=by.split.personal,
+            threshold=by.threshold,
+        )
         tallies = await self._tallies(question.scope, drawn, until, lost)
         told = dict.fromkeys((*found.degraded, *lost))
         return Recalled(found, drawn, cards.result(), tallies, moment.result(), tuple(told))
@@ -353,7 +315,6 @@ class Recall:
         return found
 
     async def _search(self, question: Question, by: Weighing, until: float) -> Found:
-        """Search the sources that are to give something."""
         counts = {MEMORIES: by.split.personal, CORPUS: by.split.corpus}
         names = [name for name, count in counts.items() if count]
         limit = max(CANDIDATES, *counts.values())
@@ -368,39 +329,12 @@ class Recall:
         return await timely("cards", self._cards.cards(scope, kinds), until, lost) or ()
 
     async def _tallies(
-        self, scope: Scope, drawn: Drawn, until: float, lost: list[Degraded]
+        self, scope: Scope, drawn: Sequence[Candidate], until: float, lost: list[Degraded]
     ) -> Tallies | None:
-        """The votes on those memories."""
-        ids = [item.passage.id for item in drawn.chosen]
+        ids = [item.passage.id for item in running(drawn)]
         if not ids:
             return Tallies()
         tallies = await timely("votes", self._votes.tallies(scope, ids), until, lost)
         if tallies is not None and tallies.lost:
             lost.append(Degraded(OUTSIDE, tallies.lost))
         return tallies
-
-
-def draw_memories(message: str, by: Weighing, found: Found) -> Drawn:
-    """The memories among what was found that may be told."""
-    return retrieve_personal_memory(
-        found.candidates, message, top_k=by.split.personal, threshold=by.threshold
-    )
-
-
-def deadline(seconds: float) -> float:
-    """The time of the loop in so many seconds."""
-    return asyncio.get_running_loop().time() + seconds
-
-
-async def timely(name: str, work: Awaitable[T], until: float, lost: list[Degraded]) -> T | None:
-    """What comes of it by then; else None, and a word in `lost`."""
-    try:
-        async with asyncio.timeout_at(until):
-            return await work
-    except TimeoutError:
-        reason = "timeout"
-    except RetrievalError as error:
-        reason = error.reason
-    log.warning("part failed", part=name, reason=reason)
-    lost.append(Degraded(name, reason))
-    return None

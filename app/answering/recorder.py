@@ -2,27 +2,21 @@
 
 The write is tried before the last event leaves, so that the next question finds its history. If the store
 does not answer in time, the answer waits in a bounded backlog that one task drains; answers of askers who
-left wait there too. `Keepsake` stores the asker's own words as a memory (`remember: true`), never the
-assistant's text. Seconds. Source: docs/contract.md.
+left wait there too. Seconds. Source: docs/contract.md.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
-from enum import StrEnum
-from functools import partial
-from typing import Protocol
+from dataclasses import dataclass
 
 import structlog
 
-from app.answer import Answer, Finish, Role, Turn, Usage, new_id
+from app.answer import Answer, Turn
 from app.db.answers import AnswerStore
-from app.db.memories import Draft, Written
 from app.errors import Damaged, IbidError, Rejected
-from app.types import Reason, Scope, Trace
+from app.types import Scope
 
 BACKLOG = 1_000
 """Answers that wait at most; some kilobytes each."""
@@ -39,9 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What one request leaves behind."""
-
+class AnswerRecord:
     scope: Scope
     answer: Answer
     turns: Sequence[Turn]
@@ -52,19 +44,24 @@ class Recorder:
 
     def __init__(self, answers: AnswerStore) -> None:
         self._answers = answers
-        self._backlog: deque[Kept] = deque()
+        self._backlog: deque[AnswerRecord] = deque()
         self._more = asyncio.Event()
-        self._rejected: Kept | None = None
+        self._rejected: AnswerRecord | None = None
         self._tries = 0
         self.lost = 0
         """Answers dropped because the backlog was full, or the store would not take them."""
 
+    name = "answers"
+
     @property
     def waiting(self) -> int:
-        """Answers in the backlog."""
         return len(self._backlog)
 
-    async def keep(self, kept: Kept) -> None:
+    async def check(self) -> Mapping[str, str | int | float]:
+        """A probe that never fails: the store has one of its own."""
+        return {"waiting": self.waiting, "lost": self.lost}
+
+    async def keep(self, kept: AnswerRecord) -> None:
         """Write now, or have it written later."""
         try:
             async with asyncio.timeout(PATIENCE):
@@ -75,7 +72,7 @@ class Recorder:
             self.later(kept)
             raise
 
-    def later(self, kept: Kept) -> None:
+    def later(self, kept: AnswerRecord) -> None:
         """Put it into the backlog; the oldest makes room."""
         if len(self._backlog) >= BACKLOG:
             self._drop(self._backlog.popleft(), "no room")
@@ -91,12 +88,12 @@ class Recorder:
                     with suppress(ValueError):  # written, or forgotten, by another meanwhile
                         self._backlog.remove(kept)
 
-    def find(self, scope: Scope, answer_id: str) -> Kept | None:
+    def find(self, scope: Scope, answer_id: str) -> AnswerRecord | None:
         """The asker's answer with where it belongs, if it waits here."""
         ours = (kept for kept in reversed(self._backlog) if _may_see(scope, kept.scope))
         return next((kept for kept in ours if kept.answer.id == answer_id), None)
 
-    def last(self, scope: Scope) -> Kept | None:
+    def last(self, scope: Scope) -> AnswerRecord | None:
         """The newest of the scope's user and thread that said anything, if it waits here."""
         ours = [kept for kept in self._backlog if _same_user(scope, kept.scope) and kept.answer.text]
         heard = [kept for kept in ours if kept.scope.thread == scope.thread]
@@ -150,52 +147,18 @@ class Recorder:
         self._more.clear()
         return True
 
-    def _hopeless(self, kept: Kept) -> bool:
+    def _hopeless(self, kept: AnswerRecord) -> bool:
         """True if it was tried often enough: what is behind it must be written too."""
         self._tries = self._tries + 1 if kept is self._rejected else 1
         self._rejected = kept
         return self._tries >= TRIES
 
-    def _drop(self, kept: Kept, why: str) -> None:
-        """Count one that is lost."""
+    def _drop(self, kept: AnswerRecord, why: str) -> None:
         self.lost += 1
         log.error("answer not kept", answer_id=kept.answer.id, why=why, lost=self.lost)
 
-    async def _write(self, kept: Kept) -> None:
-        """All or none; safe to repeat (keyed by the answer's id)."""
+    async def _write(self, kept: AnswerRecord) -> None:
         await self._answers.keep(kept.scope, kept.answer, kept.turns)
-
-
-def unanswered(
-    scope: Scope,
-    endpoint: str,
-    question: str,
-    *,
-    model: str,
-    began: datetime,
-    now: datetime,
-    ruling: Mapping[str, object] | None = None,
-) -> Kept:
-    """The record of a question whose asker left before the model was asked, so that nobody can say what
-    there was to find. `ruling`: what /vantage had decided by then."""
-    answer = Answer(
-        id=new_id(),
-        endpoint=endpoint,
-        question=question,
-        text="",
-        model=model,
-        finish=Finish.CANCELLED,
-        citations=(),
-        cited=(),
-        unknown=(),
-        prompt_sha256="",
-        trace=Trace(Reason.CANCELLED),
-        usage=Usage(),
-        created_at=began,
-        timings={"total": round((now - began).total_seconds() * 1000)},
-        ruling=ruling,
-    )
-    return Kept(scope, answer, [Turn(Role.USER, question, began)])
 
 
 def _same_asker(one: Scope, other: Scope) -> bool:
@@ -224,80 +187,8 @@ def _of_session(one: Scope, other: Scope) -> bool:
 
 
 def _of_thread(one: Scope, other: Scope) -> bool:
-    """True if two scopes are of one session, or of one thread."""
     return _of_session(one, other) or (_same_asker(one, other) and one.thread == other.thread)
 
 
 def _of_user(one: Scope, other: Scope) -> bool:
-    """True if a record is of the other scope's user."""
     return one.tenant == other.tenant and other.user_id in (one.user_id, one.owner)
-
-
-class Backlog:
-    """The probe of the backlog. It never fails: the store has a probe of its own."""
-
-    name = "answers"
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    async def check(self) -> Mapping[str, str | int | float]:
-        return {"waiting": self._recorder.waiting, "lost": self._recorder.lost}
-
-
-SECONDS = 4.0
-"""The end of an answer waits this long for it; then it was not kept."""
-ORIGIN = "frontend/chat:user"
-"""As front ends write what a person says."""
-
-
-class Remembered(StrEnum):
-    """What a reply says of it (`remembered`; null: nobody asked for it)."""
-
-    CREATED = "created"
-    REPEATED = "repeated"
-    ECHO = "echo"
-    SKIPPED = "skipped"
-    """A greeting, and nothing else."""
-    FAILED = "failed"
-
-
-Keep = Callable[[], Awaitable[Remembered]]
-
-
-class Remembers(Protocol):
-    """`services/memories.py`, which this layer may not import."""
-
-    async def remember(
-        self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0
-    ) -> list[Written]:
-        """Durable and searchable when it returns."""
-
-
-class Keepsake:
-    """What makes a `Keep` of a question."""
-
-    def __init__(self, memories: Remembers, greets: Callable[[str], bool]) -> None:
-        """`greets`: whether a message is nothing but a greeting."""
-        self._memories = memories
-        self._greets = greets
-
-    def of(self, scope: Scope, message: str, asked: datetime) -> Keep:
-        """For `Reply(keep=…)`. `scope` has a user_id (the API refuses `remember` without one); its thread,
-        else its session, is where the words were said. `asked`: when the question came."""
-        return partial(self.keep, scope, message, asked)
-
-    async def keep(self, scope: Scope, message: str, asked: datetime) -> Remembered:
-        """Now. Never raises but on cancellation."""
-        if self._greets(message):
-            return Remembered.SKIPPED
-        thread = scope.thread or None
-        draft = Draft(message, origin=ORIGIN, thread_id=thread, vantage_id=scope.vantage_id, created_at=asked)
-        try:
-            written = await self._memories.remember(
-                replace(scope, thread_id=thread), [draft], asked=asked, seconds=SECONDS
-            )
-        except IbidError as error:
-            log.warning("words not remembered", slug=error.slug)
-            return Remembered.FAILED
-        return Remembered(written[0].outcome)

@@ -31,6 +31,8 @@ from app.answer import (
     recipe_block,
     sha256,
 )
+from app.answering import ruling
+from app.answering.mix import lens_block
 from app.answering.prompt import (
     NAMED,
     PROJECT_FORM,
@@ -44,8 +46,12 @@ from app.answering.prompt import (
 from app.db.cards import Card
 from app.db.memories import Memory
 from app.db.projects import Knowledge
+from app.retrieval.search import VERSION
 from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
 from app.types import Passage
+from app.vantage.policy import policy
+from app.vantage.terms import LENSES
+from app.vantage.weigh import Weighed, weigh
 
 FORMS: Mapping[str, Form] = {
     "documents": DOCUMENT_FORM,
@@ -81,7 +87,6 @@ def recipe_of(
 
 
 def filled(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Those that are not empty."""
     return tuple(block for block in blocks if block.sha256 != EMPTY)
 
 
@@ -113,7 +118,6 @@ def unkept(block: Block) -> bool:
 
 
 def card_ref(card: Memory) -> Ref:
-    """A card as it is now."""
     return Ref(MEMORY_REF, card.id, card_sha256(card))
 
 
@@ -133,8 +137,6 @@ request brought along), and of a model that was never asked: neither has changed
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that is not as it was."""
-
     what: str
     before: Told
     after: Told
@@ -160,8 +162,6 @@ class Today:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of it."""
-
     before: str
     """SHA-256 of the prompt as the model saw it; "": it was not asked."""
     after: str | None = None
@@ -170,7 +170,6 @@ class Replayed:
 
     @property
     def identical(self) -> bool:
-        """Nothing has changed, and the prompt is the same to the letter."""
         return not self.changes and self.before == self.after
 
 
@@ -178,34 +177,48 @@ def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
     """The prompt, of what is there."""
     message = answer.question  # the API lets in none that the record would have to mend
 
-    def texts(blocks: Sequence[Block]) -> list[tuple[Block, str]]:
-        return [(block, text) for block in blocks if (text := text_of(block, message, today)) is not None]
+    def texts(blocks: Sequence[Block]) -> list[str]:
+        return [text for block in blocks if (text := text_of(block, message, today)) is not None]
 
+    turns = [(block, text_of(block, message, today)) for block in recipe.turns]
     packed = [(today.passages.get((entry.source, entry.id)), entry) for entry in answer.trace.packed]
     return Prompt(
         text_of(recipe.system, message, today) or "",
         message,
         tuple(replace(passage, label=entry.label) for passage, entry in packed if passage),
-        tuple(text for _, text in texts(recipe.notes)),
-        tuple(Turn(Role(block.name), text) for block, text in texts(recipe.turns)),
-        tuple(text for _, text in texts(recipe.before)),
+        tuple(texts(recipe.notes)),
+        tuple(Turn(Role(block.name), text) for block, text in turns if text is not None),
+        tuple(texts(recipe.before)),
         FORMS[recipe.form],
     )
 
 
 def text_of(block: Block, message: str, today: Today) -> str | None:
     """A block's text today; None: nothing of it is there any more."""
-    maker = MAKERS.get(block.kind)
-    return (maker(block, message, today) or None) if maker else told(block, today)
-
-
-def told(block: Block, today: Today) -> str | None:
-    """A text that was kept; of a turn of the chat log what stands there."""
-    if unkept(block):
-        return today.said.get(block.sha256)
-    if not block.refs:
-        return block.text
-    return next((turn.content for turn in there(block, today.turns)), None)
+    match block.kind:
+        case Kind.INSTRUCTIONS:
+            text = block.text or NAMED.get(block.name)
+        case Kind.PERSONA:
+            text = block_of(there(block, today.cards))
+        case Kind.GRAVITY:
+            text = pull(there(block, today.cards), message)
+        case Kind.KNOWLEDGE:
+            text = knowledge_text(part(block, today))
+        case Kind.PROJECT_NOTES:
+            text = notes_text(part(block, today))
+        case Kind.CARDS:
+            text = cards_text(there(block, today.notices))
+        case Kind.THREAD:
+            text = thread_text(there(block, today.turns))
+        case Kind.POLICY | Kind.LENS:
+            text = today.texts.get(block.kind)
+        case _ if unkept(block):
+            return today.said.get(block.sha256)
+        case _ if block.refs:
+            return next((turn.content for turn in there(block, today.turns)), None)
+        case _:
+            return block.text
+    return text or None
 
 
 def pull(cards: Sequence[Memory], message: str) -> str:
@@ -226,7 +239,13 @@ def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
         now = sha256(passage.text) if passage else None
         yield from differing(f"source {entry.label}", entry.sha256, now)
     for block in recipe.blocks:
-        found = list(referred(block, today))
+        found = [
+            change
+            for ref in block.refs
+            for change in differing(
+                f"{title(block)}: {ref.source} {ref.id}", ref.sha256, hash_of(block, ref, today)
+            )
+        ]
         yield from found
         text = text_of(block, answer.question, today)
         if not found:  # made otherwise, of the same
@@ -234,14 +253,7 @@ def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
             yield from differing(title(block), block.sha256, after if text is None else sha256(text))
 
 
-def referred(block: Block, today: Today) -> Iterator[Change]:
-    """What a block refers to and is not as it was."""
-    for ref in block.refs:
-        yield from differing(f"{title(block)}: {ref.source} {ref.id}", ref.sha256, hash_of(block, ref, today))
-
-
 def hash_of(block: Block, ref: Ref, today: Today) -> str | None:
-    """Of what it refers to, as it is today."""
     if ref.source == MEMORY_REF:
         card = today.cards.get(ref.id)
         return card_sha256(card) if card else None
@@ -256,12 +268,10 @@ def hash_of(block: Block, ref: Ref, today: Today) -> str | None:
 
 
 def part(block: Block, today: Today) -> Knowledge:
-    """What is known of the project, as much of it as had room then."""
     return first(today.knowledge, int(block.name)) if block.name else today.knowledge
 
 
 def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
-    """A change, if it is one."""
     if before != after:
         yield Change(what, before, after)
 
@@ -274,15 +284,43 @@ def title(block: Block) -> str:
 
 KNOWN: Mapping[str, Callable[[Knowledge], str]] = {KNOWLEDGE: knowledge_text, NOTES: notes_text}
 """What a reference to a project's knowledge is to."""
-MAKERS: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
-    Kind.INSTRUCTIONS: lambda block, _, __: block.text or NAMED.get(block.name),
-    Kind.PERSONA: lambda block, _, today: block_of(there(block, today.cards)),
-    Kind.GRAVITY: lambda block, message, today: pull(there(block, today.cards), message),
-    Kind.KNOWLEDGE: lambda block, _, today: knowledge_text(part(block, today)),
-    Kind.PROJECT_NOTES: lambda block, _, today: notes_text(part(block, today)),
-    Kind.CARDS: lambda block, _, today: cards_text(there(block, today.notices)),
-    Kind.THREAD: lambda block, _, today: thread_text(there(block, today.turns)),
-    Kind.POLICY: lambda block, _, today: today.texts.get(block.kind),
-    Kind.LENS: lambda block, _, today: today.texts.get(block.kind),
-}
-"""Of the blocks whose text was not kept."""
+
+
+TURNS = (Kind.POLICY, Kind.THREAD)
+"""Blocks that name turns which the decision rests on; the policy's where they are not shown."""
+
+
+def replayed(answer: Answer, recipe: Recipe, today: Today) -> Replayed:
+    weighed = weighed_of(answer, recipe, today)
+    texts = {Kind.POLICY: weighed.overlay_text} if weighed else {}
+    lens = next((block.name for block in recipe.blocks if block.kind is Kind.LENS), "")
+    texts |= {Kind.LENS: lens_block(lens)} if lens in LENSES else {}
+    today = replace(today, texts=texts)
+    found = [*differing("ranking", recipe.ranking, VERSION), *judged(answer, weighed)]
+    found += changes(answer, recipe, today)
+    if any(change.after == NOT_KEPT for change in found):
+        return Replayed(answer.prompt_sha256, None, tuple(found))
+    after = rebuilt(answer, recipe, today).sha256()
+    if not found:
+        found += differing("prompt", answer.prompt_sha256, after)
+    return Replayed(answer.prompt_sha256, after, tuple(found))
+
+
+def weighed_of(answer: Answer, recipe: Recipe, today: Today) -> Weighed | None:
+    """The message weighed by today's policy, with what it was weighed with then; None: it never was."""
+    if not answer.ruling:
+        return None
+    kept = ruling.read(answer.ruling)
+    overlay = next((block.text for block in recipe.blocks if block.kind is Kind.OVERLAY), "")
+    refs = [ref.id for block in recipe.blocks if block.kind in TURNS for ref in block.refs]
+    turns = [today.turns[key] for key in refs if key in today.turns]
+    thread = [turn.content for turn in turns if turn.role is Role.USER]
+    return weigh(answer.question, thread, overlay, kept.limits, kept.routing, evidence=kept.evidence)
+
+
+def judged(answer: Answer, weighed: Weighed | None) -> Iterator[Change]:
+    if answer.ruling and weighed:
+        kept, today = ruling.read(answer.ruling), weighed.decision
+        yield from differing("policy", kept.decision.policy_version, today.policy_version)
+        yield from differing("policy_sha256", kept.policy_sha256, str(policy()["sha256"]))
+        yield from differing("response_class", str(kept.decision.response_class), str(today.response_class))

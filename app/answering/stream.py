@@ -7,21 +7,22 @@ model's own deadlines are the model's. Raises `ModelError` as the model does.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 from app.answer import Answer, Citation, Finish, Role, Turn, Usage
 from app.answering.citations import CitationFilter, appended, closing
 from app.answering.meta import retrieved
 from app.answering.question import Context, Question
-from app.answering.recorder import Keep, Kept, Recorder, Remembered
+from app.answering.recorder import AnswerRecord, Recorder
 from app.errors import ModelError
 from app.models.base import Delta, ModelStream
 from app.models.tokens import O200k
 from app.stopwatch import Stages, elapsed
-from app.types import Clock
+from app.types import Clock, Scope
 
 
 class Opening:
@@ -66,10 +67,19 @@ HEAD_SECONDS = 2.0
 Event = tuple[str, dict[str, object]]
 
 
+class Remembered(StrEnum):
+    """What became of the message as a memory (`remembered`; null: nobody asked for it)."""
+
+    CREATED = "created"
+    REPEATED = "repeated"
+    ECHO = "echo"
+    SKIPPED = "skipped"
+    """Small talk is never kept."""
+    FAILED = "failed"
+
+
 @dataclass(slots=True, kw_only=True)
 class Reply:
-    """One answer, from its head to its record."""
-
     question: Question
     context: Context
     answer_id: str
@@ -83,8 +93,8 @@ class Reply:
     clock: Clock
     started: datetime
     stages: Stages = field(default_factory=Stages)
-    keep: Keep | None = None
-    """Has the asker's words remembered when the answer has ended (`answering/recorder.py`); None: unasked."""
+    remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
+    """Keeps what the asker said as a memory when the answer has ended; None: not asked for."""
     more: bool = False
     """Whether another event follows the last one at once: both may leave in one piece."""
     _text: list[str] = field(default_factory=list)
@@ -148,7 +158,10 @@ class Reply:
                 self.more = False
             yield "citations", self._marks()
             await self._settle(self._finish or Finish.STOP)
-            self._remembered = await self.keep() if self.keep else None
+            if self.remember:
+                self._remembered = await self.remember(
+                    self.question.scope, self.question.message, self.started
+                )
             yield "done", self._done()
         except ModelError:
             await self._settle(None)
@@ -186,7 +199,6 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """What has left so far."""
         return "".join(self._text)
 
     async def aclose(self) -> None:
@@ -202,7 +214,6 @@ class Reply:
                 self.recorder.later(self._kept(Finish.CANCELLED))
 
     def _take(self, delta: Delta) -> str:
-        """What of a delta may leave; its end and usage noted."""
         self._finish = delta.finish or self._finish
         self._usage = delta.usage or self._usage
         text = self._filter.feed(delta.text) if delta.text else ""
@@ -242,24 +253,20 @@ class Reply:
         }
 
     def _hash(self) -> str:
-        """The prompt's, made once."""
         self._sha256 = self._sha256 or self.context.prompt.sha256()
         return self._sha256
 
     def _counted(self) -> Usage:
-        """The server's figures, or ours."""
         if self._usage is None:
-            self._usage = Usage(self.context.counted(), self.tokens.count(self.text))
+            self._usage = Usage(self.context.tokens, self.tokens.count(self.text))
         return self._usage
 
     async def _settle(self, finish: Finish | None) -> None:
-        """Keep the answer, once; None: it broke off."""
         if not self._settled:
             self._settled = True
             await self.recorder.keep(self._kept(finish))
 
-    def _kept(self, finish: Finish | None) -> Kept:
-        """The record of this answer."""
+    def _kept(self, finish: Finish | None) -> AnswerRecord:
         now, text, context = self.clock(), self.text, self.context
         answer = Answer(
             id=self.answer_id,
@@ -286,4 +293,4 @@ class Reply:
         )
         asked = [Turn(Role.USER, self.question.message, self.started)] if self.opening else []
         said = [Turn(Role.ASSISTANT, text, now)] if text else []
-        return Kept(self.question.scope, answer, [*asked, *said])
+        return AnswerRecord(self.question.scope, answer, [*asked, *said])

@@ -19,9 +19,10 @@ from app.answer import Prompt
 from app.answering.extractive import BRIEF, FUNCTION_WORDS, quotable
 from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, Made, shortened
 from app.errors import ModelError
-from app.models.base import ChatModel, ModelStream
+from app.models.base import ChatModel, read_answer
 from app.retrieval.ranking import is_probe
 from app.retrieval.terms import terms
+from app.tasks import deadline
 from app.text.sanitise import quote
 
 READ, MOST = 100_000, 1_000
@@ -36,7 +37,7 @@ MARKUP = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummarySentence:
     text: str
     terms: frozenset[int]
     asked: bool
@@ -44,20 +45,10 @@ class Line:
 
     @property
     def states(self) -> bool:
-        """True if it is no question."""
         return not self.text.endswith(("?", "？", "؟"))
 
 
-class Sentences:
-    """Summaries made of the text's own sentences."""
-
-    async def digest(self, draft: ConversationDraft) -> Made:
-        """Of its raw material."""
-        return await asyncio.to_thread(made, draft)
-
-
 def made(draft: ConversationDraft) -> Made:
-    """All four; of material without a sentence its beginning."""
     said = spoken(draft)
     lines = list(sentences(said))
     if not lines:
@@ -74,7 +65,6 @@ def made(draft: ConversationDraft) -> Made:
 
 
 def begun(said: Iterable[tuple[bool, str]]) -> Made:
-    """Its beginning; no snippet."""
     whole = " ".join(" ".join(text for _, text in said).split())
     return Made(shortened(whole, TITLE), shortened(whole, SHORT), shortened(whole, DETAILED))
 
@@ -90,8 +80,7 @@ def spoken(draft: ConversationDraft) -> list[tuple[bool, str]]:
     return told
 
 
-def sentences(said: Iterable[tuple[bool, str]]) -> Iterable[Line]:
-    """Each once, the first MOST."""
+def sentences(said: Iterable[tuple[bool, str]]) -> Iterable[SummarySentence]:
     seen: set[str] = set()
     for asked, text in said:
         for found in quotable(MARKUP.sub("", FENCED.sub("\n", text))):
@@ -99,15 +88,15 @@ def sentences(said: Iterable[tuple[bool, str]]) -> Iterable[Line]:
             bag = every - FUNCTION_WORDS
             if bag and len(every) >= FEWEST and found not in seen and len(seen) < MOST:
                 seen.add(found)
-                yield Line(found, bag, asked)
+                yield SummarySentence(found, bag, asked)
 
 
-def opening(lines: Sequence[Line]) -> Line:
+def opening(lines: Sequence[SummarySentence]) -> SummarySentence:
     """The first that says something; a greeting does not."""
     return next((line for line in lines if len(line.terms) >= BRIEF - 1), lines[0])
 
 
-def summed(lines: Sequence[Line], most: int) -> str:
+def summed(lines: Sequence[SummarySentence], most: int) -> str:
     """The sentences that say most of it, at most so many characters; at least a part of one."""
     counts = Counter(term for line in lines for term in line.terms)
     weights = {term: count / len(lines) for term, count in counts.items()}
@@ -117,8 +106,7 @@ def summed(lines: Sequence[Line], most: int) -> str:
     return " ".join(lines[at].text for at in sorted(chosen))
 
 
-def taken(lines: Sequence[Line], weights: dict[int, float], room: int) -> list[int]:
-    """Which of them, the best first; `weights` fall with each."""
+def taken(lines: Sequence[SummarySentence], weights: dict[int, float], room: int) -> list[int]:
     left, chosen = dict(enumerate(lines)), []
     while left:
         at = max(left, key=lambda at: (worth(left[at], weights), -at))
@@ -131,13 +119,13 @@ def taken(lines: Sequence[Line], weights: dict[int, float], room: int) -> list[i
     return chosen
 
 
-def worth(line: Line, weights: dict[int, float]) -> float:
+def worth(line: SummarySentence, weights: dict[int, float]) -> float:
     """Mean weight of its words; brief ones say hardly anything."""
     mean = sum(weights[term] for term in line.terms) / len(line.terms)
     return mean * min(1.0, len(line.terms) / BRIEF)
 
 
-SECONDS = 20.0
+SUMMARY_SECONDS = 20.0
 """For one, from the question to the last word."""
 AT_ONCE = 4
 SHOWN, EACH = 24_000, 4_000
@@ -160,8 +148,7 @@ log = structlog.get_logger(__name__)
 class Digest:
     """Makes what is missing. `model`: None, there is none."""
 
-    def __init__(self, plain: Sentences, model: ChatModel | None = None, name: str | None = None) -> None:
-        self._plain = plain
+    def __init__(self, model: ChatModel | None = None, name: str | None = None) -> None:
         self._model = model
         self._name = name
 
@@ -180,18 +167,14 @@ class Digest:
     async def completed(self, draft: ConversationDraft, until: float) -> ConversationDraft:
         """The model's parts, then the plain ones."""
         told = draft.completed(await self._told(draft, until)) if self._model else draft
-        return told.completed(await self._plain.digest(draft)) if told.wanting else told
+        return told.completed(await asyncio.to_thread(made, draft)) if told.wanting else told
 
     async def _told(self, draft: ConversationDraft, until: float) -> Made:
-        """In the model's words; what it does not say well is ""."""
         assert self._model is not None  # noqa: S101 - asked by the one caller
-        until = min(until, asyncio.get_running_loop().time() + SECONDS)
+        prompt, seconds = Prompt(ASKED, shown(draft)), min(until - deadline(0), SUMMARY_SECONDS)
         try:
-            async with (
-                asyncio.timeout_at(until),
-                self._model.open(Prompt(ASKED, shown(draft)), model=self._name) as stream,
-            ):
-                return parsed(await heard(stream))
+            text = await read_answer(self._model, prompt, name=self._name, most=HEARD, seconds=seconds)
+            return parsed(text[:HEARD])
         except (ModelError, TimeoutError) as error:
             log.info("summary by its sentences", fault=type(error).__name__)
             return Made()
@@ -206,16 +189,6 @@ def shown(draft: ConversationDraft) -> str:
 def ends(text: str, most: int) -> str:
     """The first and the last half of `most` characters; a text that is no longer, as it is."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
-
-
-async def heard(stream: ModelStream) -> str:
-    """What a model says, as long as it is not too much; a cut object is none."""
-    text = ""
-    async for delta in stream:
-        text += delta.text
-        if len(text) > HEARD:
-            break
-    return text[:HEARD]
 
 
 def parsed(text: str) -> Made:

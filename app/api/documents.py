@@ -23,11 +23,11 @@ from app.api.sse import download
 from app.api.uploads import Received, received
 from app.db.documents import Upload
 from app.logging import request_id
-from app.services.documents import Outcome
+from app.services.documents import UploadOutcome
 from app.text.labels import label
 
 router = APIRouter(prefix="/api/documents", tags=["documents"])
-STATUS = {Outcome.CREATED: 201, Outcome.ACCEPTED: 202, Outcome.EXISTING: 200}
+STATUS = {UploadOutcome.CREATED: 201, UploadOutcome.ACCEPTED: 202, UploadOutcome.EXISTING: 200}
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SHOWING = responses(*ASKING, errors.Missing, errors.InvalidField)
 

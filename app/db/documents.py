@@ -25,7 +25,7 @@ from app.db.rows import Connection, check_not_erased, closed, is_id, opened, sto
 from app.errors import Conflict, Missing, Overloaded, Unavailable
 from app.retrieval.terms import pack
 from app.text.labels import clean, distinct, key, label_name, unique
-from app.types import Embedding, Pending, Scope
+from app.types import Embedding, PendingDocument, Scope
 
 
 class State(StrEnum):
@@ -648,11 +648,11 @@ class DocumentStore:
                 seen = await labelled(connection, scope, [document(row) for row in rows[:limit]])
         return seen, closed(seen[-1].created_at, seen[-1].id) if len(rows) > limit else None
 
-    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
+    async def pending(self, scope: Scope) -> tuple[PendingDocument, ...]:
         """Documents in reach that are still being read, newest first."""
         with self._pool.asking():
             rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
-        return tuple(Pending(**row) for row in rows)
+        return tuple(PendingDocument(**row) for row in rows)
 
     async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
         """One chunk of a ready document; ordinals count from 1."""

@@ -3,6 +3,7 @@
 Cancellation is passed on. Reads raise `RetrievalError` where an answer can do without, else `Unavailable`.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -57,6 +58,19 @@ class ChatModel(Protocol):
 
     def open(self, prompt: Prompt, *, model: str | None = None) -> AbstractAsyncContextManager[ModelStream]:
         """Entered when the response head is there; leaving closes the connection. `ModelError`."""
+
+
+async def read_answer(
+    model: ChatModel, prompt: Prompt, *, most: int, seconds: float, name: str | None = None
+) -> str:
+    """A short answer, read up to about `most` characters. Raises `ModelError`, `TimeoutError`."""
+    text = ""
+    async with asyncio.timeout(seconds), model.open(prompt, model=name) as stream:
+        async for delta in stream:
+            text += delta.text
+            if len(text) > most:
+                break
+    return text
 
 
 class Reranker(Protocol):

@@ -150,7 +150,7 @@ def candidate(passage: Passage, hit: Hit | None, told: float, factor: float, wor
     else:
         meaning = max(0.0, min(1.0, passage.similarity))
         relevance = (DENSE_WEIGHT * meaning + words * told) / (DENSE_WEIGHT + words)
-    return running(scored(passage, relevance), hit)
+    return running(scored(passage, relevance), hit, None, {})
 
 
 def scored(passage: Passage, score: float) -> Passage:

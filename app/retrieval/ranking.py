@@ -8,11 +8,10 @@ Instructions to a model and tests of the service are not recalled as memories. P
 docs/contract.md.
 """
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from unicodedata import normalize
 
 from app.db.memories import Tally
@@ -239,23 +238,15 @@ class Wants:
     """`gravity_weights` of the card."""
 
 
-@dataclass(frozen=True, slots=True)
-class Boosted:
-    """A score, and the factors that made it."""
-
-    score: float
-    boosts: Mapping[str, float]
-
-
-def score_personal_hit(relevance: float, tags: Sequence[str], tally: Tally, wants: Wants) -> Boosted:
-    """A memory's score; `tags` are `memory_tags`, `tally` the asker's own votes on it."""
-    factors = {
+def score_personal_hit(hit: Candidate, tags: Sequence[str], tally: Tally, wants: Wants) -> Candidate:
+    """A memory with its boosts; `tags` are `memory_tags`, `tally` the asker's own votes on it."""
+    boosts = {
         "feedback": feedback(tally),
         "format": form(tags, wants.tags),
         "vb_desire": desire(tags, wants.desire),
         "gravity": pull(tags, wants.gravity),
     }
-    return boosted(relevance, factors)
+    return replace(hit, boosts=boosts)
 
 
 def corpus_tags(wanted: Sequence[str]) -> tuple[str, ...]:
@@ -263,15 +254,10 @@ def corpus_tags(wanted: Sequence[str]) -> tuple[str, ...]:
     return tuple(tag for name in CORPUS_FAMILIES for tag in of_family(wanted, name))
 
 
-def score_corpus_hit(relevance: float, tags: Sequence[str], asked: Sequence[str]) -> Boosted:
-    """A reference text's score: at most + 10 %, by the share of the question's `corpus_tags` that it has."""
+def score_corpus_hit(hit: Candidate, tags: Sequence[str], asked: Sequence[str]) -> Candidate:
+    """A reference text with its boost: at most + 10 %, by its share of the question's `corpus_tags`."""
     share = sum(tag in tags for tag in asked) / len(asked) if asked else 0.0
-    return boosted(relevance, {"tags": 1 + BOUND * share})
-
-
-def boosted(relevance: float, factors: Mapping[str, float]) -> Boosted:
-    """`relevance` times all factors."""
-    return Boosted(relevance * math.prod(factors.values()), factors)
+    return replace(hit, boosts={"tags": 1 + BOUND * share})
 
 
 def feedback(tally: Tally) -> float:

@@ -17,7 +17,7 @@ import structlog
 from app.answer import Prompt, Role, Turn
 from app.breaker import Breaker
 from app.errors import ModelError, ModelTimeout
-from app.models.base import ChatModel, ModelStream
+from app.models.base import ChatModel, read_answer
 from app.retrieval.fusion import scored
 from app.retrieval.ranking import content, is_probe, noted, single
 from app.retrieval.relevance import SHORT_CHARACTERS, is_match, vouched
@@ -149,24 +149,13 @@ class Rewriter:
 
         asked = prompt(query.text, query.before)
         with self._breaker.attempt(judge, patience=fair):
-            async with asyncio.timeout(left), self._model.open(asked) as stream:
-                return await heard(stream)
+            return await read_answer(self._model, asked, most=SAID, seconds=left)
 
 
 def nothing(reason: str) -> Reworded:
     """To search for beside the question, and why."""
     log.warning("not reworded", reason=reason)
     return (), (Degraded(REWRITE, reason),)
-
-
-async def heard(stream: ModelStream) -> str:
-    """What the model says, as far as it is a reply of the length that was asked for."""
-    said = ""
-    async for delta in stream:
-        said += delta.text
-        if len(said) > SAID:
-            break
-    return said
 
 
 KEPT = 3

@@ -27,6 +27,7 @@ from app.retrieval.fusion import fuse
 from app.retrieval.ranking import single
 from app.retrieval.rerank import First, Second
 from app.stopwatch import EMBEDDING, FUSION, REACH, stage
+from app.tasks import deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
 
 EMBEDDING_SHARE = 0.75
@@ -76,7 +77,7 @@ class Retrieval:
         """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
         loop's time) where part of it is gone already."""
         started, now = time.perf_counter(), self._clock()
-        until = asyncio.get_running_loop().time() + self.seconds if until is None else until
+        until = deadline(self.seconds) if until is None else until
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
         reaching = self._reaching(query, names)
         try:
@@ -88,7 +89,7 @@ class Retrieval:
 
     async def apart(self, query: Query, names: Sequence[str]) -> tuple[Found, list[Legs]]:
         """As `gather`, with what each source found by itself; nothing is cached (`ibid eval`)."""
-        until, now = asyncio.get_running_loop().time() + self.seconds, self._clock()
+        until, now = deadline(self.seconds), self._clock()
         grasp = self._grasp(query.text)
         reaching = self._reaching(query, names)
         every: list[Legs] = []

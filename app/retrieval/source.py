@@ -37,6 +37,7 @@ from app.retrieval.index import (
 from app.retrieval.index_cache import IndexCache, ScopeRows
 from app.retrieval.terms import VERSION, is_current, pack
 from app.stopwatch import DENSE, TEXTS, stage
+from app.tasks import deadline
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, Stretch, similarity
 
 LOAD_SHARE = 2 / 3
@@ -176,7 +177,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         self, reached: Reached[ScopeKey], query: Query, embedding: Awaitable[Embedding | None]
     ) -> Legs:
         """Lexical and dense retrieval over what was reached; indexes may be newer."""
-        until = asyncio.get_running_loop().time() + self._engine_seconds
+        until = deadline(self._engine_seconds)
         indexes, late = await self._cache.get_all(self._load_seconds, self, reached.versions)
         search = IndexSearch(
             indexes, allowed=lambda segment: self.allowed(reached, segment), passage_id=self.passage_id

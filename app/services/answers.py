@@ -6,34 +6,26 @@ answer.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.answer import CHAT_LOG_REF, KNOWLEDGE, MEMORY_REF, NOTES, Answer, Kind, Recipe, Ref, Role
-from app.answering import ruling
-from app.answering.mix import lens_block
-from app.answering.recorder import Kept, Recorder
+from app.answer import CHAT_LOG_REF, KNOWLEDGE, MEMORY_REF, NOTES, Answer, Recipe, Ref
+from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import (
     NOT_ASKED,
     NOT_KEPT,
     Change,
     Replayed,
     Today,
-    changes,
-    differing,
-    rebuilt,
+    replayed,
     unkept,
 )
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.projects import Knowledge, KnowledgeStore
 from app.errors import IbidError, Missing, RetrievalError, Unavailable
-from app.retrieval.search import VERSION
 from app.services.projects import entries
 from app.types import Scope
-from app.vantage.policy import policy
-from app.vantage.terms import LENSES
-from app.vantage.weigh import Weighed, weigh
 
 ASKING_SECONDS = 1.0
 """For whether the session of an answer that waits was removed meanwhile."""
@@ -79,7 +71,7 @@ class AnswerService:
             raise Missing("there is no such answer")
         return found
 
-    async def _removed(self, kept: Kept) -> bool:
+    async def _removed(self, kept: AnswerRecord) -> bool:
         """True if its session was removed since, through whatever replica; no, as long as nobody can say."""
         try:
             async with asyncio.timeout(ASKING_SECONDS):
@@ -88,11 +80,9 @@ class AnswerService:
             return False
 
 
-SECONDS = 10.0
+REPLAY_SECONDS = 10.0
 """For all that is looked up."""
 RETRY_SECONDS = 2
-TURNS = (Kind.POLICY, Kind.THREAD)
-"""Blocks that name turns which the decision rests on; the policy's where they are not shown."""
 
 
 class ReplayService:
@@ -112,13 +102,12 @@ class ReplayService:
         self._count = count
 
     async def replay(self, scope: Scope, answer_id: str) -> Replayed:
-        """What has changed since."""
         asked, answer = await self._answers.found(scope, answer_id)
         if answer.recipe is None:  # of an older version, or its asker left before there was a prompt
             what = Change("recipe", None, NOT_KEPT if answer.prompt_sha256 else NOT_ASKED)
             return Replayed(answer.prompt_sha256, None, (what,))
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(REPLAY_SECONDS):
                 today = await self._today(asked, answer, answer.recipe)
         except TimeoutError:
             raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from None
@@ -126,7 +115,6 @@ class ReplayService:
         return await asyncio.to_thread(replayed, answer, answer.recipe, today)
 
     async def _today(self, asked: Scope, answer: Answer, recipe: Recipe) -> Today:
-        """Everything that the answer was made of, as it is now."""
         asked = replace(asked, project=recipe.project)
         refs = [ref for block in recipe.blocks for ref in block.refs]
         others = [ref.id for ref in refs if ref.source not in (MEMORY_REF, CHAT_LOG_REF, KNOWLEDGE, NOTES)]
@@ -142,7 +130,6 @@ class ReplayService:
         )
 
     async def _known(self, asked: Scope) -> Knowledge:
-        """Of the project, if one was named."""
         try:
             return (await self._knowledge.get(asked) if asked.project else None) or Knowledge()
         except RetrievalError:
@@ -150,43 +137,4 @@ class ReplayService:
 
 
 def ids(refs: Sequence[Ref], source: str) -> list[str]:
-    """Of what a source keeps."""
     return [ref.id for ref in refs if ref.source == source]
-
-
-def replayed(answer: Answer, recipe: Recipe, today: Today) -> Replayed:
-    """What today's stores and policy make of it."""
-    weighed = weighed_of(answer, recipe, today)
-    texts = {Kind.POLICY: weighed.overlay_text} if weighed else {}
-    lens = next((block.name for block in recipe.blocks if block.kind is Kind.LENS), "")
-    texts |= {Kind.LENS: lens_block(lens)} if lens in LENSES else {}
-    today = replace(today, texts=texts)
-    found = [*differing("ranking", recipe.ranking, VERSION), *judged(answer, weighed)]
-    found += changes(answer, recipe, today)
-    if any(change.after == NOT_KEPT for change in found):
-        return Replayed(answer.prompt_sha256, None, tuple(found))
-    after = rebuilt(answer, recipe, today).sha256()
-    if not found:
-        found += differing("prompt", answer.prompt_sha256, after)
-    return Replayed(answer.prompt_sha256, after, tuple(found))
-
-
-def weighed_of(answer: Answer, recipe: Recipe, today: Today) -> Weighed | None:
-    """The message weighed by today's policy, with what it was weighed with then; None: it never was."""
-    if not answer.ruling:
-        return None
-    kept = ruling.read(answer.ruling)
-    overlay = next((block.text for block in recipe.blocks if block.kind is Kind.OVERLAY), "")
-    refs = [ref.id for block in recipe.blocks if block.kind in TURNS for ref in block.refs]
-    turns = [today.turns[key] for key in refs if key in today.turns]
-    thread = [turn.content for turn in turns if turn.role is Role.USER]
-    return weigh(answer.question, thread, overlay, kept.limits, kept.routing, evidence=kept.evidence)
-
-
-def judged(answer: Answer, weighed: Weighed | None) -> Iterator[Change]:
-    """How today's policy differs, and what it would decide."""
-    if answer.ruling and weighed:
-        kept, today = ruling.read(answer.ruling), weighed.decision
-        yield from differing("policy", kept.decision.policy_version, today.policy_version)
-        yield from differing("policy_sha256", kept.policy_sha256, str(policy()["sha256"]))
-        yield from differing("response_class", str(kept.decision.response_class), str(today.response_class))

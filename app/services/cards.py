@@ -10,8 +10,6 @@ from app.types import Scope
 
 
 class CardService:
-    """The write side, and lists."""
-
     def __init__(self, cards: CardStore) -> None:
         self._cards = cards
 
@@ -27,7 +25,6 @@ class CardService:
         return await self._cards.list(scope, shape, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope, shape: CardShape, card_id: str) -> None:
-        """Gone from the next prompt on."""
         found = (await self._cards.by_id(scope, [card_id])).get(card_id)
         if found is None or found.shape is not shape:
             raise Missing(f"there is no such {shape}")
@@ -37,6 +34,5 @@ class CardService:
 
 
 def permit(scope: Scope, user_id: str | None) -> None:
-    """What all users of a namespace are told is the tenant's to say."""
     if scope.owner and user_id != scope.owner:
         raise Forbidden("an entry for all users of a namespace needs a tenant key")

@@ -27,11 +27,19 @@ from app.answer import (
     recipe_block,
     sha256,
 )
-from app.answering.budget import Budget, Meter, PromptLimits, Selection, answered, reason_of, select, share
+from app.answering.budget import (
+    Budget,
+    Meter,
+    PromptLimits,
+    answered,
+    ledger,
+    packed_passages,
+    reason_of,
+    select,
+    share,
+)
 from app.answering.followup import answers, names_nothing, refers, resolve
 from app.answering.pipeline import (
-    BESIDE_MOST,
-    FRESH_MOST,
     HISTORY_TURNS,
     Pipeline,
     Run,
@@ -60,7 +68,6 @@ from app.answering.prompt import (
     parts_of,
 )
 from app.answering.question import DEFAULT_SOURCES, Context, Question
-from app.answering.recall import deadline, timely
 from app.answering.recorder import Recorder
 from app.answering.replay import recipe_of
 from app.answering.stream import Reply
@@ -69,13 +76,13 @@ from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore
 from app.errors import InvalidField, Unavailable
 from app.retrieval.ranking import dedupe
+from app.retrieval.relevance import skipped
 from app.retrieval.rewrite import earlier
 from app.retrieval.search import VERSION, Retrieval
 from app.services.projects import ProjectService, chosen, reason
+from app.tasks import deadline, timely
 from app.text.greeting import is_assent, is_small_talk
-from app.text.memo import known
-from app.text.tokens import SHOWN
-from app.types import Degraded, Found, Pending, Query, Reason, Scope, Trace
+from app.types import Candidate, Degraded, Found, PendingDocument, Query, Reason, Scope, Trace
 
 KNOWLEDGE_SECONDS = 2.0
 """For the project's knowledge; the answer goes on without it."""
@@ -83,8 +90,6 @@ HISTORY_SHARE = 1 / 3
 """Part of RAG_TIMEOUT_SECONDS for the log where the search must wait for it."""
 PENDING_SECONDS = 1.0
 """For whether a document is still being read, where nothing matched."""
-ROOMY = 0.8
-"""Part of the budget: passages of together so many bytes fit into it as lines, without being counted."""
 UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH})
 """What was searched holds nothing; a document that is still being read may."""
 DOCUMENT_TEXTS = (SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED)
@@ -95,8 +100,6 @@ PROJECT_TEXTS = (SYSTEM_PROJECT, SYSTEM_PROJECT_BARE, SYSTEM_PROJECT_CROWDED)
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What was read for one question."""
-
     searched: str
     """The search text: the message, or a follow-up with what it refers to."""
     found: Found | Gathered
@@ -106,13 +109,6 @@ class Fetched:
     knowledge: Knowledge = field(default_factory=Knowledge)
     lost: tuple[Degraded, ...] = ()
     """What failed beside the search."""
-
-    @property
-    def texts(self) -> list[str]:
-        """The text of each passage that may be shown."""
-        if isinstance(self.found, Gathered):
-            return [item.text for item in self.found.items]
-        return [item.passage.text for item in self.found.candidates]
 
 
 class ChatService:
@@ -135,7 +131,6 @@ class ChatService:
 
     @property
     def recorder(self) -> Recorder:
-        """Where the answers are kept."""
         return self._pipeline.recorder
 
     async def prepare(self, question: Question) -> Reply:
@@ -147,10 +142,8 @@ class ChatService:
         await self.recorder.written(question.scope)
         fetched = await self._fetch(question)
         run.stages.lap("gather")
-        if laborious(question, fetched, limits):
-            context = await asyncio.to_thread(chat_context, question, fetched, limits, run.meter)
-        else:
-            context = chat_context(question, fetched, limits, run.meter)
+        # Lines and tokens of forty passages: milliseconds.
+        context = await asyncio.to_thread(chat_context, question, fetched, limits, run.meter)
         run.stages.lap("assemble")
         if context.trace.reason in UNMATCHED and (pending := await self._pending(question)):
             trace = replace(context.trace, reason=Reason.PROCESSING, pending=pending)
@@ -191,7 +184,6 @@ class ChatService:
         return await earlier_turns(self._chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
 
     async def _known(self, scope: Scope, lost: list[Degraded]) -> Knowledge:
-        """The overview, rules and notes of the project, if one is named."""
         if scope.project is None:
             return Knowledge()
         until = deadline(min(KNOWLEDGE_SECONDS, self._retrieval.seconds))
@@ -208,7 +200,7 @@ class ChatService:
         query = Query(text, question.scope, limit=limit, threshold=limits.threshold, before=before)
         return await self._retrieval.gather(query, question.searched, until=until)
 
-    async def _pending(self, question: Question) -> tuple[Pending, ...]:
+    async def _pending(self, question: Question) -> tuple[PendingDocument, ...]:
         """Documents that were to be searched and are still being read; none where that is not known in
         time."""
         if self._documents is None or question.projected or "documents" not in question.searched:
@@ -221,7 +213,6 @@ class ChatService:
 
 
 def form_of(question: Question) -> Form:
-    """How the prompt is written down."""
     return PROJECT_FORM if question.projected else DOCUMENT_FORM
 
 
@@ -232,21 +223,6 @@ def texts_of(question: Question) -> tuple[str, str, str]:
     return DOCUMENT_TEXTS if question.searched == DEFAULT_SOURCES else SOURCE_TEXTS
 
 
-def laborious(question: Question, fetched: Fetched, limits: PromptLimits) -> bool:
-    """True if choosing among what was fetched takes more than a moment: much beside the passages to count, or
-    many new ones that may not all fit."""
-    texts = fetched.texts
-    beside = [question.message, *question.notes, *(turn.content for turn in fetched.turns)]
-    beside += [knowledge_text(fetched.knowledge), notes_text(fetched.knowledge)]
-    beside += texts if question.projected else []  # none of them was ever counted
-    if sum(map(len, beside)) > BESIDE_MOST:
-        return True
-    if sum(known(text, SHOWN) is None for text in texts) <= FRESH_MOST:
-        return False
-    sizes = sorted(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-    return sum(sizes[-limits.top_k :]) > ROOMY * limits.budget
-
-
 def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, meter: Meter) -> Context:
     """The prompt made from what was fetched; blocking, milliseconds. Raises `InvalidField`."""
     every = parts_of(fetched.knowledge)
@@ -255,12 +231,12 @@ def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, met
     except InvalidField:
         parts = parts_that_fit(question, fetched, limits, meter)
         frame, budget = framed(question, fetched, limits, meter, parts)
-    selection, why = selected(question, fetched.found, budget, limits, meter)
+    candidates, why = selected(question, fetched.found, budget, limits, meter)
     talk = why is Reason.SMALL_TALK
     prompt = replace(
         frame,
-        system=SYSTEM_TALK if talk else system_text(selection, texts_of(question)),
-        passages=selection.passages,
+        system=SYSTEM_TALK if talk else system_text(candidates, texts_of(question)),
+        passages=packed_passages(candidates),
         form=GREETING_FORM if talk else frame.form,
         reason=why,
     )
@@ -268,10 +244,11 @@ def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, met
     found = fetched.found
     trace = Trace(
         reason=why,
-        entries=selection.entries,
+        entries=ledger(candidates),
         degraded=(*found.degraded, *fetched.lost),
         cached=found.cached,
         budget=budget,
+        tokens=meter.context(prompt),
         took_ms=found.took_ms,
         sources=found.sources,
         searched=fetched.searched if fetched.searched != question.message else "",
@@ -280,7 +257,7 @@ def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, met
     before, notes = blocks(question, prompt, "" if parts == every else str(parts))
     project = question.scope.project
     recipe = recipe_of(prompt, ranking=VERSION, before=before, notes=notes, project=project)
-    return Context(prompt=prompt, trace=trace, recipe=recipe, meter=meter)
+    return Context(prompt=prompt, trace=trace, recipe=recipe, tokens=meter.prompt(prompt))
 
 
 def framed(
@@ -317,21 +294,21 @@ def parts_that_fit(question: Question, fetched: Fetched, limits: PromptLimits, m
 
 def selected(
     question: Question, found: Found | Gathered, budget: int, limits: PromptLimits, meter: Meter
-) -> tuple[Selection, Reason]:
-    """What is shown of what was found, and `rag.reason`."""
+) -> tuple[list[Candidate], Reason]:
     if isinstance(found, Gathered):
-        selection = chosen(question, found, budget, limits.threshold, meter)
-        return selection, reason(found, selection)
+        candidates, short = chosen(question, found, budget, limits.threshold, meter)
+        return candidates, reason(found, candidates, short=short)
     kept, copies = dedupe(found.candidates)
-    selection = select(
-        question.message,
+    short = skipped(question.message, kept, limits.threshold)
+    candidates = select(
         kept,
         (*found.duplicates, *copies),
+        short=short,
         threshold=limits.threshold,
         budget=Budget(budget, question.top_k or limits.top_k),
         meter=meter,
     )
-    return selection, reason_of(found, len(question.searched), selection)
+    return candidates, reason_of(found, len(question.searched), candidates, short=short)
 
 
 def blocks(question: Question, prompt: Prompt, parts: str) -> tuple[list[Block], list[Block]]:
@@ -347,4 +324,7 @@ def blocks(question: Question, prompt: Prompt, parts: str) -> tuple[list[Block],
         recipe_block(Kind.PROJECT_NOTES, text, name=parts, refs=(Ref(NOTES, project, sha256(text)),))
         for text in own
     ]
-    return before, [*notes, *(recipe_block(Kind.NOTE, text, keep=True) for text in prompt.notes[len(own) :])]
+    return before, [
+        *notes,
+        *(recipe_block(Kind.NOTE, text, keep=True) for text in prompt.notes[len(own) :]),
+    ]

@@ -32,6 +32,7 @@ from app.ingest.cutter import CodeCutter
 from app.ingest.secrets import mask_file
 from app.models.base import Embedder
 from app.services.memories import embedded
+from app.tasks import deadline
 from app.types import Embedding, Scope
 
 Key: TypeAlias = tuple[str, str]
@@ -74,7 +75,6 @@ def entered(
     cut_file: CutFile,
     vectors: Mapping[Key, Embedding],
 ) -> list[CodeEntry]:
-    """A file's chunks as rows."""
     ids = chunk_ids(scope, file.path, cut_file.cuts)
     return [
         CodeEntry(
@@ -99,7 +99,7 @@ def filed(
     }
 
 
-SECONDS = 80.0
+CODE_SECONDS = 80.0
 """For one write; of many chunks as many as they take at SLOWEST."""
 SLOWEST = 4.0
 """Chunks a second that the bundled embedder makes at least, on a machine with five times the work it can do.
@@ -115,10 +115,10 @@ class CodeService:
         self._cutter = cutter
 
     async def put(
-        self, scope: Scope, project: str, rows: Sequence[CodeRow], *, seconds: float = SECONDS
+        self, scope: Scope, project: str, rows: Sequence[CodeRow], *, seconds: float = CODE_SECONDS
     ) -> list[tuple[str, bool]]:
         """(id, whether it is new), in order; all or none, searchable when it returns."""
-        until, since = asyncio.get_running_loop().time() + seconds, await self._record.clock()
+        until, since = deadline(seconds), await self._record.clock()
         scope = replace(scope, project=project)
         rows = await asyncio.to_thread(covered, rows)
         texts = [code_text({"file_path": row.file_path, "chunk_text": row.chunk_text}) for row in rows]
@@ -128,16 +128,12 @@ class CodeService:
         ]
         return list(await self._record.put(scope, entries, self._embedder.space, since))
 
-    async def sync_file(self, scope: Scope, project: str, path: str, text: str) -> CodeFiled:
-        """One file, as `sync`."""
-        return (await self.sync(scope, project, [CodeFile(path, text)]))[0]
-
     async def sync(
-        self, scope: Scope, project: str, files: Sequence[CodeFile], *, seconds: float = SECONDS
+        self, scope: Scope, project: str, files: Sequence[CodeFile], *, seconds: float = CODE_SECONDS
     ) -> list[CodeFiled]:
         """What became of each file, in order; all or none, searchable when it returns. Of one path twice the
         last stands."""
-        until, since = asyncio.get_running_loop().time() + seconds, await self._record.clock()
+        until, since = deadline(seconds), await self._record.clock()
         scope, space = replace(scope, project=project), self._embedder.space
         last = {file.path: file for file in files}
         known = await self._record.hashes(scope, list(last), space)
@@ -160,14 +156,13 @@ class CodeService:
         cuts: Mapping[str, CutFile],
         until: float,
     ) -> tuple[dict[Key, Embedding], dict[str, int]]:
-        """(vectors by path and text, how many were made anew by path)."""
         paths, hashes = list(cuts), {file.sha256: file.path for file in files}
         kept = await self._record.vectors(scope, paths, list(hashes), self._embedder.space) if files else []
         known = remembered(kept, hashes)
         wanted = [(path, cut.text) for path in paths for cut in cuts[path].cuts]
         lacking = [key for key in dict.fromkeys(wanted) if key not in known]
         texts = [code_text({"file_path": path, "chunk_text": text}) for path, text in lacking]
-        until = max(until, asyncio.get_running_loop().time() + len(texts) / SLOWEST)
+        until = max(until, deadline(len(texts) / SLOWEST))
         known |= dict(zip(lacking, await embedded(self._embedder, texts, until), strict=True))
         return known, Counter(path for path, _ in lacking)
 
@@ -179,7 +174,6 @@ class CodeService:
         return await self._record.files(scope, self._embedder.space, after=after, limit=limit)
 
     async def remove_files(self, scope: Scope, project: str, paths: Sequence[str]) -> int:
-        """Gone from the next answer on: how many."""
         return await self._record.remove_files(replace(scope, project=project), paths)
 
     async def clear(self, scope: Scope, project: str) -> int:
@@ -187,14 +181,12 @@ class CodeService:
         return await self._record.clear(replace(scope, project=project))
 
     async def get(self, scope: Scope, project: str, name: str) -> CodeKept:
-        """A row in reach."""
         found = await self._record.get(replace(scope, project=project), name)
         if found is None:
             raise Missing("there is no such chunk")
         return found
 
     async def remove(self, scope: Scope, project: str, name: str) -> None:
-        """Gone from the next answer on."""
         scope = replace(scope, project=project)
         if not await self._record.remove(scope, name):
             raise Missing("there is no such chunk")

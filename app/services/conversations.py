@@ -24,7 +24,8 @@ from app.db.conversations import (
 from app.db.project_text import conversation_text
 from app.errors import Forbidden, KeptElsewhere, Missing
 from app.models.base import Embedder
-from app.services.memories import SECONDS, embedded
+from app.services.memories import WRITE_SECONDS, embedded
+from app.tasks import deadline
 from app.types import CONVERSATIONS, DREAMS, Scope
 
 SUMMARY_SHARE = 0.5
@@ -43,12 +44,12 @@ class ConversationService:
         self._dreams = dreams
 
     async def keep(
-        self, scope: Scope, kind: str, drafts: Sequence[ConversationDraft], *, seconds: float = SECONDS
+        self, scope: Scope, kind: str, drafts: Sequence[ConversationDraft], *, seconds: float = WRITE_SECONDS
     ) -> list[Written]:
         """One outcome a draft, in order; durable and searchable when it returns, all or none. Of one id in
         one request the last stands. `scope` names the project."""
         self.shelf(scope, kind)
-        start = asyncio.get_running_loop().time()
+        start = deadline(0)
         entries = await asyncio.to_thread(lambda: list(map(entry, drafts)))
         last = {called(each): each for each in entries}
         asked_for = list(last.values())
@@ -71,16 +72,13 @@ class ConversationService:
     async def list(
         self, scope: Scope, kind: str, *, cursor: str | None, limit: int
     ) -> tuple[list[Conversation], str | None]:
-        """In reach, newest first, and the cursor of the next page."""
         self.shelf(scope, kind)
         return await self._record.list(scope, cursor=cursor, limit=limit)
 
     async def get(self, scope: Scope, kind: str, name: str) -> Conversation:
-        """By its id, or what its writer called it."""
         return (await self._found(scope, kind, name))[0]
 
     async def remove(self, scope: Scope, kind: str, name: str) -> None:
-        """Gone from the next answer on."""
         found, own = await self._found(scope, kind, name)
         if not own:
             raise Forbidden("rows that the tenant shares need a tenant key")
@@ -88,13 +86,11 @@ class ConversationService:
             raise Missing("there is no such row")
 
     async def remove_all(self, scope: Scope, kind: str) -> None:
-        """All of the writer's in the project, from the next answer on."""
         self.shelf(scope, kind)
         if not await self._record.remove(scope, None):
             raise Missing("there is nothing of yours in this project")
 
     async def _found(self, scope: Scope, kind: str, name: str) -> tuple[Conversation, bool]:
-        """A row in reach, and whether it is the asker's own."""
         self.shelf(scope, kind)
         found = await self._record.get(scope, name)
         if found is None:
@@ -102,18 +98,15 @@ class ConversationService:
         return found
 
     def shelf(self, scope: Scope, kind: str) -> None:
-        """Whether the project keeps such rows."""
         keeps = DREAMS if self._dreams(scope.project or "") else CONVERSATIONS
         if kind != keeps:
             raise KeptElsewhere(f"this project keeps {keeps}: use its path /{keeps}")
 
 
 def called(each: ConversationEntry) -> str:
-    """By what a request knows a row: its id, else what it says."""
     return each.draft.id or each.sha256
 
 
 def text_of(draft: ConversationDraft) -> str:
-    """What a row is embedded as."""
     lists = {"tags": list(draft.tags or ()), "key_entities": list(draft.key_entities or ())}
     return conversation_text(asdict(draft) | lists)

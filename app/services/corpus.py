@@ -5,7 +5,6 @@ whole: words find all of it, meaning what the embedding model reads of it (the b
 works are documents. Needs a tenant key. Raises `Forbidden`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`.
 """
 
-import asyncio
 from collections.abc import Sequence
 
 from app.db.corpus import CollectionFigures, CorpusStore, Reference, ReferenceDraft
@@ -13,7 +12,8 @@ from app.db.documents import embedded_text
 from app.errors import Forbidden, Missing
 from app.models.base import Embedder
 from app.models.tokens import O200k
-from app.services.memories import SECONDS, counted, embedded
+from app.services.memories import WRITE_SECONDS, counted, embedded
+from app.tasks import deadline
 from app.types import Scope
 
 
@@ -26,12 +26,17 @@ class CorpusService:
         self._tokens = tokens
 
     async def keep(
-        self, scope: Scope, collection: str, texts: Sequence[ReferenceDraft], *, seconds: float = SECONDS
+        self,
+        scope: Scope,
+        collection: str,
+        texts: Sequence[ReferenceDraft],
+        *,
+        seconds: float = WRITE_SECONDS,
     ) -> list[tuple[Reference, bool]]:
         """(text, whether it is new), in order; durable and searchable when it returns. Of texts with one id
         in one request the last stands."""
         permit(scope)
-        until = asyncio.get_running_loop().time() + seconds
+        until = deadline(seconds)
         inputs = [embedded_text(given.title, "", given.text) for given in texts]
         embeddings = await embedded(self._embedder, inputs, until)
         tokens = await counted(self._tokens, [given.text for given in texts])
@@ -39,7 +44,6 @@ class CorpusService:
         return await self._record.admit(scope, collection, texts, embeddings, tokens, space=space)
 
     async def collections(self, scope: Scope) -> list[CollectionFigures]:
-        """What was written here, by name."""
         return await self._record.collections(scope)
 
     async def texts(
@@ -52,7 +56,6 @@ class CorpusService:
         return found, after
 
     async def remove(self, scope: Scope, collection: str, text_id: str) -> None:
-        """Gone from the next answer on."""
         permit(scope)
         if not await self._record.remove(scope, collection, text_id):
             raise Missing("there is no such text")

@@ -20,7 +20,7 @@ HEAD = 1024
 MIB = 1 << 20
 
 
-class Outcome(StrEnum):
+class UploadOutcome(StrEnum):
     """What became of an upload by the time it is answered."""
 
     CREATED = "created"
@@ -38,7 +38,7 @@ class DocumentService:
         self._documents = documents
         self._max_bytes = max_bytes
 
-    async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, Outcome]:
+    async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, UploadOutcome]:
         """Take a file in and wait up to `wait` for it to be searchable. Cancelled, the work goes on."""
         permit(scope, upload.session_id)
         await self._inspect(upload)
@@ -61,14 +61,12 @@ class DocumentService:
         return await self._documents.list(scope, cursor=cursor, limit=limit)
 
     async def get(self, scope: Scope, document_id: str) -> Document:
-        """A document in reach."""
         document = await self._documents.get(scope, document_id)
         if document is None:
             raise Missing("there is no such document")
         return document
 
     async def remove(self, scope: Scope, document_id: str) -> None:
-        """Gone from the next answer on."""
         document = await self.get(scope, document_id)
         permit(scope, document.session_id)
         if not await self._documents.remove(scope, document_id):
@@ -90,7 +88,6 @@ class DocumentService:
         return document, self._documents.content(document_id)
 
     async def _inspect(self, upload: Upload) -> None:
-        """What can be told of a file before anything is stored."""
         if upload.size == 0:
             raise EmptyFile
         if upload.size > self._max_bytes:
@@ -105,14 +102,12 @@ def permit(scope: Scope, session_id: str | None) -> None:
         raise Forbidden("global documents need a tenant key")
 
 
-def outcome(document: Document, *, created: bool) -> Outcome:
-    """How an upload that did not fail is answered."""
+def outcome(document: Document, *, created: bool) -> UploadOutcome:
     if not created:
-        return Outcome.EXISTING
-    return Outcome.ACCEPTED if document.state is State.PROCESSING else Outcome.CREATED
+        return UploadOutcome.EXISTING
+    return UploadOutcome.ACCEPTED if document.state is State.PROCESSING else UploadOutcome.CREATED
 
 
 def head(path: Path) -> bytes:
-    """A file's first bytes."""
     with path.open("rb") as file:
         return file.read(HEAD)

@@ -6,18 +6,18 @@ refreshed. The message is no turn. Also `/memory_feedback` and `/temporal`, whos
 `Unavailable`. Raises `Missing`, `Rejected`, `Unavailable`. Seconds. Source: docs/contract.md, docs/adr/0016.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from app.answer import Answer, Prompt
 from app.db.memories import Moment, Tally, Temporal, Votes
 from app.errors import Missing, ModelError, Rejected, RetrievalError, Unavailable
-from app.models.base import ChatModel
+from app.models.base import ChatModel, read_answer
 from app.retrieval.tags import extract_tag_from_message
+from app.services.answers import AnswerService
 from app.text.languages import words as wordset
 from app.text.phrases import ENDS, Found, Phrases, words
 from app.types import MEMORIES, Scope
@@ -113,7 +113,6 @@ def marked_sentiment(text: str) -> Sentiment | None:
 
 
 def _emoji(text: str) -> Iterator[Sentiment]:
-    """What pictures say, whatever their colour."""
     if any(mark in text for mark in GOOD):
         yield Sentiment.POSITIVE
     if any(mark in text for mark in BAD):
@@ -121,7 +120,6 @@ def _emoji(text: str) -> Iterator[Sentiment]:
 
 
 def _plainly(found: Sequence[Found]) -> Iterator[Sentiment]:
-    """Markers that nothing turns round."""
     for part in found:
         if "thanks" in part.names:
             yield Sentiment.POSITIVE
@@ -140,7 +138,6 @@ def _loosely(said: Sequence[str], taken: set[int]) -> Iterator[Sentiment]:
 
 
 def _judges(said: Sequence[str], part: Found) -> bool:
-    """True if a loose word is a verdict: see LEADS and FOLLOWS."""
     before = said[part.start - 1] if part.start else "."
     after = said[part.end] if part.end < len(said) else "."
     if said[part.start] in {"no", "non", "yes", "ja", "да", "нет"}:
@@ -178,7 +175,6 @@ class Judge:
         self._model = model
 
     async def sentiment(self, message: str, rating: str | None) -> tuple[Sentiment, DecidedBy]:
-        """Of a message, and who decided. `rating`: up or down."""
         if rating is not None:
             return RATINGS[rating], DecidedBy.RATING
         if marked := marked_sentiment(message):
@@ -188,15 +184,11 @@ class Judge:
         return Sentiment.NEUTRAL, DecidedBy.NONE
 
     async def _named(self, message: str) -> Sentiment | None:
-        """As the model says."""
         if self._model is None:
             return None
         try:
-            async with (
-                asyncio.timeout(MODEL_SECONDS),
-                self._model.open(Prompt(ASKED, message[:SHOWN])) as said,
-            ):
-                return named("".join([delta.text async for delta in said]))
+            prompt = Prompt(ASKED, message[:SHOWN])
+            return named(await read_answer(self._model, prompt, most=SHOWN, seconds=MODEL_SECONDS))
         except (ModelError, TimeoutError):
             return None
 
@@ -214,8 +206,6 @@ SIGNALS = {Sentiment.POSITIVE: 1, Sentiment.NEGATIVE: -1}
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What somebody said of an answer. The scope has a user_id."""
-
     scope: Scope
     message: str
     answer_id: str | None = None
@@ -226,8 +216,6 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What came of it."""
-
     answer_id: str
     sentiment: Sentiment
     decided_by: DecidedBy
@@ -239,28 +227,15 @@ class Effect:
     persona_refreshed: bool
 
 
-class Heard(Protocol):
-    """Where answers are looked up (`services/answers.py`). Raises `Missing`, `Unavailable`."""
-
-    async def get(self, scope: Scope, answer_id: str) -> Answer:
-        """The asker's, by its id."""
-
-    async def last(self, scope: Scope) -> Answer:
-        """The newest of the scope's user and thread."""
-
-    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
-        """The memories of an answer to the scope's user that an older tool gave, by the trace it left."""
-
-
 Refresh: TypeAlias = Callable[[Scope], Awaitable[bool]]
-"""Of the style card of the scope's user (`services/profiles.py`): whether it says what they are like now.
-Never raises: the votes stand without it."""
+"""Refreshes the style card of the scope's user (`services/profiles.py`). Never raises: the votes stand
+without it."""
 
 
 class FeedbackService:
     """Takes feedback, for whichever endpoint gave the answer."""
 
-    def __init__(self, answers: Heard, judge: Judge, votes: Votes, refresh: Refresh) -> None:
+    def __init__(self, answers: AnswerService, judge: Judge, votes: Votes, refresh: Refresh) -> None:
         self._answers = answers
         self._judge = judge
         self._votes = votes
@@ -282,7 +257,6 @@ class FeedbackService:
         )
 
     async def _meant(self, remark: Remark) -> tuple[str, tuple[str, ...]]:
-        """The answer that is meant, by its id, and its memories."""
         scope, answer_id = remark.scope, remark.answer_id
         if answer_id is None:
             answer = await self._answers.last(scope)
@@ -318,7 +292,6 @@ class SignalService:
         self._temporal = temporal
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
-        """A vote. False: it was so already."""
         return await self._votes.cast(scope, memory_id, signal, answer_id=answer_id)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> dict[str, Tally]:

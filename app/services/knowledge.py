@@ -47,13 +47,11 @@ class KnowledgeService:
         return await self._record.merge(scope, change)
 
     async def remove(self, scope: Scope) -> None:
-        """Gone from the next prompt on."""
         permit(scope)
         if not await self._record.remove(scope):
             raise Missing("this project has no knowledge")
 
     async def _found(self, scope: Scope) -> Knowledge | None:
-        """The project's, if any."""
         try:
             return await self._record.get(scope)
         except RetrievalError as error:  # what an answer could do without is all that is asked here
@@ -73,6 +71,5 @@ class KnowledgeService:
 
 
 def permit(scope: Scope) -> None:
-    """What every chat of a project is told is the tenant's to say."""
     if scope.owner:
         raise Forbidden("knowledge needs a tenant key")

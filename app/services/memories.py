@@ -9,11 +9,13 @@ transaction ends; Qdrant follows by the outbox. Seconds. Raises `Unavailable`, `
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import ParamSpec, TypeVar
 
+import structlog
+
+from app.answering.stream import Remembered
 from app.db.memories import (
     CARDS,
     DAEMONS,
@@ -25,9 +27,11 @@ from app.db.memories import (
     Written,
     memory_id,
 )
-from app.errors import Missing, RetrievalError, Unavailable
+from app.errors import IbidError, Missing, RetrievalError, Unavailable
 from app.models.base import Embedder
 from app.models.tokens import O200k
+from app.tasks import aside, deadline
+from app.text.greeting import is_small_talk
 from app.types import Embedding, Scope
 
 SPAN = 3
@@ -49,8 +53,6 @@ Span = tuple[str, ...]
 
 
 class Echoes:
-    """What was heard, ready to be compared with."""
-
     def __init__(self, heard: Iterable[str]) -> None:
         """Half a million characters take a fifth of a second of a processor."""
         self._texts: dict[Span, set[int]] = {}
@@ -90,14 +92,12 @@ def runs(said: Sequence[str], sizes: Iterable[int]) -> Iterator[Span]:
 
 
 def split(text: str) -> list[str]:
-    """Its sentences as they stand, without citations and bullets."""
     lines = (BULLET.sub("", line) for line in plain(text).splitlines())
     pieces = (piece.strip() for line in lines for piece in SENTENCE.split(line))
     return [piece for piece in pieces if piece]
 
 
 def plain(text: str) -> str:
-    """Without citations and the list of sources."""
     bare = MARKER.sub("", SOURCES.sub("", text))
     return GAP.sub("", bare)
 
@@ -108,17 +108,18 @@ def words(text: str) -> list[str]:
 
 BATCH = 64
 """Texts embedded at once (as in `ingest/jobs.py`)."""
-SECONDS = 60.0
+WRITE_SECONDS = 60.0
 """For one write: five hundred long texts with the bundled model take about that."""
 BATCH_SECONDS = 86_400.0
 """Deadline of writes by batch commands (a day). In practice `models/embeddings.py` gives up first."""
-MOMENT = 4_000
-"""Characters that are compared or counted on the loop (a millisecond or two); more, in a thread."""
+REMEMBER_SECONDS = 4.0
+"""The end of an answer waits this long for its message to be kept."""
+ASKER = "frontend/chat:user"
+"""Origin of a message, as front ends write what a person says."""
 AGAIN = 2
 """Seconds after which the writer may ask again."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
+log = structlog.get_logger(__name__)
 
 
 class MemoryService:
@@ -142,14 +143,14 @@ class MemoryService:
         drafts: Sequence[Draft],
         *,
         asked: datetime | None = None,
-        seconds: float = SECONDS,
+        seconds: float = WRITE_SECONDS,
     ) -> list[Written]:
         """One outcome a draft, in order; durable and searchable when it returns. `scope` has a user_id.
 
         `asked`: when the words were said (left out: now); what was heard later is no echo. Of a user who was
         erased since they were said, or since this began, nothing is kept: `RemovedMeanwhile`.
         """
-        until = asyncio.get_running_loop().time() + seconds
+        until = deadline(seconds)
         # By the clock that erasures are dated by. One that runs behind it refuses too much, never too little.
         began = await self._record.clock()
         since = min(asked, began) if asked else began
@@ -161,12 +162,27 @@ class MemoryService:
             known |= dict(zip(new, await self._write(scope, fresh, since, until), strict=True))
         return [known.get(at, Written(MemoryOutcome.ECHO)) for at in range(len(drafts))]
 
+    async def remember_message(self, scope: Scope, message: str, asked: datetime) -> Remembered:
+        """Keep a message that was just answered, said in the scope's thread, else its session; small talk is
+        not kept. Never raises but on cancellation."""
+        if is_small_talk(message):
+            return Remembered.SKIPPED
+        thread = scope.thread or None
+        draft = Draft(message, origin=ASKER, thread_id=thread, vantage_id=scope.vantage_id, created_at=asked)
+        try:
+            scope = replace(scope, thread_id=thread)
+            [written] = await self.remember(scope, [draft], asked=asked, seconds=REMEMBER_SECONDS)
+        except IbidError as error:
+            log.warning("words not remembered", slug=error.slug)
+            return Remembered.FAILED
+        return Remembered(written.outcome)
+
     async def _own(self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None) -> list[Draft | None]:
         """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
         threads = {draft.thread_id for draft in drafts if compared(draft)}
         heard = {thread: await self._recent.recent(scope, thread, asked) for thread in threads}
         texts = [draft.text for draft in drafts] + [text for told in heard.values() for text in told]
-        return await apart(sifted, texts, drafts, heard)
+        return await aside(sum(map(len, texts)), sifted, drafts, heard)
 
     async def _known(self, scope: Scope, drafts: Sequence[Draft | None]) -> dict[int, Written]:
         """Those that need not be embedded, by position: the same words are kept already."""
@@ -191,7 +207,6 @@ class MemoryService:
         return await self._record.list(scope, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope, memory_id: str) -> None:
-        """Gone from the next answer on, and its votes with it."""
         if not await self._record.remove(scope, memory_id):
             raise Missing("there is no such memory")
 
@@ -214,15 +229,7 @@ def own(draft: Draft, heard: Echoes | None) -> Draft | None:
 
 
 async def counted(tokens: O200k, texts: Sequence[str]) -> list[int]:
-    """The tokens of each."""
-    return await apart(lambda: [tokens.count(text) for text in texts], texts)
-
-
-async def apart(work: Callable[P, T], texts: Sequence[str], *args: P.args, **more: P.kwargs) -> T:
-    """Work on texts; on long ones in a thread."""
-    if sum(map(len, texts)) > MOMENT:
-        return await asyncio.to_thread(work, *args, **more)
-    return work(*args, **more)
+    return await aside(sum(map(len, texts)), lambda: [tokens.count(text) for text in texts])
 
 
 async def embedded(embedder: Embedder, texts: Sequence[str], until: float) -> list[Embedding]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.answer import Answer
 from app.answering import ruling
-from app.answering.mix import Standing, lens_name, remix
+from app.answering.mix import RemixedEntry, lens_name, remix
 from app.answering.recall import TOP_K, Split, Weighing, weighed
 from app.errors import InvalidField
 from app.services.answers import AnswerService
@@ -27,14 +27,12 @@ MOMENT = 100
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """What would have been told."""
-
     answer_id: str
     top_k: int
     mix: Mix
     was: Weighing
     now: Weighing
-    standings: Sequence[Standing]
+    standings: Sequence[RemixedEntry]
 
     @property
     def unsearched(self) -> list[str]:
@@ -65,7 +63,6 @@ class MixService:
         return Mixed(answer_id, top_k, mix, was, now, standings)
 
     def _given(self, answer: Answer) -> tuple[int, Weighing]:
-        """top_k, and how its candidates were weighed."""
         if answer.ruling is not None:
             kept = ruling.read(answer.ruling)
             sought = answer.trace.reason not in UNSOUGHT

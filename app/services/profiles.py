@@ -12,19 +12,19 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
 
 import structlog
 
 from app.answer import Prompt
 from app.answering.prompt import RECENT, persona_text, style_text
-from app.db.memories import CARDS, DAEMONS, DESIRE, GRAVITY, Draft, Written, memory_id
+from app.db.memories import CARDS, DAEMONS, DESIRE, GRAVITY, Draft, memory_id
 from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing, ModelError, RemovedMeanwhile
-from app.models.base import ChatModel, ModelStream
+from app.models.base import ChatModel, read_answer
 from app.retrieval.memories import MemorySource
 from app.retrieval.ranking import is_probe
 from app.retrieval.tags import infer_query_tags, infer_vb_tags, tag_weights
+from app.services.memories import MemoryService
 from app.text.sanitise import quote
 from app.types import Clock, Scope
 
@@ -38,8 +38,6 @@ NOTHING = "nothing in particular"
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """What the cards of one person say."""
-
     gravity: Mapping[str, float]
     desire: Mapping[str, float]
     style: str
@@ -57,7 +55,6 @@ def portrait(said: Sequence[OwnMessage], now: datetime) -> Portrait:
 
 
 def drafts(found: Portrait) -> list[Draft]:
-    """One a card; a text with nothing to say makes none."""
     made = [
         draft(GRAVITY, f"Turns to {named(found.gravity)}.", weights=dict(found.gravity)),
         draft(DESIRE, f"Keeps asking for {named(found.desire)}.", weights=dict(found.desire)),
@@ -84,22 +81,10 @@ STYLE_SECONDS = 5.0
 log = structlog.get_logger(__name__)
 
 
-class Writes(Protocol):
-    """The part of `services/memories.MemoryService` that is needed."""
-
-    async def remember(
-        self,
-        scope: Scope,
-        drafts: Sequence[Draft],
-        *,
-        asked: datetime | None = None,
-        seconds: float = STYLE_SECONDS,
-    ) -> list[Written]:
-        """Durable and searchable when it returns."""
-
-
 class PersonaService:
-    def __init__(self, own: UtteranceStore, cards: MemorySource, memories: Writes, clock: Clock) -> None:
+    def __init__(
+        self, own: UtteranceStore, cards: MemorySource, memories: MemoryService, clock: Clock
+    ) -> None:
         self._own = own
         self._cards = cards
         self._memories = memories
@@ -116,7 +101,6 @@ class PersonaService:
             return False
 
     async def _refreshed(self, scope: Scope) -> bool:
-        """Read, told, written if it is new."""
         asked = self._clock()
         said = await self._own.own(scope, RECENT)
         # Tags of two hundred messages: tens of milliseconds.
@@ -128,12 +112,11 @@ class PersonaService:
         return True
 
     async def _known(self, scope: Scope) -> str:
-        """What the card says now."""
         cards = await self._cards.cards(scope, [STYLE])
         return next((card.text for card in cards if card.origin == ORIGINS[STYLE]), "")
 
 
-SECONDS = 20.0
+PERSONA_SECONDS = 20.0
 """From the question to the last word."""
 SHOWN, EACH = 6_000, 500
 """Of all messages, and of one."""
@@ -161,18 +144,17 @@ class Summary:
         self._name = name
 
     async def persona(self, said: Sequence[OwnMessage], rule: str) -> str:
-        """In the model's words; else `rule`."""
         if self._model is None or len(said) < ENOUGH:
             return rule
         try:
-            async with (
-                asyncio.timeout(SECONDS),
-                self._model.open(Prompt(ASKED, shown(said)), model=self._name) as stream,
-            ):
-                text = settled(await heard(stream))
+            prompt = Prompt(ASKED, shown(said))
+            found = await read_answer(
+                self._model, prompt, name=self._name, most=2 * LONGEST, seconds=PERSONA_SECONDS
+            )
         except (ModelError, TimeoutError) as error:
             log.info("persona by rule", fault=type(error).__name__)
             return rule
+        text = settled(found)
         return text if taken(text, said) else rule
 
 
@@ -188,18 +170,7 @@ def shown(said: Iterable[OwnMessage]) -> str:
     return "\n".join(lines)
 
 
-async def heard(stream: ModelStream) -> str:
-    """What a model says, as long as it is not too much."""
-    text = ""
-    async for delta in stream:
-        text += delta.text
-        if len(text) > 2 * LONGEST:
-            break
-    return text
-
-
 def settled(text: str) -> str:
-    """One line, cut after its last whole sentence that fits."""
     line = " ".join(text.split())
     ends = [found.end() for found in SENTENCE.finditer(line[: LONGEST + 1]) if found.end() <= LONGEST]
     return line[: ends[-1]] if ends else ""
@@ -228,17 +199,8 @@ WRITE_SECONDS = 30.0
 """For the cards of one; with a page and a model's words, less than what a command waits in silence (90 s)."""
 
 
-class Keeps(Writes, Protocol):
-    """What is asked of `services/memories.MemoryService`."""
-
-    async def remove(self, scope: Scope, memory_id: str) -> None:
-        """Gone. `Missing`: it was not there."""
-
-
 @dataclass(frozen=True, slots=True)
 class Profiled:
-    """What was done for one person."""
-
     user_id: str
     messages: int
     """Read; 0: nothing is known of them, and their cards are gone."""
@@ -247,7 +209,7 @@ class Profiled:
 
 
 class ProfileService:
-    def __init__(self, own: UtteranceStore, memories: Keeps, summary: Summary, clock: Clock) -> None:
+    def __init__(self, own: UtteranceStore, memories: MemoryService, summary: Summary, clock: Clock) -> None:
         self._own = own
         self._memories = memories
         self._summary = summary
@@ -278,7 +240,6 @@ class ProfileService:
         return done, done[-1].user_id if len(done) < len(users) else None
 
     async def users(self, scope: Scope) -> int:
-        """How many the scope's tenant has."""
         return await self._own.count(scope)
 
     async def _portrait(self, said: Sequence[OwnMessage]) -> Portrait:
@@ -287,7 +248,6 @@ class ProfileService:
         return replace(found, persona=await self._summary.persona(said, found.persona))
 
     async def _drop(self, scope: Scope, written: set[str]) -> None:
-        """What an earlier run wrote and this one has nothing to say of."""
         for kind in ORIGINS:
             if kind not in written:
                 try:

@@ -16,38 +16,32 @@ from typing import TypedDict
 
 import structlog
 
-from app.answer import BREAK, Recipe
-from app.answering.budget import Meter, Selection, noted
+from app.answer import Recipe
+from app.answering.budget import Meter, judged
 from app.answering.projects import (
-    DAAS,
     NAME_CUT,
-    ROW,
-    SNIPPET,
-    THN,
-    Choice,
     Gathered,
     Item,
-    Part,
     Profile,
     Section,
+    SectionChoice,
+    ShownSection,
     default_of,
     fitted,
     profile_of,
     row_of,
     symbol,
 )
-from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_text
+from app.answering.prompt import PROJECT_FORM, entry
 from app.answering.question import Question
-from app.answering.recall import Drawn, deadline, draw, judged, of, timely
+from app.answering.recall import draw, of, running
 from app.answering.replay import FORMS
-from app.db.projects import KnowledgeStore
 from app.retrieval.projects import RowSource
 from app.retrieval.relevance import skipped
 from app.retrieval.search import EMBEDDING_SHARE, Retrieval
+from app.tasks import deadline, timely
 from app.types import (
     ASIDE,
-    CODE,
-    CONVERSATIONS,
     STAGES,
     Candidate,
     Degraded,
@@ -69,23 +63,9 @@ Vector = asyncio.Task[Embedding | None]
 Fused = asyncio.Task[Found | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What an excerpt is made with."""
-
-    sources: Mapping[str, RowSource]
-    retrieval: Retrieval
-    count: Callable[[str], int]
-    """o200k tokens."""
-    threshold: float
-    """RAG_SIMILARITY_THRESHOLD: of fused sections."""
-
-
 @dataclass(slots=True)
 class Excerpt:
-    """What one message draws from a project."""
-
-    means: Means
+    service: "ProjectService"
     scope: Scope
     message: str
     until: float
@@ -94,11 +74,9 @@ class Excerpt:
 
     @property
     def blank(self) -> bool:
-        """Nothing can be searched for."""
         return not self.message.strip()
 
     async def of(self, profile: Profile, top_k: int | None) -> Gathered:
-        """All sections of a profile."""
         limits = {section: section.wanted(top_k) for section in profile.sections}
         async with asyncio.TaskGroup() as group:
             vector = group.create_task(self._vector(profile))
@@ -114,79 +92,75 @@ class Excerpt:
             return await asyncio.to_thread(self._gathered, profile, results, found, stored=stored)
         return self._gathered(profile, results, found, stored=stored)
 
-    async def nearest(self, source: str, limit: int) -> list[Passage] | None:
-        """By cosine; None: the message is blank, or something failed."""
-        vector = None if self.blank else await self._embedded()
-        if vector is None:
-            return None
-        asked = self.means.sources[source].most_similar(self.scope, vector, limit)
-        return await timely(source, asked, self.until, self.lost)
-
-    async def _stored(self, profile: Profile, drawn: Sequence[Drawn | None]) -> bool:
+    async def _stored(self, profile: Profile, drawn: Sequence[list[Candidate] | None]) -> bool:
         """True if anything is stored where the nearest were none: rows without a vector are not nothing."""
-        if any(one.chosen or one.left for one in drawn if one):
+        if any(drawn):
             return True
         sections = zip(profile.sections, drawn, strict=True)
-        doubtful = {section.source for section, one in sections if one and section.choice is Choice.NEAREST}
+        doubtful = {
+            section.source
+            for section, one in sections
+            if one is not None and section.choice is SectionChoice.NEAREST
+        }
         for source in sorted(doubtful):
-            asked = self.means.sources[source].newest(self.scope, 1)
+            asked = self.service.sources[source].newest(self.scope, 1)
             if await timely(source, asked, self.until, self.lost):
                 return True
         return False
 
     async def _vector(self, profile: Profile) -> Embedding | None:
-        """The message's, where a section looks for the nearest."""
-        asked = any(section.choice is Choice.NEAREST for section in profile.sections)
-        return await self._embedded() if asked and not self.blank else None
-
-    async def _embedded(self) -> Embedding | None:
-        """The message's vector, if it comes in its part of the time."""
-        until = self.until - self.means.retrieval.seconds * (1 - EMBEDDING_SHARE)
-        return await timely(
-            EMBEDDING, self.means.retrieval.embedded(self.message, self.scope), until, self.lost
-        )
+        """The message's, where a section looks for the nearest and if it comes in its part of the time."""
+        if self.blank or all(section.choice is not SectionChoice.NEAREST for section in profile.sections):
+            return None
+        retrieval = self.service.retrieval
+        until = self.until - retrieval.seconds * (1 - EMBEDDING_SHARE)
+        return await timely(EMBEDDING, retrieval.embedded(self.message, self.scope), until, self.lost)
 
     async def _fused(self, limits: Mapping[Section, int]) -> Found | None:
         """One search for all fused sections; None: there are none, or nothing to search for."""
-        fused = {section.source: limit for section, limit in limits.items() if section.choice is Choice.FUSED}
+        fused = {
+            section.source: limit
+            for section, limit in limits.items()
+            if section.choice is SectionChoice.FUSED
+        }
         if not fused or self.blank:
             return None
         limit = max(CANDIDATES, *fused.values())
-        query = Query(self.message, self.scope, limit=limit, threshold=self.means.threshold)
-        found = await self.means.retrieval.gather(query, list(fused), until=self.until)
+        query = Query(self.message, self.scope, limit=limit, threshold=self.service.threshold)
+        found = await self.service.retrieval.gather(query, list(fused), until=self.until)
         self.lost.extend(found.degraded)
         return found
 
-    async def _drawn(self, section: Section, limit: int, vector: Vector, fused: Fused) -> Drawn | None:
-        """What a section may show; None: it was not searched."""
-        if section.choice is Choice.FUSED:
+    async def _drawn(
+        self, section: Section, limit: int, vector: Vector, fused: Fused
+    ) -> list[Candidate] | None:
+        if section.choice is SectionChoice.FUSED:
             return self._matches(section, limit, await asyncio.shield(fused))
-        if section.choice is Choice.NEWEST:
-            asked = self.means.sources[section.source].newest(self.scope, limit)
+        if section.choice is SectionChoice.NEWEST:
+            asked = self.service.sources[section.source].newest(self.scope, limit)
         else:
             embedding = await asyncio.shield(vector)
             if embedding is None:
                 return None
-            asked = self.means.sources[section.source].most_similar(self.scope, embedding, limit)
+            asked = self.service.sources[section.source].most_similar(self.scope, embedding, limit)
         rows = await timely(section.source, asked, self.until, self.lost)
-        return None if rows is None else Drawn(tuple(map(Candidate, rows)))
+        return None if rows is None else [Candidate(row) for row in rows]
 
-    def _matches(self, section: Section, limit: int, found: Found | None) -> Drawn | None:
-        """Those of a section's source that match, most relevant first."""
+    def _matches(self, section: Section, limit: int, found: Found | None) -> list[Candidate] | None:
         mine = of(found.candidates, section.source) if found else []
         if found is None or (not mine and any(item.source == section.source for item in found.degraded)):
             return None
-        drawn = draw(mine, self.means.threshold, limit)
         twins = judged(of(found.duplicates, section.source), Verdict.DUPLICATE)
-        return Drawn(drawn.chosen, (*drawn.left, *twins))
+        return [*draw(mine, self.service.threshold, limit), *twins]
 
     def _gathered(
-        self, profile: Profile, drawn: Sequence[Drawn | None], found: Found, *, stored: bool
+        self, profile: Profile, drawn: Sequence[list[Candidate] | None], found: Found, *, stored: bool
     ) -> Gathered:
-        """Entries, notes and the reason."""
         pairs = zip(profile.sections, drawn, strict=True)
         answered = [None if one is None else self._part(section, one) for section, one in pairs]
-        parts = tuple(part or Part(section) for section, part in zip(profile.sections, answered, strict=True))
+        parts = tuple(
+            part or ShownSection(section) for section, part in zip(profile.sections, answered, strict=True)
+        )
         lost = tuple(dict.fromkeys(self.lost))
         failed = any(item.source not in ASIDE for item in lost) and not shown(parts)
         notes = [
@@ -204,17 +178,16 @@ class Excerpt:
             sources=found.sources,
         )
 
-    def _part(self, section: Section, drawn: Drawn) -> Part:
-        """A section's entries; rows that hold nothing are not shown."""
+    def _part(self, section: Section, drawn: Sequence[Candidate]) -> ShownSection:
         told = [
-            Item(item, fitted(section.form, row_of(item.passage), section.tokens, self.means.count))
-            for item in drawn.chosen
+            Item(item, fitted(section.form, row_of(item.passage), section.tokens, self.service.count))
+            for item in running(drawn)
         ]
         empty = judged([item.candidate for item in told if not item.text], Verdict.SKIPPED)
-        return Part(section, tuple(item for item in told if item.text), (*empty, *drawn.left))
+        left = [item for item in drawn if item.verdict]
+        return ShownSection(section, tuple(item for item in told if item.text), (*empty, *left))
 
-    def _note(self, section: Section, part: Part | None) -> str:
-        """How it went, in words."""
+    def _note(self, section: Section, part: ShownSection | None) -> str:
         if part is not None:
             return section.note.format(count=len(part.items))
         if self.blank:
@@ -223,8 +196,7 @@ class Excerpt:
         why = ", ".join(f"{item.source} {item.reason}" for item in dict.fromkeys(told))
         return f"No {section.noun} retrieved: {why}"
 
-    def _reason(self, parts: Sequence[Part], *, stored: bool, answered: bool) -> Reason:
-        """In the precedence of `rag.reason`."""
+    def _reason(self, parts: Sequence[ShownSection], *, stored: bool, answered: bool) -> Reason:
         if shown(parts):
             return Reason.OK
         lost = [item.reason for item in self.lost if item.source not in STAGES]
@@ -235,8 +207,7 @@ class Excerpt:
         return Reason.TIMEOUT if "timeout" in lost else Reason.UNAVAILABLE
 
 
-def shown(parts: Sequence[Part]) -> bool:
-    """True if anything is."""
+def shown(parts: Sequence[ShownSection]) -> bool:
     return any(part.items for part in parts)
 
 
@@ -256,9 +227,19 @@ class ProjectContext(TypedDict):
 
 
 class ProjectService:
-    def __init__(self, means: Means, knowledge: KnowledgeStore) -> None:
-        self._means = means
-        self._knowledge = knowledge
+    def __init__(
+        self,
+        sources: Mapping[str, RowSource],
+        retrieval: Retrieval,
+        count: Callable[[str], int],
+        *,
+        threshold: float,
+    ) -> None:
+        """`count` gives o200k tokens; `threshold` (RAG_SIMILARITY_THRESHOLD) is that of fused sections."""
+        self.sources = sources
+        self.retrieval = retrieval
+        self.count = count
+        self.threshold = threshold
 
     async def gathered(
         self, scope: Scope, message: str | None, *, top_k: int | None = None, until: float | None = None
@@ -266,17 +247,14 @@ class ProjectService:
         """What `scope.project` shows for a message, before any budget (`app/answering/projects.py`).
 
         Never raises but on cancellation; ends within RAG_TIMEOUT_SECONDS, or by `until` (the loop's time)
-        where part of it is gone already. `Gathered.items` are in the order shown, each with its passage
-        (label, id, similarity, score) and its text; drop what does not fit with `keeping(items)` and show
-        `.context`: with nothing dropped it is `build_project_context`'s text to the byte. `top_k` counts
-        where a profile lets it (DAAS: 1-5, else 3), and is ignored elsewhere. In a fused section items are
-        in order of relevance (`passage.score`), and `Part.left` has what was seen and not shown.
+        where part of it is gone already. `top_k` counts where a profile lets it (DAAS: 1-5, else 3), and is
+        ignored elsewhere.
         """
         started = time.perf_counter()
         profile = profile_of(scope.project or "")
-        until = self._until() if until is None else until
+        until = deadline(self.retrieval.seconds) if until is None else until
         try:
-            found = await self._excerpt(scope, message, until).of(profile, top_k)
+            found = await Excerpt(self, scope, message or "", until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
             log.exception("project context failed", project=profile.name)
             found = await self._default(default_of(profile), scope, message, top_k, until)
@@ -289,115 +267,61 @@ class ProjectService:
         found = await self.gathered(replace(scope, project=project), user_message, top_k=top_k)
         return ProjectContext(context=found.context, notes=list(found.notes))
 
-    async def build_thn_rag_context(self, user_message: str | None, scope: Scope = ANYBODY) -> ProjectContext:
-        """The last conversations, and the code nearest to the message."""
-        return await self.build_project_context(THN, user_message, scope)
-
-    async def build_daas_rag_context(
-        self, user_message: str | None, top_k: int = 3, scope: Scope = ANYBODY
-    ) -> ProjectContext:
-        """The dreams nearest to the message."""
-        return await self.build_project_context(DAAS, user_message, scope, top_k)
-
-    async def build_project_system_prompt(self, project: str, scope: Scope = ANYBODY) -> str:
-        """The base prompt, and the project's overview and rules behind it, if known in time."""
-        asked = self._knowledge.get(replace(scope, project=project))
-        known = await timely("knowledge", asked, self._until(), [])
-        told = knowledge_text(known) if known else ""
-        return BREAK.join(filter(None, (SYSTEM_PROJECT, told)))
-
-    async def _retrieve_thn_conversations(
-        self, limit: int = 5, scope: Scope = ANYBODY
-    ) -> list[tuple[object, ...]]:
-        """(title, tags, key_entities, summary_detailed, memory_snippet) of THN's newest; none where the
-        database fails."""
-        asked = self._means.sources[CONVERSATIONS].newest(replace(scope, project=THN), limit)
-        rows = rows_of(await timely(CONVERSATIONS, asked, self._until(), []))
-        return [tuple(row.get(column) for column in ROW) for row in rows]
-
-    async def _retrieve_thn_code(
-        self, user_message: str | None, top_k: int = 5, scope: Scope = ANYBODY
-    ) -> list[dict[str, object]]:
-        """file_path, language, chunk_text and chunk_metadata of THN's nearest; none where the database or
-        the embedding fails."""
-        excerpt = self._excerpt(replace(scope, project=THN), user_message, self._until())
-        rows = rows_of(await excerpt.nearest(CODE, top_k))
-        return [{line.column: row.get(line.column) for line in SNIPPET} for row in rows]
-
     async def _default(
         self, profile: Profile, scope: Scope, message: str | None, top_k: int | None, until: float
     ) -> Gathered:
         """What is shown after an unexpected error; nothing after another one."""
         try:
-            return await self._excerpt(scope, message, until).of(profile, top_k)
+            return await Excerpt(self, scope, message or "", until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
             log.exception("default context failed", project=profile.name)
             lost = tuple(Degraded(source, "unavailable") for source in profile.sources)
             return Gathered(profile, (), Reason.UNAVAILABLE, degraded=lost)
 
-    def _excerpt(self, scope: Scope, message: str | None, until: float) -> Excerpt:
-        """One message's way through the sources."""
-        return Excerpt(self._means, scope, message or "", until)
-
-    def _until(self) -> float:
-        """The deadline of a read that begins now."""
-        return deadline(self._means.retrieval.seconds)
-
-
-def rows_of(found: list[Passage] | None) -> list[Mapping[str, object]]:
-    """Rows of passages; none of what failed."""
-    return [row_of(passage) for passage in found or ()]
-
 
 Key = tuple[str, str]
 """Source and id."""
-Judged = tuple[Candidate, Verdict]
 
 TOKEN_BYTES = 128
 """A token of o200k is no longer: what is certainly over the budget is not even counted."""
 
 
-def chosen(question: Question, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
-    """The items in prompt order, and the ledger of all that was seen."""
+def chosen(
+    question: Question, gathered: Gathered, budget: int, threshold: float, meter: Meter
+) -> tuple[list[Candidate], bool]:
+    """(all that was seen with its verdict, the packed first in prompt order; True if the skip rule holds)."""
     looked_for = [item.candidate for part in gathered.parts if sought(part) for item in part.items]
     short = bool(looked_for) and skipped(question.message, looked_for, threshold)
-    offered, verdicts = offers(gathered.parts, short=short)
+    offered, others = offers(gathered.parts, short=short)
     packed, over = fitting(offered, budget, question.top_k, meter)
     cut = Verdict.OVER_LIMIT if len(packed) == question.top_k else Verdict.OVER_BUDGET
-    ledger = [
-        *((item, Verdict.PACKED) for item in packed),
-        *((item, cut) for item in over),
-        *verdicts,
-        *((scored(left, part.section), verdict) for part in gathered.parts for left, verdict in part.left),
-    ]
-    entries = tuple(noted(item, verdict) for item, verdict in ledger)
-    return Selection(tuple(item.passage for item in packed), entries, short)
+    left = (scored(item, part.section) for part in gathered.parts for item in part.left)
+    return [*judged(packed, Verdict.PACKED), *judged(over, cut), *others, *left], short
 
 
-def sought(part: Part) -> bool:
+def sought(part: ShownSection) -> bool:
     """True if its items were looked for; else they are the newest, whatever was said."""
-    return part.section.choice is not Choice.NEWEST
+    return part.section.choice is not SectionChoice.NEWEST
 
 
-def offers(parts: Sequence[Part], *, short: bool) -> tuple[list[list[Candidate]], list[Judged]]:
+def offers(parts: Sequence[ShownSection], *, short: bool) -> tuple[list[list[Candidate]], list[Candidate]]:
     """(what each section has to show, what became of the rest): a passage is shown by one section."""
     offered: list[list[Candidate]] = []
-    verdicts: list[Judged] = []
+    others: list[Candidate] = []
     seen = set[Key]()
     for part in parts:
         items = [dressed(part.section, item) for item in part.items]
         if short and sought(part):
-            verdicts += judged(items, Verdict.SKIPPED)
+            others += judged(items, Verdict.SKIPPED)
             items = []
         first = {key(item): item for item in reversed(items) if key(item) not in seen}
-        verdicts += [(item, Verdict.DUPLICATE) for item in items if first.get(key(item)) is not item]
+        others += judged((item for item in items if first.get(key(item)) is not item), Verdict.DUPLICATE)
         offered.append([item for item in items if first.get(key(item)) is item])
         seen |= first.keys()
-    return offered, verdicts
+    return offered, others
 
 
 def key(item: Candidate) -> Key:
-    """Which passage it is."""
     return item.passage.source, item.passage.id
 
 
@@ -411,7 +335,7 @@ def scored(item: Candidate, section: Section) -> Candidate:
     """With the score that chose it: where cosine alone did, that is the similarity, from 0 to 1. Time gives
     none."""
     passage = item.passage
-    if section.choice is not Choice.NEAREST or passage.similarity is None:
+    if section.choice is not SectionChoice.NEAREST or passage.similarity is None:
         return item
     return replace(item, passage=replace(passage, score=min(max(passage.similarity, 0.0), 1.0)))
 
@@ -467,7 +391,6 @@ def by_turns(
 
 
 def among(items: Iterable[Candidate], ids: set[int]) -> list[Candidate]:
-    """Those of these identities, in their order."""
     return [item for item in items if id(item) in ids]
 
 
@@ -478,10 +401,10 @@ def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
     return meter(PROJECT_FORM.block([item.passage for item in items])) <= budget
 
 
-def reason(gathered: Gathered, selection: Selection) -> Reason:
+def reason(gathered: Gathered, candidates: Iterable[Candidate], *, short: bool) -> Reason:
     """`rag.reason` in its precedence."""
     if gathered.reason is not Reason.OK:
         return gathered.reason
-    if selection.passages:
+    if any(item.verdict is Verdict.PACKED for item in candidates):
         return Reason.OK
-    return Reason.SKIPPED if selection.short else Reason.NO_MATCH
+    return Reason.SKIPPED if short else Reason.NO_MATCH

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.answer import BREAK, GREETING_FORM, MEMORY_FORM, Kind, build_system_prompt, recipe_block
-from app.answering.budget import Meter, PromptLimits, share
+from app.answering.budget import Meter, PromptLimits, packed_passages, share
 from app.answering.pipeline import (
     Pipeline,
     Run,
@@ -33,12 +33,13 @@ from app.answering.prompt import (
     reentry_line,
 )
 from app.answering.question import Context, Question
-from app.answering.recall import TOP_K, Recall, Recalled, Split, Weighing, deadline
+from app.answering.recall import TOP_K, Recall, Recalled, Split, Weighing
 from app.answering.recorder import Recorder
 from app.answering.replay import card_ref
 from app.answering.stream import Reply
 from app.db.memories import CARDS, DESIRE, GRAVITY, Moment
 from app.retrieval.tags import gravity, gravity_note, load_latest_gravity_profile
+from app.tasks import deadline
 from app.text.greeting import is_assent, is_pure_reentry_greeting, is_small_talk
 from app.types import Degraded, Reason
 
@@ -60,7 +61,6 @@ class RagService:
 
     @property
     def recorder(self) -> Recorder:
-        """Where the answers are kept."""
         return self._pipeline.recorder
 
     async def prepare(self, question: Question) -> Reply:
@@ -85,7 +85,6 @@ class RagService:
         return replace(context, extra=facts)
 
     async def _small_talk(self, run: Run) -> Context:
-        """Nothing is looked up but when the person was last here."""
         lost: list[Degraded] = []
         moment = await self._recall.moment(run.question.scope, deadline(GREETING_SECONDS), lost)
         return small_talk_context(run.question, moment, self._pipeline.limits, run.meter, lost)
@@ -102,14 +101,15 @@ def recall_context(
     persona = block_of(fitting(known.cards, meter, persona_tokens(limits, meter, question.message, fixed)))
     system = BREAK.join(block for block in (*fixed, persona) if block)
     budget, _ = share(limits, meter, system=system, message=question.message, notes=(), turns=())
-    selection = select_recalled(wants, known, by, budget, meter)
-    packed = {passage.id for passage in selection.passages}
+    candidates = select_recalled(wants, known, by, budget, meter)
+    passages = packed_passages(candidates)
+    packed = {passage.id for passage in passages}
     others = [card for card in known.cards if card.id not in packed]  # a packed memory is no card as well
     cards = fitting(others, meter, meter(persona)) if persona else []
     prompt = build_system_prompt(
-        system_text(selection, TEXTS),
+        system_text(candidates, TEXTS),
         question.message,
-        selection.passages,
+        passages,
         persona=block_of(cards),
         overlay_text=question.overlay,
         note=note,
@@ -120,7 +120,7 @@ def recall_context(
     )
     pull = recipe_block(Kind.GRAVITY, note, refs=(card_ref(profile),) if profile else ())
     return recalled_context(
-        prompt, selection, wants, known, by, meter=meter, budget=budget, before=before, notes=(pull,)
+        prompt, candidates, wants, known, by, meter=meter, budget=budget, before=before, notes=(pull,)
     )
 
 

@@ -6,9 +6,9 @@ one transaction, the old space is what is searched. Raises `RetrievalError` if t
 """
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
 
 from app.db.documents import Unembedded, embedded_text
+from app.db.outbox import Outbox
 from app.db.vectors import VectorStore
 from app.models.base import Embedder
 from app.types import Space
@@ -17,25 +17,13 @@ BATCH = 64
 """Texts embedded and kept at a time: what an interruption can lose."""
 
 
-class Engine(Protocol):
-    """One that follows the record (`db/outbox.py`)."""
-
-    async def drain(self) -> None:
-        """Let it take what it has not taken yet; after a swap everything."""
-
-    async def pending(self) -> str:
-        """What it has yet to take all the same, for people; "" where it has all."""
-
-
 class Reembed:
-    """One move from space to space."""
-
     def __init__(
-        self, vectors: VectorStore, embedder: Embedder, engines: Sequence[Engine], space: Space
+        self, vectors: VectorStore, embedder: Embedder, outboxes: Sequence[Outbox], space: Space
     ) -> None:
         self._vectors = vectors
         self._embedder = embedder
-        self._engines = engines
+        self._outboxes = outboxes
         self._space = space
         self.waiting: list[str] = []
         """What engines have yet to take after the run."""
@@ -46,7 +34,6 @@ class Reembed:
         return self._space.name
 
     async def total(self) -> int:
-        """Texts still to embed."""
         return await self._vectors.count(self._space.name)
 
     async def run(self) -> AsyncIterator[int]:
@@ -54,9 +41,9 @@ class Reembed:
         while True:
             texts = await self._vectors.missing(self._space.name, BATCH)
             if not texts and await self._vectors.swap(self._space):
-                for engine in self._engines:
-                    await engine.drain()
-                    self.waiting += filter(None, [await engine.pending()])
+                for outbox in self._outboxes:
+                    await outbox.drain()
+                    self.waiting += filter(None, [await outbox.pending()])
                 return
             if texts:
                 await self._batch(texts)

@@ -27,8 +27,6 @@ from app.types import Probe
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything a request may need."""
-
     chat: ChatService
     documents: DocumentService
     sessions: SessionService

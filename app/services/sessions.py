@@ -16,7 +16,6 @@ class SessionService:
     async def recent(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Session], str | None]:
-        """Most recently active first, and the cursor of the next page."""
         return await self._sessions.recent(scope, cursor=cursor, limit=limit)
 
     async def turns(

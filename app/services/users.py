@@ -9,15 +9,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Protocol
 
 import structlog
 
 from app.answering.recorder import Recorder
 from app.db.outbox import Outbox
-from app.db.users import Due, ErasureStore, Files, Holding, Mark, Receipt
+from app.db.users import Due, ErasureStore, Files, Holding, Mark, Memories, Receipt
 from app.errors import IbidError, Unavailable
 from app.retrieval.cache import Cache
 from app.types import DEFAULT_TENANT, Scope
@@ -40,16 +39,6 @@ AGAIN = 5
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Caching:
-    """What is kept of finished retrievals."""
-
-    cache: Cache | None = None
-    """Of this process."""
-    shared_seconds: float = 0
-    """How long others may still hold a result; 0: there are no others."""
-
-
 OUTSIDE = (
     "The outside memory service (MEMORY_SERVICE_URL) keeps votes and activity of its own, which Ibid neither"
     " exports nor erases: ask it."
@@ -63,11 +52,9 @@ class Turns:
         self._left, self._at, self._every = float(BURST), time.monotonic(), EVERY
 
     def cost(self, seconds: float) -> None:
-        """The last one took so long."""
         self._every = min(EVERY, seconds / SHARE)
 
     def take(self) -> bool:
-        """True if there was one."""
         now = time.monotonic()
         self._left = min(BURST, self._left + (now - self._at) / max(self._every, SOON))
         self._at = now
@@ -86,17 +73,20 @@ class UserService:
         files: Sequence[Files],
         erasures: ErasureStore,
         recorder: Recorder,
-        caching: Caching,
+        cache: Cache | None = None,
         *,
+        shared_cache_seconds: float = 0,
         engines: Sequence[Outbox] = (),
         outside: bool = False,
     ) -> None:
-        """`outside`: there is an outside memory service."""
+        """`cache` holds search results of this process, for `shared_cache_seconds` others may hold them too;
+        `outside`: there is an outside memory service."""
         self._holdings = holdings
         self._files = files
         self._erasures = erasures
         self._recorder = recorder
-        self._caching = caching
+        self._cache = cache
+        self._shared_cache_seconds = shared_cache_seconds
         self._engines = engines
         self._outside = outside
         self._more = asyncio.Event()
@@ -133,7 +123,6 @@ class UserService:
         return self._receipt(scope, mark, counts, await self._lagging() if mark.dirty else ())
 
     async def _lagging(self) -> tuple[str, ...]:
-        """Engines that have not deleted theirs in time."""
 
         async def lags(engine: Outbox) -> bool:
             try:
@@ -155,8 +144,8 @@ class UserService:
             except IbidError as error:
                 log.warning("not erased", holding=holding.name, slug=error.slug)
                 faults.append(holding.name)
-        if self._caching.cache and (faults or any(counts.values())):
-            self._caching.cache.clear()
+        if self._cache and (faults or any(counts.values())):
+            self._cache.clear()
         if faults:
             names = ", ".join(faults)
             raise Unavailable(f"not everything could be erased ({names}); ask again", retry_after=AGAIN)
@@ -165,8 +154,7 @@ class UserService:
     def _receipt(
         self, scope: Scope, mark: Mark, counts: Mapping[str, int], engines: tuple[str, ...]
     ) -> Receipt:
-        """As it stands now."""
-        shared = timedelta(seconds=self._caching.shared_seconds)
+        shared = timedelta(seconds=self._shared_cache_seconds)
         pending = tuple(files.name for files in self._ours if files.name in mark.dirty)
         soon = set(mark.dirty) - set(pending)
         return Receipt(
@@ -198,7 +186,6 @@ class UserService:
 
     @property
     def _ours(self) -> tuple[Files, ...]:
-        """Files that are ours to rewrite."""
         return tuple(files for files in self._files if not files.external)
 
     async def _look(self) -> None:
@@ -257,24 +244,11 @@ def still(due: Due, left_by: Mapping[str, Mapping[Due, frozenset[str]]]) -> tupl
     return tuple(name for name, done in left_by.items() if done[due].intersection(due.dirty))
 
 
-class Recorded(Protocol):
-    """The record's side (`Memories` in `db/users.py`)."""
-
-    def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """The user's rows, each with its `id`."""
-
-    async def erase(self, scope: Scope) -> int:
-        """Delete the user's rows; how many there were."""
-
-    async def enter(self, scope: Scope) -> None:
-        """All points of the user's are gone: what was written meanwhile is given back to the engine."""
-
-
 class MirroredHolding:
     """A holding in Postgres and in an engine that may hold other points of the user too, as older tools wrote
     them. Postgres goes first: searches read it, also while the engine is away. Raises `Unavailable`."""
 
-    def __init__(self, record: Recorded, index: Holding) -> None:
+    def __init__(self, record: Memories, index: Holding) -> None:
         self._record = record
         self._index = index
 

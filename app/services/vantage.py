@@ -24,13 +24,12 @@ from app.answer import (
     build_system_prompt,
     recipe_block,
 )
-from app.answering.budget import Meter, PromptLimits, Selection
+from app.answering.budget import Meter, PromptLimits, packed_passages
 from app.answering.enforcement import WHOLE_CLASSES, Enforcement
 from app.answering.mix import lens_block, lens_name
 from app.answering.pipeline import (
     Pipeline,
     Run,
-    aside,
     bare_context,
     earlier_turns,
     recalled_context,
@@ -55,17 +54,18 @@ from app.answering.prompt import (
     thread_block,
 )
 from app.answering.question import Context, Question
-from app.answering.recall import TOP_K, Recall, Recalled, Weighing, deadline, timely, weighed
+from app.answering.recall import TOP_K, Recall, Recalled, Weighing, weighed
 from app.answering.recorder import Recorder
-from app.answering.ruling import Ruling, SplitRecord, described
+from app.answering.ruling import Ruling, SplitRecord, written
 from app.answering.stream import Reply
 from app.db.cards import SHOWN, CardStore
 from app.db.memories import DESIRE, GRAVITY, Moment
 from app.db.sessions import ChatLogStore
 from app.models.moderation import MODERATION, Moderator
 from app.services.rag import TEXTS
+from app.tasks import aside, deadline, timely
 from app.text.greeting import is_pure_reentry_greeting, is_small_talk
-from app.types import Degraded, Reason, Scope
+from app.types import Candidate, Degraded, Passage, Reason, Scope
 from app.vantage.checks import lead
 from app.vantage.policy import policy
 from app.vantage.rivals import rivals
@@ -76,14 +76,12 @@ KINDS = (GRAVITY, DESIRE)
 """Kinds of cards that memories are boosted by; a persona is not shown."""
 SHARE = 4
 """Cards, and the thread, have at most one part in so many of the window's free tokens each."""
-SECONDS = 2.0
+READ_SECONDS = 2.0
 """For cards, the outside service, and the last activity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What was decided on a question, and what that rests on."""
-
     question: Question
     weighed: Weighed
     by: Weighing
@@ -127,15 +125,14 @@ class Decided:
         )
 
     def reentry(self, moment: Moment | None) -> str:
-        """How long the asker was away; not where the answer only asks."""
         return "" if self.response_class is ResponseClass.CLARIFY else reentry_line(moment)
 
-    def system(self, selection: Selection | None) -> str:
+    def system(self, candidates: Sequence[Candidate] | None) -> str:
         """The system text that is true of what was found (None: not known yet) and of what the answer may
         be."""
-        if selection and self.response_class in WHOLE_CLASSES:
+        if candidates is not None and self.response_class in WHOLE_CLASSES:
             return SYSTEM_POLICY
-        text = system_text(selection, TEXTS) if selection else SYSTEM_MEMORY
+        text = SYSTEM_MEMORY if candidates is None else system_text(candidates, TEXTS)
         return GIVEN.get(text, text) if self.cards.text or self.thread.text else text
 
     def blocks(self) -> tuple[str, ...]:
@@ -163,7 +160,7 @@ class Decided:
         self,
         system: str,
         reentry: str,
-        selection: Selection | None = None,
+        passages: Sequence[Passage] = (),
         form: Form = MEMORY_FORM,
         reason: Reason = Reason.OK,
     ) -> Prompt:
@@ -171,7 +168,7 @@ class Decided:
         return build_system_prompt(
             system,
             self.question.message,
-            selection.passages if selection else (),
+            passages,
             reentry=reentry,
             overlay_text=BREAK.join(filter(None, self.blocks())),
             include_persona=False,
@@ -181,8 +178,6 @@ class Decided:
 
 
 class VantageService:
-    """Answers within the policy."""
-
     def __init__(
         self,
         recall: Recall,
@@ -206,7 +201,6 @@ class VantageService:
 
     @property
     def recorder(self) -> Recorder:
-        """Where the answers are kept."""
         return self._pipeline.recorder
 
     async def prepare(self, question: Question) -> Reply:
@@ -262,35 +256,33 @@ class VantageService:
         )
 
     async def _thread(self, run: Run, most: int, lost: list[Degraded]) -> ThreadBlock:
-        """The turns that the mix wants shown."""
         question = run.question
         turns = await earlier_turns(self._chatlog, question.scope, question.mix.conversation, lost)
         return await aside(sum(len(turn.content) for turn in turns), thread_block, turns, run.meter, most)
 
     async def _read_cards(self, run: Run, most: int, lost: list[Degraded]) -> CardsBlock:
-        """The cards and facts of the namespace."""
         scope: Scope = run.question.scope
         if scope.vantage_id is None:
             return CardsBlock()
-        found = await timely("vantage_cards", self._cards.shown(scope, SHOWN), deadline(SECONDS), lost) or ()
+        found = (
+            await timely("vantage_cards", self._cards.shown(scope, SHOWN), deadline(READ_SECONDS), lost) or ()
+        )
         return await aside(sum(len(card.text) for card in found), cards_block, found, run.meter, most)
 
     async def _evidence(self, message: str, lost: list[Degraded]) -> Evidence | None:
         """The outside service's scores of the message; None: there is no such service, or no answer."""
         if self._moderator is None:
             return None
-        scores = await timely(MODERATION, self._moderator.scores(message), deadline(SECONDS), lost)
+        scores = await timely(MODERATION, self._moderator.scores(message), deadline(READ_SECONDS), lost)
         return None if scores is None else Evidence(scores)
 
     async def _unsought(self, run: Run, decided: Decided) -> Context:
-        """Nothing is looked up but when the asker was last here."""
         lost: list[Degraded] = []
-        moment = await self._recall.moment(run.question.scope, deadline(SECONDS), lost)
+        moment = await self._recall.moment(run.question.scope, deadline(READ_SECONDS), lost)
         size, limits = len(run.question.message), self._pipeline.limits
         return await aside(size, unsought_context, decided, moment, limits, run.meter, lost)
 
     async def _recalled(self, run: Run, decided: Decided) -> tuple[Decided, Context]:
-        """With memories and reference texts, as the mix wants them."""
         kinds = KINDS if decided.by.split.personal else ()
         known = await self._recall.gather(run.question, decided.by, kinds)
         run.stages.lap("gather")
@@ -313,7 +305,6 @@ async def weighed_in_thread(question: Question, thread: ThreadBlock, evidence: E
 
 
 def own_turns(thread: ThreadBlock) -> tuple[str, ...]:
-    """What the asker said in the turns shown."""
     return tuple(turn.content for turn in thread.turns if turn.role is Role.USER)
 
 
@@ -336,12 +327,12 @@ def recall_context(decided: Decided, known: Recalled, limits: PromptLimits, mete
     """The prompt made from what was recalled; blocking, milliseconds. Raises `InvalidField`."""
     wants, reentry = wants_of(decided.question.message, known), decided.reentry(known.moment)
     budget = room_for(limits, meter, decided.prompt(decided.system(None), reentry))
-    selection = select_recalled(wants, known, decided.by, budget, meter)
-    prompt = decided.prompt(decided.system(selection), reentry, selection)
+    candidates = select_recalled(wants, known, decided.by, budget, meter)
+    prompt = decided.prompt(decided.system(candidates), reentry, packed_passages(candidates))
     before = decided.recipe(reentry)
     return recalled_context(
         prompt,
-        selection,
+        candidates,
         wants,
         known,
         decided.by,
@@ -382,12 +373,9 @@ def facts(run: Run, decided: Decided, context: Context, *, debug: bool) -> dict[
         "mix": asdict(question.mix),
     }
     if debug:
-        evidence = weighed.evidence
+        kept = written(decided.ruling)
         meta |= {
-            "sd": described(weighed.sd),
-            "evidence": evidence and dict(evidence.scores),
-            "rivals": [asdict(rival) for rival in evidence.rivals] if evidence else [],
-            "split": asdict(decided.ruling.split),
+            **{name: kept[name] for name in ("sd", "evidence", "rivals", "split")},
             "timings": run.stages.took,
             "prompt_sha256": context.prompt.sha256(),
         }

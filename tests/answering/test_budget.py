@@ -1,5 +1,7 @@
-"""Budget: never over, and nothing left out that would still fit."""
+"""The token budget: counting, packing, verdicts for every candidate, the reason."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -14,8 +16,11 @@ from app.answering.budget import (
     PromptLimits,
     answered,
     fit,
+    ledger,
     newest_turns,
+    reason_of,
     scaled,
+    select,
     share,
     window,
 )
@@ -25,23 +30,21 @@ from app.retrieval.vocabulary import count
 from app.text.memo import Text
 from app.text.sanitise import one_line, quote
 from app.text.tokens import SHOWN, inner
-from app.types import Candidate, Passage
+from app.types import Candidate, Degraded, Found, Hit, Passage, Verdict
+from tests.fakes.answering import passage
 
 COSTS = st.lists(st.integers(0, 60), max_size=30)
 
 
 def candidates(costs: list[int]) -> list[Candidate]:
-    """One candidate a cost, ranked as given."""
     return [Candidate(Passage("documents", str(n), "", cost, f"{n}.pdf#1")) for n, cost in enumerate(costs)]
 
 
 def cost(passage: Passage) -> int:
-    """What a passage takes of the budget."""
     return passage.tokens
 
 
 def tokens(found: list[Candidate]) -> list[int]:
-    """Their costs."""
     return [item.passage.tokens for item in found]
 
 
@@ -84,7 +87,6 @@ def test_a_bound_on_the_costs_changes_nothing(
 
 
 def test_costs_are_not_asked_where_their_bounds_fit() -> None:
-    """To count forty new lines takes milliseconds."""
 
     def counting(passage: Passage) -> int:
         raise AssertionError(passage.id)
@@ -94,13 +96,11 @@ def test_costs_are_not_asked_where_their_bounds_fit() -> None:
 
 
 def test_an_oversized_passage_is_passed_over() -> None:
-    """It is not a stop: what is ranked below it may still fit."""
     packed, over = fit(candidates([30, 80, 20]), cost, Budget(60, 40))
     assert (tokens(packed), tokens(over)) == ([30, 20], [80])
 
 
 def test_costs_are_not_asked_once_the_count_is_reached() -> None:
-    """Counting tokens costs time: a full block asks for no more."""
     asked: list[str] = []
 
     def counting(passage: Passage) -> int:
@@ -147,24 +147,19 @@ def test_the_newest_whole_turns_are_kept(contents: list[str], limit: int) -> Non
 
 
 class Counter:
-    """Counts characters, and how often it was asked."""
-
     def __init__(self) -> None:
         self.asked = 0
 
     def __call__(self, text: str) -> int:
-        """Its length."""
         self.asked += 1
         return len(text)
 
 
 def lines(*texts: str) -> tuple[Passage, ...]:
-    """Passages of texts that remember."""
     return tuple(Passage("documents", str(n), Text(text), 1, f"a.pdf#{n}") for n, text in enumerate(texts))
 
 
 def test_the_lines_add_up_to_the_block() -> None:
-    """And the block with the other messages to the prompt."""
     prompt = Prompt("system", "message", lines("one", 'two "quoted"', "three"), ("note",))
     meter = Meter(len, 1.3)
     assert meter.context(prompt) == scaled(len(prompt.context), 1.3)
@@ -172,7 +167,6 @@ def test_the_lines_add_up_to_the_block() -> None:
 
 
 def test_a_prompt_without_passages_has_no_block() -> None:
-    """Not even its head."""
     assert Meter(len).context(Prompt("system", "message")) == 0
 
 
@@ -187,7 +181,6 @@ def test_what_every_prompt_holds_is_counted_once() -> None:
 
 @given(st.text(), st.sampled_from([1.0, 1.3]))
 def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> None:
-    """By its bytes, for whatever counts at most one a byte."""
 
     def count(line: str) -> int:
         counted.append(line)
@@ -196,7 +189,7 @@ def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> No
     counted: list[str] = []
     meter, prompt = Meter(count, factor), Prompt("system", "message", lines(text, "other"))
     bound = meter.most(prompt.passages[0])
-    assert (counted, meter.fresh(prompt)) == ([], 2)
+    assert counted == []
     assert meter.line(prompt.passages[0]) == bound == meter.most(prompt.passages[0])
 
 
@@ -219,7 +212,6 @@ def test_the_lines_of_memories_add_up_too() -> None:
 
 
 def test_a_block_that_is_more_than_lines_is_counted_as_it_is() -> None:
-    """A project's sections and labels: exactly what is sent."""
     entries = [
         entry(
             Passage("dreams", str(n), "", 1, f"dream#{n}", title="Sea"),
@@ -244,7 +236,6 @@ texts = st.lists(ODD | st.text(max_size=6), max_size=30).map(" ".join) | st.text
 
 @given(texts, st.sampled_from([DOCUMENT_FORM, MEMORY_FORM]))
 def test_a_line_takes_what_was_counted_of_its_text_before(text: str, form: Form) -> None:
-    """To the token, whatever the text begins and ends with."""
     known = Text(text)
     known.memo[SHOWN] = {show: inner(count, show(text)) for show in (quote, one_line)}
     told, fresh = (Passage("memories", "m", each, 1, "a b.pdf#1") for each in (known, text))
@@ -254,7 +245,6 @@ def test_a_line_takes_what_was_counted_of_its_text_before(text: str, form: Form)
 
 
 def test_a_text_that_was_counted_is_not_counted_again() -> None:
-    """Only what stands beside its first and last words."""
     text, asked = Text("the sea is wide and deep " * 50), list[str]()
     text.memo[SHOWN] = {quote: inner(count, quote(text))}
 
@@ -270,30 +260,25 @@ USER, ASSISTANT = Role.USER, Role.ASSISTANT
 
 
 def words_of(text: str) -> int:
-    """Words instead of tokens."""
     return len(text.split())
 
 
 def limits(window: int, *, budget: int = 10_000, history: int = 1_000, answer: int = 20) -> PromptLimits:
-    """Knobs around a window."""
     return PromptLimits(budget=budget, top_k=40, threshold=0.2, window=window, history=history, answer=answer)
 
 
 def talk(pairs: int, length: int) -> list[Turn]:
-    """Questions and answers of so many words each."""
     return [Turn(role, "w " * length) for _ in range(pairs) for role in (USER, ASSISTANT)]
 
 
 def shared(
     knobs: PromptLimits, turns: list[Turn], message: str = "what?", notes: tuple[str, ...] = ()
 ) -> tuple[int, list[Turn]]:
-    """share() with a short system text."""
     budget, kept = share(knobs, words_of, system="be kind", message=message, notes=notes, turns=turns)
     return budget, list(kept)
 
 
 def test_a_wide_window_leaves_the_whole_budget() -> None:
-    """Nothing is cut while everything fits."""
     turns = talk(2, 5)
     assert shared(limits(100_000), turns) == (10_000, turns)
 
@@ -306,7 +291,6 @@ def test_turns_never_crowd_out_the_context() -> None:
 
 
 def test_a_cut_history_begins_with_a_question() -> None:
-    """Many chat templates refuse an answer as the first turn."""
     _, kept = shared(limits(100_000, history=3 * (10 + TURN_TOKENS)), talk(5, 10))
     assert [turn.role for turn in kept] == [USER, ASSISTANT]
 
@@ -317,7 +301,6 @@ def test_a_cut_history_begins_with_a_question() -> None:
     ids=["message", "notes"],
 )
 def test_what_cannot_fit_is_refused(message: str, notes: tuple[str, ...], field: str) -> None:
-    """The longer of the two is named."""
     with pytest.raises(InvalidField) as caught:
         shared(limits(300), [], message, notes)
     assert caught.value.field == field
@@ -350,3 +333,135 @@ def test_no_two_questions_stand_together(roles: list[Role]) -> None:
     """And the last stored turn is never a question: the message comes next."""
     kept = [turn.role for turn in answered([Turn(role, "x") for role in roles])] + [USER]
     assert (USER, USER) not in list(pairwise(kept))
+
+
+def candidate(key: str, similarity: float, *, words: Hit | None = None, length: int = 2) -> Candidate:
+    """A candidate of so many words; its line in the prompt has three more."""
+    text = " ".join([key] * length)
+    return Candidate(Passage("documents", key, text, length, f"{key}.pdf#1", similarity, similarity), words)
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def chosen(*found: Candidate, tokens: int = 100, passages: int = 40, short: bool = False) -> list[Candidate]:
+    budget = Budget(tokens, passages)
+    return select(found, (), short=short, threshold=0.2, budget=budget, meter=Meter(count_words))
+
+
+def verdicts(candidates: list[Candidate]) -> dict[str, Verdict | None]:
+    return {item.passage.id: item.verdict for item in candidates}
+
+
+def test_every_candidate_gets_a_verdict() -> None:
+    """Packed, below the threshold, over the budget, duplicate: each is told."""
+    found = [candidate("a", 0.9), candidate("big", 0.8, length=99), candidate("c", 0.1)]
+    selection = select(
+        found,
+        [candidate("twin", 0.9)],
+        short=False,
+        threshold=0.2,
+        budget=Budget(50, 40),
+        meter=Meter(count_words),
+    )
+    assert verdicts(selection) == {
+        "a": Verdict.PACKED,
+        "big": Verdict.OVER_BUDGET,
+        "c": Verdict.BELOW_THRESHOLD,
+        "twin": Verdict.DUPLICATE,
+    }
+
+
+def test_what_cut_a_passage_is_told() -> None:
+    """The tokens, while there was room for another passage; then their number."""
+    found = [candidate("big", 0.9, length=99), *(candidate(key, 0.8) for key in "abc")]
+    selection = chosen(*found, tokens=80, passages=2)
+    assert verdicts(selection) == {
+        "big": Verdict.OVER_BUDGET,
+        "a": Verdict.PACKED,
+        "b": Verdict.PACKED,
+        "c": Verdict.OVER_LIMIT,
+    }
+
+
+def test_the_threshold_is_strict() -> None:
+    assert verdicts(chosen(candidate("a", 0.2)))["a"] is Verdict.BELOW_THRESHOLD
+
+
+def test_words_vouch_for_what_meaning_missed() -> None:
+    """A passage that holds the query's rare words is a match at any similarity."""
+    found = candidate("a", -0.1, words=Hit("a", 9.0, coverage=1.0, rare=True))
+    assert verdicts(chosen(found))["a"] is Verdict.PACKED
+
+
+def test_a_short_message_skips_what_matches() -> None:
+    found = chosen(candidate("a", 0.3), candidate("b", 0.1), short=True)
+    assert verdicts(found) == {"a": Verdict.SKIPPED, "b": Verdict.BELOW_THRESHOLD}
+
+
+def test_the_ledger_tells_how_old_a_passage_is() -> None:
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    found = candidate("a", 0.9)
+    dated = replace(found, passage=replace(found.passage, created_at=at))
+    assert [entry.created_at for entry in ledger(chosen(dated))] == [at]
+
+
+def test_the_ledger_tells_what_words_vouched_for() -> None:
+    rare = Hit("b", 3.0, rare=True)
+    selection = chosen(candidate("a", 0.9), candidate("b", 0.1, words=rare))
+    assert {entry.id: entry.vouched for entry in ledger(selection)} == {"a": False, "b": True}
+
+
+NOTHING: list[Candidate] = []
+SOME = [Candidate(passage("a"), verdict=Verdict.PACKED)]
+
+
+@pytest.mark.parametrize(
+    ("found", "candidates", "reason"),
+    [
+        pytest.param(Found(stored=1, answered=1), SOME, "ok", id="ok"),
+        pytest.param(Found(stored=1, answered=1, cached=True), SOME, "ok", id="ok, cached"),
+        pytest.param(Found(stored=1, answered=1), NOTHING, "no_match", id="nothing fits"),
+        pytest.param(Found(stored=0, answered=1), NOTHING, "empty", id="nothing stored"),
+        pytest.param(Found(degraded=(Degraded("documents", "timeout"),)), NOTHING, "timeout", id="late"),
+        pytest.param(
+            Found(degraded=(Degraded("documents", "unavailable"),)), NOTHING, "unavailable", id="down"
+        ),
+        pytest.param(
+            Found(stored=1, answered=1, degraded=(Degraded("embedding", "timeout"),)),
+            SOME,
+            "ok",
+            id="partial",
+        ),
+        pytest.param(
+            Found(answered=1, degraded=(Degraded("corpus", "unavailable"),)),
+            NOTHING,
+            "unavailable",
+            id="who knows what the other has",
+        ),
+        pytest.param(
+            Found(answered=1, degraded=(Degraded("rewrite", "timeout"),)),
+            NOTHING,
+            "empty",
+            id="nothing stored, nor reworded",
+        ),
+        pytest.param(
+            Found(degraded=(Degraded("documents", "unavailable"), Degraded("rewrite", "timeout"))),
+            NOTHING,
+            "unavailable",
+            id="down, and a late rewording",
+        ),
+        pytest.param(
+            Found(answered=1, degraded=(Degraded("code", "not_available"),)),
+            NOTHING,
+            "empty",
+            id="no such source",
+        ),
+    ],
+)
+def test_the_reason_follows_from_what_answered(
+    found: Found, candidates: list[Candidate], reason: str
+) -> None:
+    """One source was asked; that the result was kept makes no difference."""
+    assert reason_of(found, 1, candidates) == reason

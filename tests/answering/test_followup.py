@@ -92,13 +92,11 @@ def test_a_follow_up_is_searched_with_what_it_refers_to(case: Case) -> None:
 
 @pytest.mark.parametrize("message", [message for message in ALONE if message not in DOUBTFUL])
 def test_a_self_contained_message_is_never_expanded(message: str) -> None:
-    """Whatever was said before."""
     assert not refers(message)
     assert [resolve(message, said) for said in TALKS.values()] == [message] * len(TALKS)
 
 
 def test_an_item_is_taken_from_the_list_without_its_citation() -> None:
-    """Of the last answer; `the last` from its end."""
     boats = TALKS["boats"]
     asked = boats[0].content
     assert resolve("and the second one?", boats) == f"{asked} the ketch Anna, for eight and the second one?"
@@ -107,13 +105,11 @@ def test_an_item_is_taken_from_the_list_without_its_citation() -> None:
 
 @pytest.mark.parametrize("message", ["and the seventh one?", "which one?"])
 def test_what_the_list_does_not_have_is_not_picked(message: str) -> None:
-    """Then the question alone stands in front."""
     boats = TALKS["boats"]
     assert resolve(message, boats) == f"{boats[0].content} {message}"
 
 
 def test_a_name_that_answers_who_stands_for_she() -> None:
-    """What the answer names is searched too."""
     assert "Ada Stone" in resolve("When was she born?", TALKS["founder"])
 
 
@@ -126,31 +122,26 @@ def test_a_chain_is_followed_to_its_beginning() -> None:
 
 
 def test_thanks_between_two_questions_are_no_question() -> None:
-    """The chain goes past them."""
     said = talk("What does the Tern ferry cost?", "Nine pounds.", "thanks!", "You are welcome.")
     assert resolve("and for dogs?", said) == "What does the Tern ferry cost? and for dogs?"
 
 
 def test_a_question_that_was_never_answered_counts() -> None:
-    """The client left, and asks on."""
     assert resolve("and the motor?", TALKS["pump"][:1]).startswith("What is the warranty of the Kestrel")
 
 
 def test_no_further_back_than_the_bound() -> None:
-    """A chain longer than BACK has lost its beginning."""
     said = talk(*(text for n in range(BACK + 1) for text in (f"and number {n}?", "Yes.")))
     assert resolve("why?", (*talk("What is a sloop?", "A boat."), *said)).startswith("and number 1?")
 
 
 @pytest.mark.parametrize("said", [(), talk("hello", "Hi, what can I do for you?")], ids=["none", "greeting"])
 def test_without_a_question_before_it_a_follow_up_stands_as_it_is(said: tuple[Turn, ...]) -> None:
-    """There is nothing to refer to."""
     assert refers("and the second one?")
     assert resolve("and the second one?", said) == "and the second one?"
 
 
 def test_no_more_turns_than_the_bound() -> None:
-    """A question behind TURNS of thanks is out of sight."""
     asked = Turn(Role.USER, "What is a sloop?")
     thanks = [Turn(Role.USER, "thanks")] * TURNS
     assert resolve("why?", [asked, *thanks[1:]]) == "What is a sloop? why?"
@@ -158,13 +149,11 @@ def test_no_more_turns_than_the_bound() -> None:
 
 
 def test_a_citation_goes_whole_and_brackets_stay() -> None:
-    """Also a group of them; what has no number is not a citation."""
     said = talk("Which boats?", "- a sloop\n- a [small] ketch [yard.pdf#1, the guide.pdf#22] [b.pdf#3]")
     assert resolve("the second one?", said) == "Which boats? a [small] ketch the second one?"
 
 
 def test_a_long_message_brings_its_own_words() -> None:
-    """However it begins."""
     assert not refers("and why? " + "really " * LONGEST)
     assert not refers(
         "Does it explain rigging, sails, knots, anchors, tides, charts, buoys, lights and flags?"
@@ -173,7 +162,6 @@ def test_a_long_message_brings_its_own_words() -> None:
 
 @given(messages, turns)
 def test_law_the_message_is_kept_and_the_rest_is_bounded(message: str, said: list[Turn]) -> None:
-    """For any message after any turns; the same each time."""
     found = resolve(message, said)
     assert found.endswith(message)
     assert len(found) <= len(message) + 3 * (PART + 1)
@@ -182,13 +170,11 @@ def test_law_the_message_is_kept_and_the_rest_is_bounded(message: str, said: lis
 
 @given(messages, turns)
 def test_law_only_what_refers_is_expanded(message: str, said: list[Turn]) -> None:
-    """`refers` decides whether the history is read at all."""
     assert refers(message) or resolve(message, said) == message
 
 
 @given(st.text(st.characters(codec=None), max_size=LONGEST + 9))
 def test_law_any_text_can_be_asked_about(message: str) -> None:
-    """Also halves of characters and marks alone."""
     assert refers(message) in (True, False)
 
 
@@ -203,7 +189,6 @@ def test_law_any_text_can_be_asked_about(message: str) -> None:
     ],
 )
 def test_a_yes_is_searched_behind_the_question_it_answers(said: str) -> None:
-    """Whatever stands behind the question."""
     assert "ferry" in answers("yes", [Turn(Role.USER, "Tell me more."), Turn(Role.ASSISTANT, said)])
 
 
@@ -211,7 +196,6 @@ def test_a_yes_is_searched_behind_the_question_it_answers(said: str) -> None:
     "said", ["It carries herring.", "Who knows? It is long ago. Nobody wrote it down.", ""]
 )
 def test_a_yes_to_nothing_has_no_search_text(said: str) -> None:
-    """A question that was left behind is no question any more."""
     assert answers("yes", [Turn(Role.USER, "Tell me more."), Turn(Role.ASSISTANT, said)]) == ""
 
 
@@ -254,19 +238,16 @@ PAIRS = {
 
 @pytest.mark.parametrize(("outward", "inward"), PAIRS.values(), ids=PAIRS.keys())
 def test_the_same_word_points_or_does_not(outward: str, inward: str) -> None:
-    """By what stands around it."""
     assert points(tokenised(outward))
     assert not points(tokenised(inward))
 
 
 def test_a_quotation_is_content_and_does_not_point() -> None:
-    """`it` that is spoken of is not `it`."""
     assert not points(tokenised('What does "it depends" mean?'))
     assert content(tokenised('What does "it depends" mean?')) == ["Quotation"]
 
 
 def test_clitics_are_verbs_and_possessives_are_not() -> None:
-    """`that's` is two words, `museum's` is one."""
     assert tokenised("That's the museum’s?") == ["That", "is", "the", "museum"]
 
 
@@ -276,19 +257,16 @@ NAMES = ("warranty", "kaution", "tarif", "velero", "2022", "boat", "report", "pr
 
 @pytest.mark.parametrize("tongue", TONGUES, ids=["english", "german", "french", "spanish"])
 def test_what_names_something_is_in_no_table(tongue: Tongue) -> None:
-    """Else a question about it would be taken for a follow-up."""
     assert not any(tongue.names_nothing(name) for name in NAMES)
 
 
 @pytest.mark.parametrize("tongue", TONGUES, ids=["english", "german", "french", "spanish"])
 def test_the_tables_are_lower_case_words(tongue: Tongue) -> None:
-    """As messages are compared to them."""
     every = {*tongue.openings, *tongue.verbs, *tongue.bare, *tongue.ordinals}
     assert all(word == word.lower() and " " not in word for word in every)
 
 
 def test_ordinals_count_from_the_first_and_the_last() -> None:
-    """As indexes of a list."""
     assert [ENGLISH.ordinals[word] for word in ("first", "2nd", "third", "last", "former")] == [
         0,
         1,

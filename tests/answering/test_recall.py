@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
-from app.answering.budget import Budget, Meter
+from app.answering.budget import Budget, Meter, ledger, packed_passages
 from app.answering.recall import (
     CONSIDERED,
     TOLD,
-    Drawn,
     pack,
     rerank_personal,
     retrieve_personal_memory,
+    running,
     tags_of,
     unified_retrieve,
 )
@@ -41,22 +41,18 @@ def candidate(passage: Passage, score: float | None = None, *, rare: bool = Fals
 
 
 def memories(count: int) -> list[Candidate]:
-    """So many, best first."""
     return [candidate(memory(f"m{n}", f"Walk number {n}", 0.9 - n / 100)) for n in range(count)]
 
 
-def ids(drawn: Drawn) -> list[str]:
-    """Of the chosen."""
-    return [item.passage.id for item in drawn.chosen]
+def ids(drawn: list[Candidate]) -> list[str]:
+    return [item.passage.id for item in running(drawn)]
 
 
 def meter() -> Meter:
-    """Counts characters."""
     return Meter(len, form=FORM)
 
 
-def recalled(found: list[Candidate], top_k: int = 50) -> Drawn:
-    """The memories among the found."""
+def recalled(found: list[Candidate], top_k: int = 50) -> list[Candidate]:
     return retrieve_personal_memory(found, "where did I walk", top_k=top_k, threshold=0.3)
 
 
@@ -65,7 +61,7 @@ def test_at_most_eight_memories_are_considered(count: int, top_k: int) -> None:
     """min(8, top_k) by relevance; every other one is in the ledger."""
     drawn = recalled(memories(count), top_k)
     assert ids(drawn) == [f"m{n}" for n in range(min(count, top_k, CONSIDERED))]
-    assert len(drawn.chosen) + len(drawn.left) == count
+    assert len(drawn) == count
 
 
 def test_a_question_is_no_answer_to_itself() -> None:
@@ -92,7 +88,7 @@ def test_a_question_is_no_answer_to_itself() -> None:
 def test_a_kept_question_is_known_by_its_own_mark(message: str, kept: str, *, told: bool) -> None:
     """Not by the message's: a statement asked for in its own words is found."""
     drawn = retrieve_personal_memory([candidate(memory("m", kept))], message, top_k=2, threshold=0.3)
-    assert bool(drawn.chosen) is told
+    assert bool(running(drawn)) is told
 
 
 def test_a_copy_of_a_told_memory_is_no_reference_text() -> None:
@@ -101,12 +97,11 @@ def test_a_copy_of_a_told_memory_is_no_reference_text() -> None:
     texts = [candidate(reference("c", "i sleep well", 0.9)), candidate(reference("d", "Sleep is rest", 0.5))]
     drawn = unified_retrieve([*texts, mine], (), top_k=1, threshold=0.3, told=[mine])
     assert ids(drawn) == ["d"]
-    assert drawn.left == ((texts[0], Verdict.DUPLICATE),)
+    assert drawn[1:] == [replace(texts[0], verdict=Verdict.DUPLICATE)]
     assert ids(unified_retrieve([*texts, mine], (), top_k=1, threshold=0.3)) == ["c"]
 
 
 def test_each_source_is_drawn_alone() -> None:
-    """Memories are no reference texts, nor the other way round."""
     found = [candidate(memory("m", "One")), candidate(reference("c", "Two"))]
     assert ids(recalled(found)) == ["m"]
     assert ids(unified_retrieve(found, (), top_k=5, threshold=0.3)) == ["c"]
@@ -117,11 +112,10 @@ def test_words_vouch_where_similarity_does_not() -> None:
     found = [candidate(memory("words", "Kestrel", 0.1), rare=True), candidate(memory("edge", "Owl", 0.3))]
     drawn = recalled(found)
     assert ids(drawn) == ["words"]
-    assert [verdict for _, verdict in drawn.left] == [Verdict.BELOW_THRESHOLD]
+    assert [item.verdict for item in drawn if item.verdict] == [Verdict.BELOW_THRESHOLD]
 
 
 def test_of_no_memories_wanted_none_is_chosen() -> None:
-    """A split that leaves personal memory out."""
     assert ids(recalled(memories(3), 0)) == []
 
 
@@ -132,7 +126,7 @@ def test_reference_texts_have_one_global_top_k() -> None:
     ]
     drawn = unified_retrieve(texts, (), top_k=3, threshold=0.3)
     assert ids(drawn) == ["c0", "c1", "c2"]
-    assert [verdict for _, verdict in drawn.left] == [Verdict.OVER_LIMIT] * 2
+    assert [item.verdict for item in drawn if item.verdict] == [Verdict.OVER_LIMIT] * 2
 
 
 def test_a_tag_of_the_question_lifts_a_reference_text() -> None:
@@ -142,7 +136,7 @@ def test_a_tag_of_the_question_lifts_a_reference_text() -> None:
         [candidate(reference("plain", "wool", 0.78)), tagged], ("intent:instruct",), top_k=2, threshold=0.3
     )
     assert ids(drawn) == ["tagged", "plain"]
-    assert drawn.boosts["corpus", "tagged"].boosts == {"tags": 1.1}
+    assert drawn[0].boosts == {"tags": 1.1}
 
 
 @given(st.lists(st.tuples(st.floats(0.31, 1), st.booleans()), max_size=12), st.integers(0, 8))
@@ -160,7 +154,7 @@ def test_what_is_not_looked_at_for_tags_could_not_have_come_in(
     drawn = unified_retrieve(found, ("intent:explain",), top_k=top_k, threshold=0.3)
     full = sorted(found, key=lambda item: -item.passage.score * (1.1 if item.passage.fields["tags"] else 1.0))
     assert ids(drawn) == [item.passage.id for item in full[:top_k]]
-    assert len(drawn.chosen) + len(drawn.left) == len(texts)
+    assert len(drawn) == len(texts)
 
 
 TALLIES = st.dictionaries(
@@ -182,7 +176,7 @@ def test_no_boost_exceeds_ten_percent_and_all_make_the_score(
     texts = ["rest and sleep", "play a game", "my workout as a list", "nothing in particular"]
     found = [candidate(memory(f"m{n}", f"{texts[n % 4]} {n}", 0.9 - n / 100)) for n in range(8)]
     drawn = rerank_personal(recalled(found), tallies, wants, keep=TOLD)
-    entries = pack((drawn,), (), budget=ROOMY, meter=meter()).entries
+    entries = ledger(pack(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
     assert len(entries) == 8
     for entry in entries:
         assert set(entry.boosts) == {"feedback", "format", "vb_desire", "gravity"}
@@ -197,16 +191,13 @@ def test_a_thousand_votes_saturate() -> None:
         drawn = rerank_personal(recalled(found), {"old": Tally(net)}, NOTHING, keep=TOLD)
         assert ids(drawn) == ["new", "old"]  # 0.70 × 1.1 < 0.80, however many vote
     hundred, thousand = (
-        rerank_personal(recalled(found), {"old": Tally(net)}, NOTHING, keep=TOLD)
-        .boosts["memories", "old"]
-        .score
+        rerank_personal(recalled(found), {"old": Tally(net)}, NOTHING, keep=TOLD)[1].score
         for net in (100, 1_000)
     )
     assert 0 < thousand - hundred < 0.001
 
 
 def test_equal_scores_keep_the_order_of_relevance() -> None:
-    """Without votes and cards nothing moves."""
     drawn = rerank_personal(recalled(memories(5)), {}, NOTHING, keep=5)
     assert ids(drawn) == [f"m{n}" for n in range(5)]
 
@@ -214,7 +205,7 @@ def test_equal_scores_keep_the_order_of_relevance() -> None:
 def test_a_vote_taken_back_restores_the_ranking_exactly() -> None:
     """As many bad as good are none: scores are equal to the last bit."""
     without, undone = (
-        rerank_personal(recalled(memories(5)), tallies, NOTHING, keep=TOLD).boosts
+        rerank_personal(recalled(memories(5)), tallies, NOTHING, keep=TOLD)
         for tallies in ({}, {"m3": Tally(7, 7)})
     )
     assert without == undone
@@ -222,41 +213,37 @@ def test_a_vote_taken_back_restores_the_ranking_exactly() -> None:
 
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 900), st.integers(0, 20))
 def test_every_candidate_is_in_the_ledger_once(own: int, others: int, tokens: int, passages: int) -> None:
-    """Packed first, in prompt order; the budget is never exceeded."""
     found = [*memories(own), *(candidate(reference(f"c{n}", f"text {n}", 0.5)) for n in range(others))]
     twin = candidate(memory("twin", "walk number 0"))
-    drawn = (
-        rerank_personal(recalled(found), {}, NOTHING, keep=TOLD),
-        unified_retrieve(found, (), top_k=5, threshold=0.3),
-    )
+    drawn = [
+        *rerank_personal(recalled(found), {}, NOTHING, keep=TOLD),
+        *unified_retrieve(found, (), top_k=5, threshold=0.3),
+    ]
     counter = meter()
     selection = pack(drawn, (twin,), budget=Budget(tokens, passages), meter=counter)
-    assert Counter(entry.id for entry in selection.entries) == Counter(
+    assert Counter(item.passage.id for item in selection) == Counter(
         [item.passage.id for item in found] + ["twin"]
     )
-    packed = [entry.id for entry in selection.entries if entry.verdict is Verdict.PACKED]
-    assert packed == [passage.id for passage in selection.passages]
+    packed = packed_passages(selection)
+    assert [item.passage.id for item in selection[: len(packed)]] == [passage.id for passage in packed]
     assert len(packed) <= passages
-    assert not packed or counter.head() + sum(map(counter.line, selection.passages)) <= tokens
+    assert not packed or counter.head() + sum(map(counter.line, packed)) <= tokens
 
 
 def test_a_packed_passage_carries_its_boosted_score() -> None:
-    """What the order is made of."""
     drawn = rerank_personal(recalled(memories(1)), {"m0": Tally(1)}, NOTHING, keep=TOLD)
-    (passage,) = pack((drawn,), (), budget=ROOMY, meter=meter()).passages
+    (passage,) = packed_passages(pack(drawn, (), budget=ROOMY, meter=meter()))
     assert math.isclose(passage.score, 0.9 * 1.05)
 
 
 def test_tags_are_those_written_and_those_of_the_words() -> None:
-    """A memory is tagged by its writer, and by what it says."""
     assert set(tags_of(memory("m", "I sleep badly", tags="topic:workout,mine"))) == {
         "topic:workout", "mine", "vb:rest",
     }  # fmt: skip
 
 
 def test_the_ledger_tells_how_old_each_is() -> None:
-    """Of those left out too: another mix may bring them in."""
     old = [replace(each, passage=replace(each.passage, created_at=NOON)) for each in memories(5)]
     drawn = rerank_personal(recalled(old), {}, NOTHING, keep=TOLD)
-    entries = pack((drawn,), (), budget=ROOMY, meter=meter()).entries
+    entries = ledger(pack(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
     assert [entry.created_at for entry in entries] == [NOON] * 5

@@ -100,7 +100,10 @@ PROMPT = Prompt(
     *(BEFORE, MEMORY_FORM),
 )
 RECIPE = recipe_of(
-    PROMPT, ranking=3, before=BLOCKS, notes=(recipe_block(Kind.GRAVITY, NOTE, refs=(card_ref(PROFILE),)),)
+    PROMPT,
+    ranking=3,
+    before=BLOCKS,
+    notes=(recipe_block(Kind.GRAVITY, NOTE, refs=(card_ref(PROFILE),)),),
 )
 PACKED = Entry("memories", "m1", PASSAGE.label, 0.6, 0.9, Verdict.PACKED, sha256=sha256(PASSAGE.text))
 UNSEEN = Entry("memories", "m2", "memory#x", 0.1, 0.2, Verdict.BELOW_THRESHOLD, sha256="00")
@@ -130,12 +133,10 @@ TODAY = Today(
 
 
 def found(today: Today = TODAY, recipe: Recipe = RECIPE) -> dict[str, tuple[Any, Any]]:
-    """What has changed, by what."""
     return {change.what: (change.before, change.after) for change in changes(ANSWER, recipe, today)}
 
 
 def test_of_the_same_things_comes_the_same_prompt() -> None:
-    """Every kind of block, to the letter."""
     assert NOTE
     assert rebuilt(ANSWER, RECIPE, TODAY).sha256() == ANSWER.prompt_sha256
     assert found() == {}
@@ -152,7 +153,6 @@ def test_the_day_of_a_memory_is_the_one_that_was_shown() -> None:
 
 
 def test_a_joined_block_is_the_blocks_it_was_joined_of() -> None:
-    """/vantage hands the prompt one text of all of them."""
     joined = replace(PROMPT, before=(BREAK.join(BEFORE),))
     assert rebuilt(ANSWER, RECIPE, TODAY).sha256() == joined.sha256()
 
@@ -192,7 +192,6 @@ EDITED = [
 def test_what_was_edited_is_told_by_its_hashes(
     edit: dict[str, Any], what: str, before: str, after: str
 ) -> None:
-    """Before and after; and the prompt is another."""
     today = replace(TODAY, **edit)
     assert found(today)[what] == (before, after)
     assert rebuilt(ANSWER, RECIPE, today).sha256() != ANSWER.prompt_sha256
@@ -254,7 +253,6 @@ def test_instructions_of_another_version_are_told() -> None:
     ids=["same", "other prompt", "none", "other ranking"],
 )
 def test_identical_is_both(replayed: Replayed, same: bool) -> None:
-    """The same prompt, and nothing else has changed."""
     assert replayed.identical is same
 
 
@@ -297,7 +295,6 @@ def test_a_project_s_prompt_is_put_together_again() -> None:
     ],
 )
 def test_knowledge_that_changed_is_told(knowledge: Knowledge, changed: dict[str, bool]) -> None:
-    """By hash; what is gone has none."""
     today = Today({("memories", "m1"): PASSAGE}, knowledge=knowledge)
     told = found(today, OF_PROJECT)
     assert {what: after is not None for what, (_, after) in told.items()} == changed
@@ -308,7 +305,6 @@ CARD = Memory("c1", "ann", "Sails.", 2, datetime(2026, 11, 1, tzinfo=UTC), kind=
 
 
 def test_a_text_is_kept_where_it_is_the_request_s_own() -> None:
-    """Else its hash alone."""
     assert recipe_block(Kind.OVERLAY, "Rhyme.", keep=True).text == "Rhyme."
     assert recipe_block(Kind.PERSONA, "Sails.").text == ""
     assert recipe_block(Kind.PERSONA, "Sails.").sha256 == sha256("Sails.")
@@ -316,18 +312,15 @@ def test_a_text_is_kept_where_it_is_the_request_s_own() -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_instructions_are_named(name: str) -> None:
-    """So that what stands there today can be compared."""
     made = instructions(str(NAMED[name]))
     assert (made.name, made.text) == (name, "")
 
 
 def test_no_two_instructions_are_the_same() -> None:
-    """A name would not tell which."""
     assert len(set(NAMED.values())) == len(NAMED)
 
 
 def test_instructions_without_a_name_keep_their_words() -> None:
-    """They are the service's own, and stand nowhere else."""
     assert instructions("Answer.").text == "Answer."
 
 
@@ -376,12 +369,10 @@ def test_a_recipe_names_the_form(form: Form, name: str) -> None:
 
 
 def test_empty_blocks_are_left_out() -> None:
-    """Also where their text would have been kept."""
     assert filled([recipe_block(Kind.NOTE, "", keep=True), recipe_block(Kind.LENS, "")]) == ()
 
 
 def test_a_text_that_remembers_is_hashed_once() -> None:
-    """Every answer pays for its system text."""
     text = Text(str(SYSTEM))
     assert sha256(text) == sha256(str(text))
     assert list(text.memo.values()) == [sha256(str(text))]
@@ -389,12 +380,10 @@ def test_a_text_that_remembers_is_hashed_once() -> None:
 
 @given(st.text(st.characters(codec=None)))
 def test_law_every_text_has_a_hash(text: str) -> None:
-    """64 hexadecimals, whatever is in it."""
     assert len(sha256(text)) == 64
 
 
 def test_a_project_s_form_has_its_name_and_its_project_is_told() -> None:
-    """A replay looks up both."""
     made = recipe_of(Prompt("S", "m", form=PROJECT_FORM), ranking=1, project="THN")
     assert (made.form, made.project) == ("project", "THN")
     assert recipe_of(Prompt("S", "m"), ranking=1).project is None

@@ -14,7 +14,7 @@ from app import errors
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage
 from app.db.documents import DocumentFault, State
 from app.db.keys import Caller
-from app.services.documents import Outcome
+from app.services.documents import UploadOutcome
 from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.server import connected
@@ -29,10 +29,11 @@ def form(name: str = "report.pdf", content: bytes = PDF) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "status"), [(Outcome.CREATED, 201), (Outcome.ACCEPTED, 202), (Outcome.EXISTING, 200)]
+    ("outcome", "status"),
+    [(UploadOutcome.CREATED, 201), (UploadOutcome.ACCEPTED, 202), (UploadOutcome.EXISTING, 200)],
 )
 async def test_an_upload_is_answered_by_what_became_of_it(
-    client: httpx.AsyncClient, fakes: Fakes, outcome: Outcome, status: int
+    client: httpx.AsyncClient, fakes: Fakes, outcome: UploadOutcome, status: int
 ) -> None:
     """With the document, and where it is."""
     fakes.documents.outcome = outcome

@@ -27,7 +27,7 @@ from app.answer import (
     recipe_block,
 )
 from app.answering.prompt import SYSTEM
-from app.answering.recorder import Kept, Recorder
+from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import BROUGHT, instructions, turn_blocks
 from app.db.answers import COLUMNS, AnswerStore, mended, named, restored, traced, written
 from app.db.documents import DocumentPart
@@ -474,7 +474,7 @@ class Returning(AnswerStore):
 async def test_a_trace_waits_for_postgres(pool: Pool) -> None:
     store = Returning(pool)
     recorder = Recorder(store)
-    await recorder.keep(Kept(HERE, RULED, SAID))
+    await recorder.keep(AnswerRecord(HERE, RULED, SAID))
     assert (recorder.waiting, await traces(pool)) == (1, [])
     store.away = False
     assert await recorder.drain()

@@ -36,7 +36,7 @@ from app.db.vectors import SpaceStore
 from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
 from app.retrieval.terms import pack
 from app.text.labels import distinct
-from app.types import Pending, Scope
+from app.types import PendingDocument, Scope
 from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
 
 
@@ -667,8 +667,11 @@ async def test_what_is_being_read_is_known_to_who_will_reach_it(pool: Pool, tmp_
     removed, _ = await store.admit(ALICE, upload(tmp_path, "removed", filename="removed.pdf"))
     await store.remove(ALICE, removed.id)
 
-    assert await store.pending(ALICE) == (Pending(own.id, "own.pdf"), Pending(shared.id, "all.pdf"))
-    assert await store.pending(replace(ALICE, session_id="s2")) == (Pending(shared.id, "all.pdf"),)
+    assert await store.pending(ALICE) == (
+        PendingDocument(own.id, "own.pdf"),
+        PendingDocument(shared.id, "all.pdf"),
+    )
+    assert await store.pending(replace(ALICE, session_id="s2")) == (PendingDocument(shared.id, "all.pdf"),)
     assert await store.pending(replace(ALICE, tenant="other")) == ()
 
 

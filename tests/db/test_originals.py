@@ -16,7 +16,7 @@ from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.points import Collection, Point
 from app.retrieval.retrievers.qdrant import MARK, QdrantProcess
 from app.types import Entry, Scope, Verdict
-from app.wiring import open_rows
+from app.wiring import open_project_sources
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, enter, memory, named, withdraw
 from tests.fakes.rows import CONVERSATION, conversation, insert
@@ -211,8 +211,8 @@ async def test_a_store_that_does_not_answer_is_no_erasure(pool: Pool) -> None:
 
 async def test_rows_of_projects_are_found_as_a_search_would(pool: Pool, edge: QdrantProcess) -> None:
     thn, ada = Scope(project="THN"), Scope(owner="ada", project="THN")
-    rows = await open_rows(pool, IndexCache(SPACE.dim), SPACE)
-    originals = OriginalStore(pool, edge, {source.name: source.named for source in rows.every})
+    rows = await open_project_sources(pool, IndexCache(SPACE.dim), SPACE)
+    originals = OriginalStore(pool, edge, {name: source.named for name, source in rows.by_name.items()})
     [shared] = await insert(pool, CONVERSATION, conversation(thn, "THN", "long", title="Network"))
     [own] = await insert(pool, CONVERSATION, conversation(ada, "THN", "mine"))
     [dream] = await insert(pool, CONVERSATION, conversation(thn, "DAAS", "sea"))

@@ -31,7 +31,7 @@ from app.db.users import (
 )
 from app.retrieval.index_cache import IndexCache, Key
 from app.retrieval.project_tables import CONVERSATION, Analysed, keep
-from app.services.users import Caching, UserService
+from app.services.users import UserService
 from app.types import Scope
 from tests.db.test_answers import ANSWER
 from tests.fakes.holdings import FakeFiles, FakeHolding
@@ -466,7 +466,7 @@ async def test_files_wait_for_a_slow_holding(pool: Pool) -> None:
             return await super().erase(scope)
 
     files, holding = FakeFiles(), Slow("answers", {("acme", "ada"): [{"id": 1}]})
-    subject = UserService([holding], [files], ErasureStore(pool), Recorder(AnswerStore(pool)), Caching())
+    subject = UserService([holding], [files], ErasureStore(pool), Recorder(AnswerStore(pool)))
     erasing = asyncio.create_task(subject.erase(ADA))
     await going.wait()
     early = await subject.compact()

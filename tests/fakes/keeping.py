@@ -9,6 +9,7 @@ from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
 from app.db.memories import Draft, Memory, MemoryOutcome, MemoryStore, Written
 from app.db.pool import Pool
 from app.errors import IbidError, Missing
+from app.services.memories import MemoryService
 from app.types import Embedding, Scope
 from tests.fakes.uploads import SPACE, vector
 
@@ -139,3 +140,22 @@ class FakeCorpus:
         self.asks.append((scope, collection, []))
         if self.error or collection != "sleep":
             raise self.error or Missing
+
+
+class ScriptedMemories(MemoryService):
+    """Keeps nothing, and notes what it is asked."""
+
+    def __init__(
+        self, outcome: MemoryOutcome = MemoryOutcome.CREATED, error: IbidError | None = None
+    ) -> None:
+        self.outcome, self.error = outcome, error
+        self.asked: list[tuple[Scope, Sequence[Draft], float]] = []
+
+    async def remember(
+        self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0
+    ) -> list[Written]:
+        """The scripted outcome."""
+        self.asked.append((scope, drafts, seconds))
+        if self.error:
+            raise self.error
+        return [Written(self.outcome)]

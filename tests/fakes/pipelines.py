@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from app.answering.budget import PromptLimits
 from app.answering.pipeline import Pipeline
-from app.answering.recorder import Keepsake, Recorder
+from app.answering.recorder import Recorder
 from app.models.tokens import O200k
 from app.retrieval.search import Retrieval
 from app.services.chat import ChatService
@@ -20,7 +20,7 @@ def pipeline(
     log: FakeLog | None = None,
     tokens: O200k | None = None,
     name: str | None = None,
-    keepsake: Keepsake | None = None,
+    remember: Any = None,
     speaks: bool = True,
 ) -> Pipeline:
     """Counts words, at noon."""
@@ -32,7 +32,7 @@ def pipeline(
         limits=limits,
         clock=lambda: NOW,
         name=name,
-        keepsake=keepsake,
+        remember=remember,
         speaks=speaks,
     )
 

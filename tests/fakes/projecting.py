@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from app.answering.projects import Gathered, Item, Part, profile_of
+from app.answering.projects import Gathered, Item, ShownSection, profile_of
 from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
 from app.errors import IbidError
 from app.types import CODE, CONVERSATIONS, DREAMS, Candidate, Degraded, Passage, Reason, Scope
@@ -19,7 +19,9 @@ def gathered(*rows: Passage, project: str = "THN", reason: Reason | None = None)
     """A project's context of these rows, each in the section of its source, shown as its text."""
     profile = profile_of(project)
     parts = [
-        Part(section, tuple(Item(Candidate(one), one.text) for one in rows if one.source == section.source))
+        ShownSection(
+            section, tuple(Item(Candidate(one), one.text) for one in rows if one.source == section.source)
+        )
         for section in profile.sections
     ]
     found = Reason.OK if any(part.items for part in parts) else Reason.EMPTY

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.db.memories import Memory, Moment, Tallies, Tally
 from app.errors import RetrievalError
+from app.retrieval.memories import MemorySource
 from app.types import Passage, Scope
 from tests.fakes.answering import NOW
 
@@ -30,7 +31,7 @@ def card(kind: str, text: str = "", at: datetime = NOW, **fields: object) -> Mem
 
 
 @dataclass
-class FakeCards:
+class FakeCards(MemorySource):
     """Gives its cards, waits, or fails."""
 
     held: Sequence[Memory] = ()

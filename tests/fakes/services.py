@@ -10,7 +10,6 @@ from typing import ClassVar, cast
 from app.answer import Answer
 from app.answering.question import Question
 from app.answering.replay import Replayed
-from app.answering.summaries import Digest
 from app.api.schemas import chat, rag, vantage
 from app.db.documents import Chunk, Document, State, Upload
 from app.db.keys import Caller, KeyStore
@@ -23,7 +22,7 @@ from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
-from app.services.documents import DocumentService, Outcome
+from app.services.documents import DocumentService, UploadOutcome
 from app.services.feedback import FeedbackService, SignalService
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
@@ -184,7 +183,7 @@ class FakeDocuments:
     """Keeps one document; remembers uploads with what was on disk."""
 
     document: Document = field(default_factory=stored)
-    outcome: Outcome = Outcome.CREATED
+    outcome: UploadOutcome = UploadOutcome.CREATED
     error: Exception | None = None
     pieces: Sequence[bytes] = (PDF,)
     broken: Exception | None = None
@@ -196,7 +195,7 @@ class FakeDocuments:
     pages: list[tuple[str | None, int]] = field(default_factory=list)
     downloads_closed: int = 0
 
-    async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, Outcome]:
+    async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, UploadOutcome]:
         """Take a file in."""
         self.uploads.append((scope, upload, wait))
         self.hashes.append(sha256(await asyncio.to_thread(upload.path.read_bytes)).hexdigest())
@@ -396,9 +395,7 @@ class Fakes:
             cards=CardService(self.cards),
             projects=cast(ProjectService, self.projects),
             code=cast(CodeService, self.code),
-            conversations=ConversationService(
-                self.talks, Digest(FakeDigest()), FakeVectors(), {"DAAS"}.__contains__
-            ),
+            conversations=ConversationService(self.talks, FakeDigest(), FakeVectors(), {"DAAS"}.__contains__),
             knowledge=KnowledgeService(self.knowledge, len, 1 << 20),
             mixing=MixService(cast(AnswerService, self.answers), threshold=0.3, personal=True),
             retrieval=cast(Retrieval, None),  # no route asks it

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from app.db.memories import Draft, Memory, MemoryOutcome, Written, memory_id
 from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing
+from app.services.memories import MemoryService
 from app.services.profiles import Profiled
 from app.types import Scope
 from tests.fakes.answering import NOW
@@ -45,7 +46,7 @@ class FakeUtterances(UtteranceStore):
 
 
 @dataclass
-class FakeKeeping:
+class FakeKeeping(MemoryService):
     """The write side of memories: keeps the newest card of each kind."""
 
     error: IbidError | None = None

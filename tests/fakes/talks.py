@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from app.answering.summaries import Sentences
+from app.answering.summaries import Digest
 from app.db.conversations import (
     Conversation,
     ConversationDraft,
@@ -122,16 +122,18 @@ class FakeTalks(ConversationStore):
         return row, outcome
 
 
-@dataclass
-class FakeDigest(Sentences):
-    """Keeps `conversation.Digests`."""
+class FakeDigest(Digest):
+    """Notes what it is asked; each part says what it is."""
 
-    asked: list[ConversationDraft] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[ConversationDraft] = []
 
-    async def digest(self, draft: ConversationDraft) -> Made:
-        """Each part says what it is."""
-        self.asked.append(draft)
-        return Made("plain title", "plain short", "plain detailed", "plain snippet")
+    async def all(self, drafts: Sequence[ConversationDraft], until: float) -> list[ConversationDraft]:
+        """Completed at once."""
+        self.asked += [draft for draft in drafts if draft.wanting]
+        made = Made("plain title", "plain short", "plain detailed", "plain snippet")
+        return [draft.completed(made) if draft.wanting else draft for draft in drafts]
 
 
 @dataclass

@@ -8,7 +8,7 @@ from app.answering.extractive import (
     FUNCTION_WORDS,
     LEAST_BY_WORDS,
     MOST,
-    Sentence,
+    QuotableSentence,
     by_words,
     quoted,
     sentences,
@@ -30,7 +30,7 @@ def passages(*texts: str) -> list[Passage]:
     return [Passage("documents", str(n), text, 1, f"mill.pdf#{n}") for n, text in enumerate(texts, 1)]
 
 
-def best(question: str, *texts: str) -> Sentence:
+def best(question: str, *texts: str) -> QuotableSentence:
     """The sentence quoted first."""
     return quoted(by_words(question, sentences(passages(*texts))))[0]
 

@@ -20,7 +20,7 @@ from app.answering.extractive import (
     UNTOLD,
     WELCOME,
     Extractive,
-    Sentence,
+    QuotableSentence,
     quotation,
 )
 from app.answering.prompt import PROJECT_FORM, entry
@@ -133,7 +133,7 @@ async def test_an_embedder_that_does_not_answer_costs_only_meaning(embedder: Slo
 
 async def test_the_bundled_embedder_joins_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """With it, an answer in other words is found."""
-    monkeypatch.setattr(extractive, "SECONDS", 30.0)
+    monkeypatch.setattr(extractive, "EMBED_SECONDS", 30.0)
     texts = ("The mill has a cat.", "The mill's owner bought it from the parish for nine hundred crowns.")
     async with open_bundled() as embedder:
         model = Extractive(embedder)
@@ -159,7 +159,7 @@ async def test_quoted_text_cannot_forge_markup() -> None:
 def test_a_bracket_of_hashes_is_quoted_in_no_time() -> None:
     """It is looked at once, not from every hash. Seconds of this process."""
     text = "[" + "#" * 20_000
-    sentence = Sentence(text, "a.pdf#1", frozenset(), frozenset(), 1.0)
+    sentence = QuotableSentence(text, "a.pdf#1", frozenset(), frozenset(), 1.0)
     assert quotation(sentence) == f"“{text}” [a.pdf#1]"
 
 

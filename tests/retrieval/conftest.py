@@ -15,7 +15,7 @@ from app.retrieval.memories import MemorySource
 from app.retrieval.retrievers.chroma import Chroma
 from app.retrieval.retrievers.chroma_child import Engine
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
-from app.wiring import Rows, open_rows
+from app.wiring import ProjectSources, open_project_sources
 from tests.fakes.chromas import InProcess, RunningChroma, chroma_server
 from tests.fakes.filing import SPACE, documents
 
@@ -96,6 +96,6 @@ async def indexes(request: pytest.FixtureRequest) -> AsyncIterator[IndexCache]:
 
 
 @pytest.fixture
-async def rows(pool: Pool, indexes: IndexCache) -> Rows:
+async def rows(pool: Pool, indexes: IndexCache) -> ProjectSources:
     """What projects are read from in this test's database."""
-    return await open_rows(pool, indexes, SPACE)
+    return await open_project_sources(pool, indexes, SPACE)

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.memories import Tally
-from app.retrieval.ranking import Wants, boosted, corpus_tags, feedback, score_corpus_hit, score_personal_hit
+from app.retrieval.ranking import Wants, corpus_tags, feedback, score_corpus_hit, score_personal_hit
 from app.retrieval.tags import VOCABULARY
+from app.types import Candidate, Passage
 
 RELEVANCE = st.floats(0, 1)
 TAGS = st.lists(st.sampled_from([*VOCABULARY, "garden"]), unique=True, max_size=6)
@@ -20,10 +21,14 @@ TALLIES = st.builds(Tally, VOTES, VOTES)
 SLACK = 1e-12
 
 
+def hit(relevance: float) -> Candidate:
+    return Candidate(Passage("memories", "m", "text", 1, "memory#m", score=relevance))
+
+
 @given(RELEVANCE, TAGS, TALLIES, WANTS)
 def test_no_factor_leaves_ten_percent(relevance: float, tags: list[str], tally: Tally, wants: Wants) -> None:
     """Whatever was voted, asked for or written on a card."""
-    found = score_personal_hit(relevance, tags, tally, wants)
+    found = score_personal_hit(hit(relevance), tags, tally, wants)
     assert list(found.boosts) == ["feedback", "format", "vb_desire", "gravity"]
     assert all(0.9 - SLACK <= factor <= 1.1 + SLACK for factor in found.boosts.values())
 
@@ -31,14 +36,14 @@ def test_no_factor_leaves_ten_percent(relevance: float, tags: list[str], tally: 
 @given(RELEVANCE, TAGS, TALLIES, WANTS)
 def test_a_score_can_be_computed_again(relevance: float, tags: list[str], tally: Tally, wants: Wants) -> None:
     """It is the relevance times the factors that are told."""
-    found = score_personal_hit(relevance, tags, tally, wants)
+    found = score_personal_hit(hit(relevance), tags, tally, wants)
     assert found.score == relevance * math.prod(found.boosts.values())
 
 
 @given(RELEVANCE)
 def test_who_wants_nothing_changes_nothing(relevance: float) -> None:
     """No votes, no cards, no tags: the relevance itself."""
-    found = score_personal_hit(relevance, ["vb:rest", "format:prose"], Tally(), Wants())
+    found = score_personal_hit(hit(relevance), ["vb:rest", "format:prose"], Tally(), Wants())
     assert found.score == relevance
     assert set(found.boosts.values()) == {1.0}
 
@@ -79,7 +84,7 @@ def test_votes_saturate(net: int, factor: float) -> None:
 )
 def test_the_form(tags: list[str], asked: tuple[str, ...], factor: float) -> None:
     """Half of what votes can do."""
-    assert score_personal_hit(1.0, tags, Tally(), Wants(asked)).boosts["format"] == pytest.approx(factor)
+    assert score_personal_hit(hit(1.0), tags, Tally(), Wants(asked)).boosts["format"] == pytest.approx(factor)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_the_form(tags: list[str], asked: tuple[str, ...], factor: float) -> Non
 def test_the_values_wanted(tags: list[str], factor: float) -> None:
     """By the mean bias of the memory's values."""
     wants = Wants(desire={"vb:rest": 1.0, "vb:play": -0.5})
-    assert score_personal_hit(1.0, tags, Tally(), wants).boosts["vb_desire"] == pytest.approx(factor)
+    assert score_personal_hit(hit(1.0), tags, Tally(), wants).boosts["vb_desire"] == pytest.approx(factor)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +115,7 @@ def test_the_values_wanted(tags: list[str], factor: float) -> None:
 def test_the_pull_of_gravity(tags: list[str], factor: float) -> None:
     """A bonus for what lies where the person usually turns, a penalty for what does not."""
     wants = Wants(gravity={"vb:rest": 0.5})
-    assert score_personal_hit(1.0, tags, Tally(), wants).boosts["gravity"] == pytest.approx(factor)
+    assert score_personal_hit(hit(1.0), tags, Tally(), wants).boosts["gravity"] == pytest.approx(factor)
 
 
 @given(RELEVANCE, RELEVANCE, TAGS, TALLIES, WANTS)
@@ -120,8 +125,8 @@ def test_the_better_of_two_alike_stays_better(
     """Boosts of the same tags and votes never turn an order round."""
     low, high = sorted((one, other))
     assert (
-        score_personal_hit(low, tags, tally, wants).score
-        <= score_personal_hit(high, tags, tally, wants).score
+        score_personal_hit(hit(low), tags, tally, wants).score
+        <= score_personal_hit(hit(high), tags, tally, wants).score
     )
 
 
@@ -130,7 +135,7 @@ def test_a_reference_text_gains_at_most_ten_percent(
     relevance: float, tags: list[str], wanted: list[str]
 ) -> None:
     """And never loses."""
-    found = score_corpus_hit(relevance, tags, wanted)
+    found = score_corpus_hit(hit(relevance), tags, wanted)
     assert 1 <= found.boosts["tags"] <= 1.1 + SLACK
     assert found.score == relevance * found.boosts["tags"]
 
@@ -139,9 +144,6 @@ def test_a_reference_text_gains_by_the_share_of_what_is_asked() -> None:
     """Form, tone and intent count; values are the person's."""
     asked = corpus_tags(["format:prose", "intent:explain", "vb:rest"])
     assert asked == ("format:prose", "intent:explain")
-    assert score_corpus_hit(1.0, ["intent:explain", "vb:rest"], asked).boosts["tags"] == pytest.approx(1.05)
-
-
-def test_factors_are_taken_as_they_come() -> None:
-    """In their order, whoever gives them."""
-    assert boosted(0.5, {"a": 1.1, "b": 0.9}).score == 0.5 * (1.1 * 0.9)
+    assert score_corpus_hit(hit(1.0), ["intent:explain", "vb:rest"], asked).boosts["tags"] == pytest.approx(
+        1.05
+    )

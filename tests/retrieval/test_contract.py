@@ -17,7 +17,7 @@ from app.retrieval.memories import MemorySource
 from app.retrieval.relevance import is_match
 from app.text.labels import is_label
 from app.types import Embedding, Legs, Query, Scope, Source
-from app.wiring import Rows
+from app.wiring import ProjectSources
 from tests.fakes.filing import bag, file
 from tests.fakes.recollections import given, keep, shelve
 from tests.fakes.rows import chunked, told
@@ -98,7 +98,7 @@ class Stocked:
 
 
 @pytest.fixture
-def projects(pool: Pool, rows: Rows) -> dict[str, Stocked]:
+def projects(pool: Pool, rows: ProjectSources) -> dict[str, Stocked]:
     """Those of projects."""
     return {
         "conversations": Stocked(rows.conversations, lambda scope, texts: told(pool, scope, "THN", texts)),

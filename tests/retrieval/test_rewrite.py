@@ -1,30 +1,37 @@
-"""What a model is asked for, and what is taken of its reply."""
+"""Rewriting a question in the chat model's words."""
 
+import asyncio
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.answer import Role, Turn
+from app.breaker import Breaker
+from app.errors import ModelBusy, ModelError, ModelTimeout
 from app.retrieval.rewrite import (
     EARLIER,
     LONGEST,
     QUESTIONS,
+    SAID,
     TURNS,
     UNREADABLE,
+    Rewriter,
     earlier,
     prompt,
     texts,
     worth,
 )
+from app.types import Degraded, Query, Scope
+from tests.fakes.answering import FakeModel, FakeStream
 
 MESSAGE = "Does the ferry or the bridge cost more?"
 PRICES = ["What does the ferry cost?", "What does the bridge cost?"]
 
 
 def reply(search: object = "cost of ferry and bridge", questions: object = ()) -> str:
-    """As it was asked for."""
     return json.dumps({"search": search, "questions": questions})
 
 
@@ -41,17 +48,14 @@ def reply(search: object = "cost of ferry and bridge", questions: object = ()) -
     ],
 )
 def test_the_search_text_and_the_questions_are_taken(said: str) -> None:
-    """In that order, each once."""
     assert texts(said, MESSAGE) == ("cost of ferry and bridge", *PRICES)
 
 
 def test_the_message_itself_is_not_searched_twice() -> None:
-    """Nor is there anything to do where the model only repeats it."""
     assert texts(reply(f" {MESSAGE.upper()} "), MESSAGE) == ()
 
 
 def test_more_than_was_asked_for_is_left() -> None:
-    """Each costs a search."""
     many = [f"question number {n}" for n in range(9)]
     assert texts(reply(questions=many), MESSAGE)[1:] == tuple(many[:QUESTIONS])
 
@@ -67,7 +71,6 @@ def test_more_than_was_asked_for_is_left() -> None:
     ],
 )
 def test_what_cannot_be_searched_is_dropped(odd: str) -> None:
-    """The others are taken."""
     assert texts(reply(odd, PRICES), MESSAGE) == tuple(PRICES)
 
 
@@ -86,7 +89,6 @@ def test_what_cannot_be_searched_is_dropped(odd: str) -> None:
     ],
 )
 def test_a_reply_of_another_shape_is_none(said: str) -> None:
-    """All of it."""
     with pytest.raises(UNREADABLE):
         texts(said, MESSAGE)
 
@@ -118,12 +120,99 @@ def test_the_model_sees_what_the_person_said() -> None:
 
 
 def test_the_newest_turns_alone_are_shown() -> None:
-    """A client may send as many as it likes."""
     found = earlier([Turn(Role.USER, f"turn {n}") for n in range(90)])
     assert found == tuple(f"turn {n}" for n in range(90 - TURNS, 90))
 
 
 @pytest.mark.parametrize(("message", "found"), [(" why?     ", False), ("why is that so", True)])
 def test_short_messages_are_left_to_the_skip_rule(message: str, found: bool) -> None:
-    """It looks at the message alone."""
     assert worth(message) == found
+
+
+ASKED = Query("and what does that cost?", Scope(), before=("Where does the ferry go?",))
+REPLY = json.dumps({"search": "what does the ferry cost", "questions": []})
+SECONDS = 0.5
+
+
+def breaker() -> Breaker:
+    return Breaker(time.monotonic)
+
+
+def rewriter(model: FakeModel) -> Rewriter:
+    return Rewriter(model, breaker(), seconds=SECONDS)
+
+
+def until(seconds: float = SECONDS) -> float:
+    return asyncio.get_running_loop().time() + seconds
+
+
+async def test_the_models_words_are_searched() -> None:
+    model = FakeModel(FakeStream([REPLY[:9], REPLY[9:]]))
+    assert await rewriter(model).texts(ASKED, until()) == (("what does the ferry cost",), ())
+    [prompt] = model.prompts
+    told = json.loads(prompt.message)
+    assert told == {"message": ASKED.text, "before": list(ASKED.before)}
+    assert model.closed == 1
+
+
+async def test_a_short_message_is_not_asked_about() -> None:
+    model = FakeModel()
+    assert await rewriter(model).texts(Query("hello", Scope()), until()) == ((), ())
+    assert model.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        pytest.param(FakeModel(head=30), "timeout", id="no head"),
+        pytest.param(FakeModel(FakeStream(["a", "b"], pause=30)), "timeout", id="silent"),
+        pytest.param(FakeModel(error=ModelTimeout(down=True)), "timeout", id="its own timeout"),
+        pytest.param(FakeModel(error=ModelError(down=True)), "unavailable", id="down"),
+        pytest.param(FakeModel(error=ModelBusy()), "unavailable", id="busy"),
+        pytest.param(FakeModel(FakeStream(["a"], error=ModelError())), "unavailable", id="breaks off"),
+        pytest.param(FakeModel(FakeStream(["It costs a crown."])), "rewrite", id="an answer"),
+        pytest.param(FakeModel(FakeStream(["x" * SAID] * 9 + [REPLY])), "rewrite", id="too much"),
+    ],
+)
+async def test_without_a_rewording_there_is_a_reason(model: FakeModel, reason: str) -> None:
+    """It comes within the rewording's part of the time, and the model is let go."""
+    assert await rewriter(model).texts(ASKED, until()) == ((), (Degraded("rewrite", reason),))
+
+
+async def test_a_model_that_is_always_late_is_not_waited_for() -> None:
+    """After the third question; and its refusals and its nonsense are no lateness."""
+    late = FakeModel(head=30)
+    asking = rewriter(late)
+    for _ in range(3):
+        await asking.texts(ASKED, until())
+    assert await asking.texts(ASKED, until()) == ((), (Degraded("rewrite", "unavailable"),))
+    assert len(late.prompts) == 3
+
+    for model in (FakeModel(FakeStream(["no"])), FakeModel(error=ModelBusy())):
+        asking = rewriter(model)
+        for _ in range(5):
+            await asking.texts(ASKED, until())
+        assert len(model.prompts) == 5
+
+
+@pytest.mark.parametrize(("left", "asked"), [(0.5 * SECONDS, 0), (0.65 * SECONDS, 5)], ids=["none", "little"])
+async def test_what_was_left_no_time_has_not_failed(left: float, asked: int) -> None:
+    model = FakeModel(head=30)
+    asking = rewriter(model)
+    for _ in range(5):
+        assert await asking.texts(ASKED, until(left)) == ((), (Degraded("rewrite", "timeout"),))
+    assert len(model.prompts) == asked
+
+
+async def test_who_leaves_says_nothing_of_the_model() -> None:
+    """The call is ended with them, and others are still let through."""
+    model = FakeModel(head=30)
+    asking = rewriter(model)
+    for _ in range(5):
+        task = asyncio.create_task(asking.texts(ASKED, until()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert len(model.prompts) == 5
+    assert rewriter(FakeModel()).name.startswith("fake ")

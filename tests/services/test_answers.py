@@ -6,31 +6,26 @@ from datetime import datetime
 
 import pytest
 
-from app.answering.recorder import Kept, Recorder
+from app.answering.recorder import AnswerRecord, Recorder
 from app.errors import Missing, Unavailable
 from app.services import answers
 from app.services.answers import AnswerService
 from app.types import Scope
+from tests.answering.test_recorder import kept
 from tests.fakes.answering import FakeLog
-from tests.services.test_recorder import kept
 
 HERE = Scope(owner="ada")
 
 
 class Away(FakeLog):
-    """Postgres does not answer."""
-
     async def get(self, scope: Scope, answer_id: str) -> None:
-        """Never."""
         raise Unavailable
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
-        """Never."""
         raise Unavailable
 
 
 async def test_a_written_answer_is_found() -> None:
-    """In the store."""
     log = FakeLog()
     await log.keep(HERE, kept().answer)
     found = await AnswerService(log, Recorder(log)).get(HERE, "a")
@@ -72,13 +67,11 @@ async def test_one_that_waits_is_shown_while_the_store_is_silent(monkeypatch: py
 
 
 async def test_none_is_told() -> None:
-    """As another's is."""
     with pytest.raises(Missing):
         await AnswerService(FakeLog(), Recorder(FakeLog())).get(HERE, "b")
 
 
-def said(key: str, scope: Scope, text: str = "Yes.") -> Kept:
-    """An answer that waits."""
+def said(key: str, scope: Scope, text: str = "Yes.") -> AnswerRecord:
     found = kept(key)
     return replace(found, scope=scope, answer=replace(found.answer, text=text))
 
@@ -102,7 +95,6 @@ async def test_the_last_may_wait() -> None:
 
 
 async def test_the_last_of_a_removed_session_is_gone() -> None:
-    """Also if it still waits."""
     log = FakeLog(gone={"s"})
     recorder = Recorder(log)
     scope = replace(HERE, user_id="ada", session_id="s")

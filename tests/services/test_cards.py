@@ -50,7 +50,6 @@ async def test_who_may_write(scope: Scope, draft: CardDraft, allowed: bool) -> N
     ],
 )
 async def test_who_may_remove(scope: Scope, draft: CardDraft, fault: type[Exception] | None) -> None:
-    """As who may write; what cannot be seen is not there."""
     cards = FakeCards()
     kept, _ = await cards.put(TENANT, draft)
     service = CardService(cards)
@@ -62,7 +61,6 @@ async def test_who_may_remove(scope: Scope, draft: CardDraft, fault: type[Except
 
 
 async def test_one_that_is_removed_meanwhile_is_missing() -> None:
-    """Who comes second finds nothing."""
 
     class Gone(FakeCards):
         async def remove(self, scope: Scope, card_id: str) -> bool:

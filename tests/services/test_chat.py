@@ -1,24 +1,36 @@
-"""prepare(): what the model is shown, what the reply's head says, and which faults become a status."""
+"""/api/chat: the recipe and its prompt."""
 
 import asyncio
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from app.answer import Finish, Kind, Role, Turn
+from app.answer import Answer, Finish, Kind, Role, Turn, Usage
 from app.answering import stream as stream_
-from app.answering.budget import PromptLimits
-from app.answering.prompt import SYSTEM_CROWDED, SYSTEM_PROJECT, SYSTEM_SOURCES
-from app.answering.question import Question
-from app.answering.recorder import Keepsake
+from app.answering.budget import Meter, PromptLimits
+from app.answering.projects import Gathered
+from app.answering.prompt import (
+    SYSTEM,
+    SYSTEM_BARE,
+    SYSTEM_CROWDED,
+    SYSTEM_PROJECT,
+    SYSTEM_PROJECT_BARE,
+    SYSTEM_PROJECT_CROWDED,
+    SYSTEM_SOURCES,
+    SYSTEM_SOURCES_BARE,
+    SYSTEM_SOURCES_CROWDED,
+)
+from app.answering.question import Context, Question
+from app.answering.replay import Today, changes, rebuilt
 from app.answering.stream import Reply
 from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
 from app.retrieval.search import VERSION, Retrieval
-from app.services.chat import ChatService
-from app.types import Pending, Reason, Scope
+from app.services.chat import ChatService, Fetched, chat_context, form_of
+from app.types import Candidate, Degraded, Found, Hit, PendingDocument, Reason, Scope
 from tests.fakes.answering import (
     NOW,
     FakeEmbedder,
@@ -30,7 +42,7 @@ from tests.fakes.answering import (
     as_json,
     passage,
 )
-from tests.fakes.keeping import FakeMemories
+from tests.fakes.keeping import ScriptedMemories
 from tests.fakes.pipelines import chat_service
 from tests.fakes.projecting import FakeKnowledge, FakeProjects, gathered, row
 
@@ -40,14 +52,11 @@ QUESTION = "why is the sky blue today"
 
 @dataclass
 class FakeFiled:
-    """Documents that are being read; or Postgres is away."""
-
-    pending_now: tuple[Pending, ...] = (Pending("d1", "report.pdf"),)
+    pending_now: tuple[PendingDocument, ...] = (PendingDocument("d1", "report.pdf"),)
     error: Exception | None = None
     asked: int = 0
 
-    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
-        """All of them."""
+    async def pending(self, scope: Scope) -> tuple[PendingDocument, ...]:
         self.asked += 1
         if self.error:
             raise self.error
@@ -86,7 +95,6 @@ def service(
 
 
 async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dict[str, Any]:
-    """The whole reply to a message."""
     reply = await chat.prepare(Question(SCOPE, message, **fields))
     return as_json(ChatReply, await reply.whole())
 
@@ -102,7 +110,7 @@ async def test_a_document_that_is_being_read_is_not_absent(source: FakeSource) -
     said = await told(service(source, log=log, filed=FakeFiled()))
     assert (said["rag"]["reason"], said["rag"]["used"]) == ("processing", False)
     assert said["rag"]["pending"] == [{"id": "d1", "filename": "report.pdf"}]
-    assert log.answers[0].trace.pending == (Pending("d1", "report.pdf"),)
+    assert log.answers[0].trace.pending == (PendingDocument("d1", "report.pdf"),)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +131,6 @@ async def test_nothing_is_said_to_be_read_that_is_not(
 
 
 async def test_an_answer_with_passages_does_not_look_for_documents_under_way() -> None:
-    """It costs a question that matched nothing."""
     filed = FakeFiled()
     assert (await told(service(filed=filed)))["rag"]["reason"] == "ok"
     assert filed.asked == 0
@@ -161,7 +168,6 @@ async def test_the_model_sees_context_and_the_reply_names_it() -> None:
 async def test_without_context_the_model_answers_all_the_same(
     source: FakeSource, message: str, reason: str
 ) -> None:
-    """Every reason but `ok` leaves the context out and says why."""
     model = FakeModel()
     said = await told(service(source, model=model), message)
     assert (said["rag"]["reason"], said["rag"]["used"], said["citations"]) == (reason, False, [])
@@ -210,7 +216,6 @@ async def test_no_history_is_told_not_fatal(log: FakeLog, monkeypatch: pytest.Mo
 
 
 async def _no_turns(scope: Scope, limit: int) -> list[Turn]:
-    """What the log's reading side raises when Postgres is away."""
     raise RetrievalError("unavailable")
 
 
@@ -257,7 +262,6 @@ async def test_a_slow_head_does_not_hold_back_the_status(monkeypatch: pytest.Mon
 
 
 async def test_a_caller_that_leaves_prepare_leaves_no_task() -> None:
-    """Cancelling prepare() ends the model's opening as well."""
     before = asyncio.all_tasks()
     task = asyncio.create_task(service(model=FakeModel(head=30)).prepare(Question(SCOPE, QUESTION)))
     await asyncio.sleep(0.2)
@@ -288,7 +292,6 @@ async def test_a_crowded_window_does_not_deny_the_documents() -> None:
 
 
 async def test_a_message_over_the_window_is_the_askers_fault() -> None:
-    """422 with the field, before any model is asked."""
     model = FakeModel()
     with pytest.raises(InvalidField) as caught:
         await service(model=model, window=300).prepare(Question(SCOPE, "word " * 500))
@@ -296,7 +299,6 @@ async def test_a_message_over_the_window_is_the_askers_fault() -> None:
 
 
 async def test_the_scope_travels_to_the_source_untouched() -> None:
-    """A source is asked for the asker's scope, no wider."""
     source = FakeSource([passage("a")])
     reply: Reply = await service(source).prepare(Question(SCOPE, QUESTION))
     await reply.aclose()
@@ -334,7 +336,6 @@ async def test_a_self_contained_message_does_not_wait_for_the_history() -> None:
 async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Postgres away: the answer goes on, and says what is missing."""
     monkeypatch.setattr("app.answering.pipeline.HISTORY_SECONDS", 0.05)
     monkeypatch.setattr("app.answering.recorder.PATIENCE", 0.05)
     source = FakeSource([passage("a")])
@@ -357,7 +358,6 @@ async def test_history_and_search_share_one_deadline(message: str, monkeypatch: 
 
 
 async def test_the_skip_rule_looks_at_the_message_alone() -> None:
-    """However long the text that was searched."""
     source = FakeSource([passage("a", similarity=0.1)])
     said = await told(service(source), "why?", history=BEFORE)
     assert said["rag"]["reason"] == "skipped_short_query"
@@ -382,18 +382,18 @@ async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
 
 async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
     """The asker's words and nobody else's, in the thread they were said in; unasked, nothing is."""
-    memories, log = FakeMemories(), FakeLog()
+    log = FakeLog()
     limits = PromptLimits(5_000, 40, 0.2, 10_000, 500, 100)
     retrieval = Retrieval({"documents": FakeSource([passage("a")])}, FakeEmbedder(), seconds=0.3)
-    keepsake = Keepsake(memories, lambda message: message == "hey")
-    answering = chat_service(retrieval, limits, log=log, keepsake=keepsake)
+    memories = ScriptedMemories()
+    answering = chat_service(retrieval, limits, log=log, remember=memories.remember_message)
     asker = replace(SCOPE, user_id="ada")
     for remember in (False, True):
         reply = await answering.prepare(Question(asker, QUESTION, remember=remember))
         said = as_json(ChatReply, await reply.whole())
         assert said["remembered"] == ("created" if remember else None)
 
-    ((scope, (draft,)),) = memories.asks
+    ((scope, (draft,), _),) = memories.asked
     assert (scope.user_id, draft.text, draft.created_at) == ("ada", QUESTION, NOW)
 
 
@@ -487,3 +487,247 @@ async def test_the_record_knows_the_project() -> None:
         (Kind.PROJECT_NOTES, "", ["project_notes"]),
         (Kind.NOTE, "mine", []),
     ]
+
+
+HERE = Scope(session_id="s", thread_id="t")
+THN = Scope(session_id="s", thread_id="t", project="THN")
+LIMITS = PromptLimits(budget=5_000, top_k=40, threshold=0.2, window=10_000, history=500, answer=100)
+ROWS = gathered(row("conversations", "k1", "entry"))
+
+
+def chat_over(source: FakeSource | None = None, *, seconds: float = 0.3, **parts: Any) -> ChatService:
+    source = source or FakeSource([passage("a")])
+    retrieval = Retrieval({"documents": source}, FakeEmbedder(), seconds=seconds)
+    return chat_service(retrieval, LIMITS, **{"projects": FakeProjects(ROWS), **parts})
+
+
+async def whole_reply(chat: ChatService, question: Question) -> dict[str, Any]:
+    return as_json(ChatReply, await (await chat.prepare(question)).whole())
+
+
+async def test_without_a_project_nothing_is_asked_of_one() -> None:
+    projects, knowledge = FakeProjects(ROWS), FakeKnowledge(Knowledge("O"))
+    said = await whole_reply(chat_over(projects=projects, knowledge=knowledge), Question(HERE, QUESTION))
+    assert [item["label"] for item in said["citations"]] == ["a.pdf#1"]
+    assert (projects.asked, knowledge.asked) == ([], [])
+
+
+async def test_a_project_gives_its_context_and_its_knowledge() -> None:
+    model, log = (
+        FakeModel(),
+        FakeLog(rows=[(THN, Turn(Role.USER, "hello")), (THN, Turn(Role.ASSISTANT, "hi"))]),
+    )
+    chat = chat_over(model=model, log=log, knowledge=FakeKnowledge(Knowledge("O")))
+    said = await whole_reply(chat, Question(THN, QUESTION, top_k=3))
+    assert [item["id"] for item in said["citations"]] == ["k1"]
+    [prompt] = model.prompts
+    assert prompt.before == ("### Project Overview\n\nO",)
+    assert [turn.content for turn in prompt.turns] == ["hello", "hi"]
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "reason"),
+    [
+        pytest.param(FakeKnowledge(error=RetrievalError("unavailable")), "unavailable", id="down"),
+        pytest.param(FakeKnowledge(delay=30), "timeout", id="hangs"),
+    ],
+)
+async def test_knowledge_that_does_not_come_is_told(knowledge: FakeKnowledge, reason: str) -> None:
+    said = await whole_reply(chat_over(knowledge=knowledge), Question(THN, QUESTION))
+    assert said["degraded"] == [{"source": "knowledge", "reason": reason}]
+    assert [item["id"] for item in said["citations"]] == ["k1"]
+
+
+async def test_who_leaves_leaves_no_task() -> None:
+    before = asyncio.all_tasks()
+    chat = chat_over(
+        log=FakeLog(hang=30), projects=FakeProjects(delay=30), knowledge=FakeKnowledge(delay=30), seconds=30
+    )
+    task = asyncio.create_task(chat.prepare(Question(THN, QUESTION)))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_follow_up_brings_what_the_person_said_before() -> None:
+    """For its rewording; a message that stands alone brings nothing, and needs no turns."""
+    source = FakeSource([passage("a")])
+    history = (Turn(Role.USER, "What does the ferry carry?"), Turn(Role.ASSISTANT, "Barrels. [a.pdf#1]"))
+    for message in ("and the bridge?", QUESTION):
+        await whole_reply(chat_over(source), Question(HERE, message, history=history))
+    assert [query.before for query in source.queries] == [("What does the ferry carry?",), ()]
+
+
+@pytest.mark.parametrize("scope", [HERE, THN], ids=["documents", "project"])
+@pytest.mark.parametrize("message", ["thanks!", "ok cool", "hi", "\U0001f602", "why?"])
+async def test_small_talk_is_searched_nowhere(message: str, scope: Scope) -> None:
+    projects, source = FakeProjects(ROWS), FakeSource([passage("a")])
+    said = await whole_reply(chat_over(source, projects=projects), Question(scope, message))
+    assert (said["rag"]["reason"], said["citations"]) == ("small_talk", [])
+    assert (projects.asked, source.queries) == ([], [])
+
+
+async def test_a_yes_that_answers_a_question_is_searched_by_it() -> None:
+    source = FakeSource([passage("a")])
+    asked = (Turn(Role.USER, "What is sold?"), Turn(Role.ASSISTANT, "Rye. Shall I list the prices as well?"))
+    for message in ("yes please", "thanks!"):
+        await whole_reply(chat_over(source), Question(HERE, message, history=asked))
+    assert [query.text for query in source.queries] == ["Shall I list the prices as well? yes please"]
+
+
+@pytest.mark.parametrize(
+    ("project", "sources", "searched", "projected"),
+    [
+        pytest.param(None, None, ("documents",), False, id="nothing said"),
+        pytest.param(None, ("code",), ("code",), False, id="sources"),
+        pytest.param("THN", ("code",), ("code",), False, id="both"),
+        pytest.param("THN", (), (), False, id="no sources"),
+        pytest.param("THN", None, ("documents",), True, id="project"),
+    ],
+)
+def test_the_default_is_the_project_s_or_documents(
+    project: str | None, sources: tuple[str, ...] | None, searched: tuple[str, ...], projected: bool
+) -> None:
+    """A project's own context is shown where no sources are named; an empty list names none of them."""
+    question = Question(Scope(project=project), "m", sources=sources)
+    assert (question.searched, question.projected) == (searched, projected)
+
+
+IN_THN = Scope(project="THN")
+FOUND = Found((Candidate(passage("a"), Hit("a", 1.0, 1.0, rare=True)),), stored=1, answered=1)
+ENTRY = gathered(row("conversations", "k1", "entry", title="One"))
+KNOWN = Knowledge("O " * 20, "R", (KnowledgeNote("t", "n"),))
+
+
+def context_of(
+    ask: Question,
+    found: Found | Gathered,
+    knowledge: Knowledge | None = None,
+    *,
+    budget: int = 1_000,
+    window: int = 5_000,
+) -> Context:
+    limits = PromptLimits(budget=budget, top_k=40, threshold=0.2, window=window, history=500, answer=100)
+    lost = (Degraded("knowledge", "timeout"),)
+    fetched = Fetched(ask.message, found, knowledge=knowledge or Knowledge(), lost=lost)
+    return chat_context(ask, fetched, limits, Meter(Words().count, form=form_of(ask)))
+
+
+@pytest.mark.parametrize(
+    ("scope", "sources", "found", "budget", "system"),
+    [
+        pytest.param(Scope(), None, FOUND, 1_000, SYSTEM, id="documents"),
+        pytest.param(Scope(), ("documents",), Found(answered=1), 1_000, SYSTEM_BARE, id="documents, none"),
+        pytest.param(IN_THN, ("documents",), FOUND, 1_000, SYSTEM, id="a project's documents"),
+        pytest.param(Scope(), ("code", "memories"), FOUND, 1_000, SYSTEM_SOURCES, id="sources"),
+        pytest.param(IN_THN, ("code",), Found(answered=1), 1_000, SYSTEM_SOURCES_BARE, id="sources, none"),
+        pytest.param(IN_THN, ("code",), FOUND, 1, SYSTEM_SOURCES_CROWDED, id="sources, no room"),
+        pytest.param(IN_THN, None, ENTRY, 1_000, SYSTEM_PROJECT, id="project"),
+        pytest.param(IN_THN, None, gathered(), 1_000, SYSTEM_PROJECT_BARE, id="project, none"),
+        pytest.param(IN_THN, None, ENTRY, 1, SYSTEM_PROJECT_CROWDED, id="project, no room"),
+    ],
+)
+def test_the_system_text_is_true_of_what_is_shown(
+    scope: Scope, sources: tuple[str, ...] | None, found: Found | Gathered, budget: int, system: str
+) -> None:
+    assert (
+        context_of(Question(scope, QUESTION, sources=sources), found, budget=budget).prompt.system == system
+    )
+
+
+def test_overview_and_rules_are_never_cut_and_leave_less_room() -> None:
+    """They stand in the prompt whatever is found: the budget is what is left."""
+    ask = Question(IN_THN, QUESTION)
+    window = 400
+    bare, known = context_of(ask, ENTRY, window=window), context_of(ask, ENTRY, KNOWN, window=window)
+    assert known.trace.budget < bare.trace.budget < 1_000
+    assert "O O O" in known.prompt.messages()[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("known", "opening", "notes", "told"),
+    [
+        pytest.param(
+            Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50))),
+            "### Project Overview\n\nO\n\n### Project Rules\n\nR",
+            3,
+            "Left out 47 of 50 project notes: no room in the model's window",
+            id="notes",
+        ),
+        pytest.param(
+            Knowledge("word " * 900, "R", (KnowledgeNote("t", "n"),)),
+            "### Project Rules\n\nR",
+            0,
+            "Left out 1 of 1 project notes, the project's overview: no room in the model's window",
+            id="overview",
+        ),
+        pytest.param(
+            Knowledge("", "word " * 900),
+            "",
+            0,
+            "Left out the project's rules: no room in the model's window",
+            id="rules",
+        ),
+    ],
+)
+def test_knowledge_over_the_window_is_left_out_from_the_end(
+    known: Knowledge, opening: str, notes: int, told: str
+) -> None:
+    """The chat is answered with a quarter of the window's worth of it, and what is missing is told."""
+    given = context_of(Question(IN_THN, QUESTION), ENTRY, known, window=500)
+    assert given.prompt.before == ((opening,) if opening else ())
+    assert "\n".join(given.prompt.notes).count("**") == 2 * notes
+    assert told in given.trace.notes()
+    assert given.trace.packed
+
+
+def test_what_fits_is_told_whole() -> None:
+    """Also where it takes more than a quarter: it was there before the limit."""
+    given = context_of(Question(IN_THN, QUESTION), ENTRY, Knowledge("word " * 150), window=500)
+    assert given.prompt.before[0].count("word") == 150
+    assert not any("Left out" in note for note in given.trace.notes())
+
+
+def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
+    known = Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50)))
+    given = context_of(Question(IN_THN, QUESTION), gathered(), known, window=500)
+    answer = Answer(
+        *("a", "/api/chat", QUESTION, "", "m", None, (), (), (), given.prompt.sha256(), given.trace, Usage()),
+        created_at=datetime(2026, 11, 21, tzinfo=UTC),
+    )
+    for today, same in (
+        (known, True),
+        (replace(known, notes=known.notes[:3]), True),
+        (Knowledge("O"), False),
+    ):
+        assert (not list(changes(answer, given.recipe, Today({}, knowledge=today)))) is same
+        again = rebuilt(answer, given.recipe, Today({}, knowledge=today))
+        assert (again.sha256() == answer.prompt_sha256) is same
+
+
+def test_a_request_over_the_window_is_refused() -> None:
+    with pytest.raises(InvalidField) as caught:
+        context_of(Question(IN_THN, "word " * 5_000), ENTRY, KNOWN)
+    assert caught.value.field == "body.message"
+
+
+def test_how_it_came_to_be_is_told() -> None:
+    """Reason, ledger, notes, what was lost beside it; the recipe has the order of the blocks."""
+    given = context_of(Question(IN_THN, QUESTION, notes=("mine",)), ENTRY, KNOWN)
+    assert (given.trace.reason, [entry.id for entry in given.trace.packed]) == (Reason.OK, ["k1"])
+    assert "Retrieved as a project says" in given.trace.notes()
+    assert given.trace.degraded == (Degraded("knowledge", "timeout"),)
+    assert [str(block.kind) for block in given.recipe.blocks] == [
+        *("instructions", "knowledge", "project_notes", "note")
+    ]
+
+
+def test_turns_stand_behind_the_notes() -> None:
+    ask = Question(IN_THN, QUESTION, history=(Turn(Role.USER, "hello"), Turn(Role.ASSISTANT, "hi")))
+    fetched = Fetched(QUESTION, ENTRY, ask.history or (), KNOWN)
+    limits = PromptLimits(budget=1_000, top_k=40, threshold=0.2, window=5_000, history=500, answer=100)
+    prompt = chat_context(ask, fetched, limits, Meter(Words().count, form=form_of(ask))).prompt
+    told = [message["role"] for message in prompt.messages()]
+    assert told == ["system", "system", "system", "user", "assistant", "user"]

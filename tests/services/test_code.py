@@ -1,16 +1,16 @@
-"""The write side of code: a real record and a real cutter, an embedder that counts what it is asked."""
+"""Writing code: rows and whole files."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore
+from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore, CodeVector, CutFile
 from app.db.pool import Pool
 from app.errors import Missing, RetrievalError, Unavailable
 from app.ingest.cutter import CodeCutter
 from app.services import code as module
-from app.services.code import CodeService
+from app.services.code import CodeService, covered, filed, remembered
 from app.types import Scope
 from tests.fakes.keeping import FakeVectors
 
@@ -21,25 +21,20 @@ ROWS = "SELECT file_path, chunk_text FROM public.code_index ORDER BY file_path, 
 
 
 def function(name: str) -> str:
-    """One that is a chunk of its own."""
     return f"def {name}(values):\n{BODY.format(len(name))}"
 
 
 def source(*names: str) -> str:
-    """A file of functions."""
     return "\n\n".join(map(function, names))
 
 
 @dataclass
 class House:
-    """A service and what it stands on."""
-
     pool: Pool
     embedder: FakeVectors = field(default_factory=FakeVectors)
 
     @property
     def service(self) -> CodeService:
-        """As wiring builds it."""
         return CodeService(CodeStore(self.pool), self.embedder, CodeCutter())
 
     async def synced(self, **files: str) -> list[CodeFiled]:
@@ -48,18 +43,15 @@ class House:
         return await self.service.sync(ACME, "hello", given)
 
     async def paths(self) -> list[str]:
-        """Of each chunk that is kept."""
         return [row["file_path"] for row in await self.pool.fetch(ROWS)]
 
 
 @pytest.fixture
 def house(pool: Pool) -> House:
-    """Where everything works."""
     return House(pool)
 
 
 async def test_rows_are_embedded_with_their_path(house: House) -> None:
-    """And kept under the project."""
     ((name, fresh),) = await house.service.put(ACME, "hello", [CodeRow("a.py", "python", "pass")])
 
     kept = await house.service.get(ACME, "hello", name)
@@ -69,9 +61,8 @@ async def test_rows_are_embedded_with_their_path(house: House) -> None:
 
 
 async def test_a_file_is_cut_and_kept(house: House) -> None:
-    """A function is a chunk; the file is listed with its hash."""
     text = source("one", "two")
-    done = await house.service.sync_file(ACME, "hello", "a.py", text)
+    [done] = await house.service.sync(ACME, "hello", [CodeFile("a.py", text)])
     listed, after = await house.service.files(ACME, "hello", limit=10)
 
     assert done == CodeFiled("a.py", ADDED, chunks=2, embedded=2)
@@ -82,7 +73,6 @@ async def test_a_file_is_cut_and_kept(house: House) -> None:
 
 
 async def test_the_same_text_again_costs_nothing(house: House) -> None:
-    """Nor do other files that come with it."""
     await house.synced(a=source("one"), b=source("two"))
     house.embedder.asked.clear()
 
@@ -122,7 +112,6 @@ async def test_a_renamed_file_brings_its_vectors(house: House) -> None:
 
 
 async def test_a_file_that_says_nothing_any_more_has_no_chunk(house: House) -> None:
-    """What it had is gone."""
     await house.synced(a=source("one"))
 
     (done,) = await house.synced(a="\n\n")
@@ -131,7 +120,6 @@ async def test_a_file_that_says_nothing_any_more_has_no_chunk(house: House) -> N
 
 
 async def test_of_one_path_twice_the_last_stands(house: House) -> None:
-    """In one request."""
     files = [CodeFile("a.py", source("one")), CodeFile("a.py", source("two"))]
     (done,) = await house.service.sync(ACME, "hello", files)
 
@@ -140,7 +128,6 @@ async def test_of_one_path_twice_the_last_stands(house: House) -> None:
 
 
 async def test_equal_functions_of_a_file_are_embedded_once(house: House) -> None:
-    """And kept as often as they stand there."""
     (done,) = await house.synced(a=source("one", "one"))
 
     assert (done.chunks, done.embedded) == (2, 1)
@@ -148,14 +135,12 @@ async def test_equal_functions_of_a_file_are_embedded_once(house: House) -> None
 
 
 async def test_two_at_once_do_not_double(house: House) -> None:
-    """Whoever comes first."""
     await asyncio.gather(*(house.synced(a=source("one"), b=source("two")) for _ in range(3)))
 
     assert await house.paths() == ["a.py", "b.py"]
 
 
 async def test_without_an_embedder_nothing_is_kept(house: House) -> None:
-    """All files of a request, or none; the ones before stay."""
     await house.synced(a=source("one"))
     house.embedder.error = RetrievalError("overloaded")
 
@@ -169,7 +154,6 @@ async def test_without_an_embedder_nothing_is_kept(house: House) -> None:
 async def test_an_embedder_that_hangs_is_not_waited_for(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Longer than the write may take."""
     house.embedder.delay = 60
     monkeypatch.setattr(module, "SLOWEST", 10.0)
 
@@ -193,7 +177,6 @@ async def test_what_is_not_there_is_missing(house: House) -> None:
 
 
 async def test_a_project_is_cleared(house: House) -> None:
-    """Files and single rows; another project's stay."""
     await house.synced(a=source("one"))
     await house.service.put(ACME, "hello", [CodeRow("a.py", "python", "pass")])
     await house.service.put(ACME, "bye", [CodeRow("b.py", "python", "pass")])
@@ -221,7 +204,6 @@ async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House)
 
 
 async def test_a_file_that_breaks_its_parser_is_kept_by_lines_with_a_note(house: House) -> None:
-    """And costs the others of the request nothing."""
     hostile = "((a)" * 60_000
     files = [CodeFile("a.sh", hostile), CodeFile("b.py", source("one", "two"))]
 
@@ -231,3 +213,34 @@ async def test_a_file_that_breaks_its_parser_is_kept_by_lines_with_a_note(house:
     assert sum(len(row["chunk_text"]) for row in kept) == len(hostile)
     assert (broken.outcome, broken.chunks, "by lines" in broken.note) == (ADDED, len(kept), True)
     assert (good.chunks, good.note) == (2, "")
+
+
+KEY = "ibid_" + "k" * 8 + "_" + "0123456789abcdef" * 3
+
+
+def test_vectors_of_the_path_itself_go_first() -> None:
+    """A file with the same text elsewhere brings its vectors along for what has none of its own."""
+    own = CodeVector("a.py", "1", "x = 1", b"own")
+    others = [CodeVector("b.py", "2", "x = 1", b"theirs"), CodeVector("b.py", "2", "y = 2", b"moved")]
+
+    known = remembered([own, *others], {"2": "a.py"})
+
+    assert known["a.py", "x = 1"] == b"own"
+    assert known["a.py", "y = 2"] == b"moved"
+    assert known["b.py", "y = 2"] == b"moved"
+
+
+def test_facts_lose_their_secrets_too() -> None:
+    [row] = covered([CodeRow("a.py", None, f"key = '{KEY}'", {"doc": [KEY, 3], "line": 4})])
+
+    assert KEY not in row.chunk_text
+    assert row.chunk_metadata == {"doc": ["***", 3], "line": 4}
+
+
+def test_what_was_not_embedded_counts_nothing() -> None:
+    file = CodeFile("a.py", "x = 1")
+
+    done = filed([(file, [])], [CodeOutcome.CHANGED], {}, {"a.py": CutFile("python", ())})
+
+    assert done["a.py"].outcome is CodeOutcome.CHANGED
+    assert done["a.py"].embedded == 0

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.answering.summaries import Digest
 from app.db.conversations import ConversationDraft, ConversationStore, SaidTurn
 from app.db.pool import Pool
 from app.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
@@ -22,27 +21,22 @@ TALK = ConversationDraft(said=(SaidTurn("user", "Which VLAN?"),))
 
 @dataclass
 class House:
-    """A service and what it stands on."""
-
     record: ConversationStore = field(default_factory=FakeTalks)
     digest: FakeDigest = field(default_factory=FakeDigest)
     embedder: FakeVectors = field(default_factory=FakeVectors)
 
     @property
     def service(self) -> ConversationService:
-        """As wiring builds it."""
-        return ConversationService(self.record, Digest(self.digest), self.embedder, {"DAAS"}.__contains__)
+        return ConversationService(self.record, self.digest, self.embedder, {"DAAS"}.__contains__)
 
     async def kept(
         self, *drafts: ConversationDraft, scope: Scope = THN, kind: str = "conversations"
     ) -> list[str]:
-        """What became of each."""
         return [str(outcome) for _, outcome in await self.service.keep(scope, kind, drafts)]
 
 
 @pytest.fixture
 def house() -> House:
-    """Where everything works."""
     return House()
 
 
@@ -70,7 +64,6 @@ async def test_what_is_there_already_costs_nothing(house: House) -> None:
 
 
 async def test_of_one_id_the_last_stands(house: House) -> None:
-    """Also where the last is what is there already."""
     await house.kept(ROW)
 
     assert await house.kept(replace(ROW, title="Other"), ROW) == ["unchanged", "unchanged"]
@@ -80,7 +73,6 @@ async def test_of_one_id_the_last_stands(house: House) -> None:
 
 
 async def test_an_owner_who_is_erased_meanwhile_is_told_of(house: House) -> None:
-    """The record gets the moment at which it began."""
     await house.kept(ROW)
 
     assert isinstance(house.record, FakeTalks)
@@ -133,7 +125,6 @@ async def test_what_is_shared_is_the_tenant_s_to_remove(house: House) -> None:
     ],
 )
 async def test_without_a_vector_nothing_is_kept(house: House, embedder: FakeVectors) -> None:
-    """It would never be found; the writer is told to ask again."""
     house.embedder = embedder
 
     with pytest.raises(Unavailable, match="embedding"):
@@ -143,7 +134,6 @@ async def test_without_a_vector_nothing_is_kept(house: House, embedder: FakeVect
 
 
 async def test_one_who_leaves_leaves_nothing(house: House) -> None:
-    """Cancelled while it is embedded."""
     house.embedder.delay = 30
     task = asyncio.create_task(house.kept(ROW))
     await asyncio.sleep(0.05)
@@ -156,7 +146,6 @@ async def test_one_who_leaves_leaves_nothing(house: House) -> None:
 
 
 async def test_writers_that_race_make_one_row(house: House, pool: Pool) -> None:
-    """In the real record: each embeds, one writes."""
     house.record = ConversationStore(pool)
     house.embedder.delay = 0.05
 

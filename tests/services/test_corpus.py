@@ -18,33 +18,26 @@ ROWS = "SELECT array_agg(text ORDER BY text) FROM ibid.corpus_text"
 
 @dataclass
 class House:
-    """A service and what it stands on."""
-
     pool: Pool
     embedder: FakeVectors = field(default_factory=FakeVectors)
 
     @property
     def service(self) -> CorpusService:
-        """As wiring builds it."""
         return CorpusService(CorpusStore(self.pool), self.embedder, Words())
 
     async def texts(self) -> list[str]:
-        """All that are kept, of any tenant."""
         return await self.pool.fetchval(ROWS) or []
 
     async def kept(self, *texts: ReferenceDraft, scope: Scope = ACME) -> list[bool]:
-        """Which of them are new."""
         return [fresh for _, fresh in await self.service.keep(scope, "sleep", texts)]
 
 
 @pytest.fixture
 def house(pool: Pool) -> House:
-    """Where everything works."""
     return House(pool)
 
 
 async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
-    """A title is embedded in front; tokens are the text's."""
     ((text, fresh),) = await house.service.keep(
         ACME, "sleep", [ReferenceDraft("Keep the hours", "a1", "Hygiene of sleep")]
     )
@@ -58,7 +51,6 @@ async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
 
 
 async def test_an_id_again_replaces(house: House) -> None:
-    """Of one request the last stands."""
     assert await house.kept(ReferenceDraft("old", "a1")) == [True]
     assert await house.kept(
         ReferenceDraft("new", "a1"), ReferenceDraft("newest", "a1"), ReferenceDraft("other")
@@ -68,7 +60,6 @@ async def test_an_id_again_replaces(house: House) -> None:
 
 
 async def test_a_user_key_reads_and_does_not_write(house: House) -> None:
-    """The corpus is the tenant's."""
     ada = Scope("acme", "ada", "ada")
     await house.kept(ReferenceDraft("a", "a1"))
 
@@ -80,7 +71,6 @@ async def test_a_user_key_reads_and_does_not_write(house: House) -> None:
 
 
 async def test_without_a_vector_nothing_is_kept(house: House) -> None:
-    """The record is not even asked."""
     house.embedder.error = RetrievalError("embedding")
 
     with pytest.raises(Unavailable):
@@ -90,7 +80,6 @@ async def test_without_a_vector_nothing_is_kept(house: House) -> None:
 
 
 async def test_a_removed_text_is_gone(house: House) -> None:
-    """A second time it is not there."""
     await house.kept(ReferenceDraft("a", "a1"), ReferenceDraft("b", "b1"))
 
     await house.service.remove(ACME, "sleep", "a1")
@@ -100,7 +89,6 @@ async def test_a_removed_text_is_gone(house: House) -> None:
 
 
 async def test_a_collection_is_removed_whole(house: House) -> None:
-    """The tenant's texts; another tenant's stay."""
     other = Scope("other")
     await house.kept(*(ReferenceDraft(f"text {n}") for n in range(5)))
     await house.kept(ReferenceDraft("theirs"), scope=other)

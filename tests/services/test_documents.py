@@ -23,7 +23,7 @@ from app.errors import (
     TooLarge,
 )
 from app.ingest.jobs import Ingest, Worker
-from app.services.documents import DocumentService, Outcome
+from app.services.documents import DocumentService, UploadOutcome
 from tests.fakes.intake import FakeEmbedder, FakeParser, until
 from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
 
@@ -32,8 +32,6 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
 class House:
-    """The service with its workers, on real stores."""
-
     def __init__(self, pool: Pool, folder: Path) -> None:
         self.pool = pool
         self.store = DocumentStore(pool)
@@ -45,13 +43,11 @@ class House:
         self.service = DocumentService(self.store, max_bytes=MAX)
 
     async def rows(self) -> int:
-        """Documents of any state that anybody could see."""
         return int(await self.pool.fetchval("SELECT count(*) FROM ibid.document WHERE removed_at IS NULL"))
 
 
 @pytest.fixture
 async def house(dsn: str, tmp_path: Path) -> AsyncIterator[House]:
-    """One whose workers run."""
     async with open_pool(dsn, max_size=10) as pool:
         await SpaceStore(pool).keep(SPACE)
         house = House(pool, tmp_path / "tmp")
@@ -63,18 +59,16 @@ async def house(dsn: str, tmp_path: Path) -> AsyncIterator[House]:
 
 
 async def test_created_when_searchable(house: House, tmp_path: Path) -> None:
-    """201: within the wait it became ready, and is indexed."""
     document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
-    assert outcome is Outcome.CREATED
+    assert outcome is UploadOutcome.CREATED
     assert (document.state, document.chunks, document.label) == (State.READY, 2, "report.pdf")
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.chunk") == 2
 
 
 async def test_accepted_while_it_is_read(house: House, tmp_path: Path) -> None:
-    """202: the wait was over first; the reading goes on by itself."""
     house.parser.gate = asyncio.Event()
     document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=0.1)
-    assert (outcome, document.state) == (Outcome.ACCEPTED, State.PROCESSING)
+    assert (outcome, document.state) == (UploadOutcome.ACCEPTED, State.PROCESSING)
     house.parser.gate.set()
     settled = await house.store.finished(document.id, seconds=5)
     assert settled is not None
@@ -82,16 +76,15 @@ async def test_accepted_while_it_is_read(house: House, tmp_path: Path) -> None:
 
 
 async def test_the_same_bytes_again_are_existing(house: House, tmp_path: Path) -> None:
-    """200, the same document, when it is ready."""
     first, _ = await house.service.upload(ALICE, upload(tmp_path), wait=10)
     again, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
-    assert (again, outcome) == (first, Outcome.EXISTING)
+    assert (again, outcome) == (first, UploadOutcome.EXISTING)
 
 
 async def test_who_comes_second_waits_too(house: House, tmp_path: Path) -> None:
     """Two race with the same bytes: one created, one existing, both ready."""
     made = await asyncio.gather(*(house.service.upload(ALICE, upload(tmp_path), wait=10) for _ in range(5)))
-    assert sorted(outcome for _, outcome in made) == [Outcome.CREATED, *[Outcome.EXISTING] * 4]
+    assert sorted(outcome for _, outcome in made) == [UploadOutcome.CREATED, *[UploadOutcome.EXISTING] * 4]
     assert {document.state for document, _ in made} == {State.READY}
     assert len({document.id for document, _ in made}) == 1
 
@@ -100,7 +93,6 @@ async def test_who_comes_second_waits_too(house: House, tmp_path: Path) -> None:
 async def test_failed_within_the_wait_is_told_and_not_kept(
     house: House, tmp_path: Path, error: BadInput
 ) -> None:
-    """As the problem it is, with its detail."""
     house.parser.error = error
     with pytest.raises(type(error), match=error.detail):
         await house.service.upload(ALICE, upload(tmp_path), wait=10)
@@ -131,7 +123,7 @@ async def test_failed_after_a_202_is_kept(house: House, tmp_path: Path) -> None:
         await house.service.content(ALICE, document.id)
     house.parser.error = None
     _, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
-    assert outcome is Outcome.CREATED
+    assert outcome is UploadOutcome.CREATED
 
 
 async def test_a_client_that_leaves_does_not_stop_the_work(house: House, tmp_path: Path) -> None:
@@ -161,12 +153,10 @@ async def test_removed_while_it_is_read_is_told_so(house: House, tmp_path: Path)
 
 
 def given(folder: Path, data: bytes) -> Upload:
-    """An upload of just these bytes."""
     return replace(upload(folder), path=written(folder, data), size=len(data))
 
 
 def written(folder: Path, data: bytes) -> Path:
-    """A file of just these bytes."""
     path = folder / "raw"
     path.write_bytes(data)
     return path
@@ -184,21 +174,18 @@ def written(folder: Path, data: bytes) -> Path:
 async def test_bad_bytes_are_refused_before_anything_is_stored(
     house: House, tmp_path: Path, data: bytes, problem: type[BadInput]
 ) -> None:
-    """Each with its own problem, and no row, no piece, no job."""
     with pytest.raises(problem):
         await house.service.upload(ALICE, given(tmp_path, data), wait=10)
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.document") == 0
 
 
 async def test_a_header_after_junk_is_a_pdf(house: House, tmp_path: Path) -> None:
-    """As readers take it: anywhere in the first 1,024 bytes."""
     data = b"junk\n" + b"%PDF-1.4\nline"
     _, outcome = await house.service.upload(ALICE, given(tmp_path, data), wait=10)
-    assert outcome is Outcome.CREATED
+    assert outcome is UploadOutcome.CREATED
 
 
 async def test_a_user_key_writes_no_global_documents(house: House, tmp_path: Path) -> None:
-    """Neither uploads nor removes them, though it reads them."""
     shared, _ = await house.service.upload(TENANT, upload(tmp_path, session_id=None), wait=10)
     with pytest.raises(Forbidden):
         await house.service.upload(ALICE, upload(tmp_path, "x", session_id=None), wait=10)
@@ -208,7 +195,6 @@ async def test_a_user_key_writes_no_global_documents(house: House, tmp_path: Pat
 
 
 async def test_what_is_not_there_is_missing(house: House) -> None:
-    """By every method."""
     service = house.service
     for attempt in (
         service.get(ALICE, NOBODY),
@@ -221,7 +207,6 @@ async def test_what_is_not_there_is_missing(house: House) -> None:
 
 
 async def test_chunk_and_file_of_a_document(house: House, tmp_path: Path) -> None:
-    """As a citation leads to them; another session is led nowhere."""
     document, _ = await house.service.upload(ALICE, upload(tmp_path), wait=10)
     shown, chunk = await house.service.chunk(ALICE, document.id, 2)
     assert (shown, chunk.text) == (document, "two")
@@ -237,5 +222,5 @@ async def test_two_hundred_uploads_at_once(house: House, tmp_path: Path) -> None
     """On a pool of ten, each waiting for its reading: all created, all searchable."""
     uploads = [upload(tmp_path, f"text {n}", filename=f"{n}.pdf") for n in range(200)]
     made = await asyncio.gather(*(house.service.upload(ALICE, one, wait=60) for one in uploads))
-    assert {outcome for _, outcome in made} == {Outcome.CREATED}
+    assert {outcome for _, outcome in made} == {UploadOutcome.CREATED}
     assert await house.pool.fetchval("SELECT count(DISTINCT document_id) FROM ibid.chunk") == 200

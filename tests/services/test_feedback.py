@@ -1,19 +1,36 @@
-"""What a person said of an answer, as votes on the memories it used."""
+"""Feedback: sentiment, votes, the style card; votes and activity."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.answer import Answer, Citation, new_id
-from app.answering.recorder import Kept, Recorder
+from app.answering.recorder import AnswerRecord, Recorder
 from app.db.answers import AnswerStore
-from app.db.memories import Tally
+from app.db.memories import Moment, Tallies, Tally
 from app.db.pool import Pool
 from app.db.votes import VoteStore
-from app.errors import Missing, Unavailable
+from app.errors import IbidError, Missing, ModelError, Rejected, RetrievalError, Unavailable
+from app.services import feedback
 from app.services.answers import AnswerService
-from app.services.feedback import DecidedBy, Effect, FeedbackService, Judge, Remark, Sentiment, memories
+from app.services.feedback import (
+    ASKED,
+    NEAR,
+    SHOWN,
+    DecidedBy,
+    Effect,
+    FeedbackService,
+    Judge,
+    Remark,
+    Sentiment,
+    SignalService,
+    marked_sentiment,
+    memories,
+    named,
+)
 from app.types import Scope
 from tests.fakes.answering import FakeModel, FakeStream
 from tests.fakes.kept import answered, remembered
@@ -24,21 +41,16 @@ IDS = ["m1", "m2"]
 
 @dataclass
 class FakePersona:
-    """Refreshes, or cannot."""
-
     refreshes: bool = True
     scopes: list[Scope] = field(default_factory=list)
 
     async def refresh(self, scope: Scope) -> bool:
-        """As told."""
         self.scopes.append(scope)
         return self.refreshes
 
 
 @dataclass
 class World:
-    """One replica: its services over the shared record."""
-
     pool: Pool
     model: FakeModel | None = None
     persona: FakePersona = field(default_factory=FakePersona)
@@ -50,30 +62,25 @@ class World:
         self.feedback = FeedbackService(answers, Judge(self.model), self.votes, self.persona.refresh)
 
     async def asked(self, scope: Scope = ADA, ids: Sequence[str] = IDS, **fields: str) -> str:
-        """The id of an answer that used these memories."""
         answer = answered(*ids, **fields)
         await AnswerStore(self.pool).keep(scope, answer)
         return answer.id
 
     async def said(self, message: str, scope: Scope = ADA, **fields: str) -> Effect:
-        """What comes of it."""
         return await self.feedback.take(Remark(scope, message, **fields))
 
     async def net(self, *ids: str) -> list[int]:
-        """Of each memory."""
         found = await self.votes.tallies(ADA, ids)
         return [found.get(key, Tally()).net for key in ids]
 
 
 @pytest.fixture
 async def world(pool: Pool) -> World:
-    """Ada has three memories."""
     await remembered(pool, ADA, "m1", "m2", "m3")
     return World(pool)
 
 
 async def test_praise_counts_for_each_memory_of_the_last_answer(world: World) -> None:
-    """And for no other; the style card is refreshed."""
     await world.asked(ids=["m3"])
     answer = await world.asked()
     effect = await world.said("Thanks, as a short list it is perfect")
@@ -91,7 +98,6 @@ async def test_praise_counts_for_each_memory_of_the_last_answer(world: World) ->
 
 
 async def test_a_repeat_changes_nothing_and_a_change_of_mind_replaces(world: World) -> None:
-    """However often; another answer's votes count beside them."""
     first = await world.asked()
     applied = [
         (await world.said(word, answer_id=first)).applied for word in ("Thanks!", "Thank you", "Wrong!")
@@ -104,7 +110,6 @@ async def test_a_repeat_changes_nothing_and_a_change_of_mind_replaces(world: Wor
 
 
 async def test_a_rating_decides(world: World) -> None:
-    """Whatever the words say."""
     await world.asked()
     effect = await world.said("Thanks!", rating="down")
     assert (effect.sentiment, effect.decided_by) == (Sentiment.NEGATIVE, DecidedBy.RATING)
@@ -122,7 +127,6 @@ async def test_neutral_neither_votes_nor_takes_back(world: World) -> None:
 
 
 async def test_a_model_may_decide(world: World) -> None:
-    """Where nobody else has."""
     await world.asked()
     asked = World(world.pool, FakeModel(FakeStream(["negative"])))
     effect = await asked.said("I had hoped for the one about swimming")
@@ -131,7 +135,6 @@ async def test_a_model_may_decide(world: World) -> None:
 
 
 async def test_a_style_card_that_stays_as_it_is_costs_nothing(world: World) -> None:
-    """The votes stand."""
     world.persona.refreshes = False
     await world.asked()
     effect = await world.said("Thanks!")
@@ -139,21 +142,18 @@ async def test_a_style_card_that_stays_as_it_is_costs_nothing(world: World) -> N
 
 
 async def test_only_the_persons_own_memories_are_voted_on() -> None:
-    """Each once; not the reference texts beside them."""
     corpus = Citation("books#1", "corpus", "c1", "", None, None, None)
     answer = answered("m1", "m2", "m1")
     assert memories(replace(answer, citations=(corpus, *answer.citations))) == ("m1", "m2")
 
 
 async def test_an_answer_without_memories_takes_feedback(world: World) -> None:
-    """A greeting's: there is nothing to vote on."""
     answer = await world.asked(ids=[])
     effect = await world.said("Thanks!")
     assert (effect.answer_id, effect.memory_ids, effect.applied) == (answer, (), 0)
 
 
 async def test_a_memory_that_is_gone_is_passed_over(world: World) -> None:
-    """The others get their votes."""
     await world.asked(ids=["m1", "gone"])
     effect = await world.said("Thanks!")
     assert (effect.memory_ids, effect.applied) == (("m1", "gone"), 1)
@@ -161,7 +161,6 @@ async def test_a_memory_that_is_gone_is_passed_over(world: World) -> None:
 
 
 async def test_threads_are_told_apart(world: World) -> None:
-    """The last answer is the last of the same conversation."""
     thread = replace(ADA, thread_id="t")
     here = await world.asked(thread, ids=["m1"])
     default = await world.asked(ids=["m2"])
@@ -174,7 +173,7 @@ async def test_threads_are_told_apart(world: World) -> None:
 async def test_an_answer_that_said_nothing_takes_none(world: World) -> None:
     """Only inspected, or ended before a word, written or waiting: nobody can have judged it."""
     answer, late = await world.asked(text=""), answered("m1", text="")
-    world.recorder.later(Kept(ADA, late, []))
+    world.recorder.later(AnswerRecord(ADA, late, []))
     for key in (answer, late.id):
         with pytest.raises(Missing):
             await world.said("Thanks!", answer_id=key)
@@ -224,16 +223,14 @@ async def test_an_answer_is_its_user_s_whichever_key_asked(world: World) -> None
 
 
 async def test_an_answer_that_waits_to_be_written(world: World) -> None:
-    """Is the last one all the same."""
     await world.asked(ids=["m3"])
     late = answered("m1")
-    world.recorder.later(Kept(ADA, late, []))
+    world.recorder.later(AnswerRecord(ADA, late, []))
     assert (await world.said("Thanks!")).answer_id == late.id
     assert await world.net("m1", "m3") == [1, 0]
 
 
 async def test_another_replica_takes_it(world: World) -> None:
-    """Nothing of it is in the process that gave the answer."""
     answer = await world.asked()
     other = World(world.pool)
     assert (await other.said("Thanks!")).answer_id == answer
@@ -242,7 +239,6 @@ async def test_another_replica_takes_it(world: World) -> None:
 
 
 async def test_votes_that_cannot_be_kept_are_told(world: World) -> None:
-    """Postgres is away: no shrug, and nothing is refreshed."""
     await world.asked()
     await world.pool.close()
     with pytest.raises(Unavailable):
@@ -251,9 +247,238 @@ async def test_votes_that_cannot_be_kept_are_told(world: World) -> None:
 
 
 async def test_the_answer_is_its_users(world: World) -> None:
-    """A tenant key speaks for whom it names."""
     other = replace(ADA, user_id="bob")
     bob: Answer = answered("b1")
     await AnswerStore(world.pool).keep(other, bob)
     with pytest.raises(Missing):
         await world.said("Thanks!", answer_id=bob.id)
+
+
+UNMARKED = "I had hoped for the one about swimming"
+
+
+@pytest.mark.parametrize(
+    ("message", "rating", "said"),
+    [
+        ("Thanks!", None, ("positive", "marker")),
+        ("That's wrong", None, ("negative", "marker")),
+        ("Thanks!", "down", ("negative", "rating")),
+        ("That's wrong", "up", ("positive", "rating")),
+        (UNMARKED, "up", ("positive", "rating")),
+    ],
+)
+async def test_a_rating_comes_first_then_markers(
+    message: str, rating: str | None, said: tuple[str, str]
+) -> None:
+    model = FakeModel()
+    assert await Judge(model).sentiment(message, rating) == said
+    assert model.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("word", "sentiment"),
+    [
+        ("positive", "positive"),
+        (" Negative", "negative"),
+        ("neg", "negative"),
+        ("**neutral**", "neutral"),
+        ("pos", "positive"),
+    ],
+)
+async def test_a_model_decides_the_rest(word: str, sentiment: str) -> None:
+    model = FakeModel(FakeStream([word]))
+    assert await Judge(model).sentiment(UNMARKED, None) == (sentiment, "model")
+    assert (model.prompts[0].system, model.prompts[0].message) == (ASKED, UNMARKED)
+    assert model.closed == 1
+
+
+async def test_it_is_shown_the_beginning() -> None:
+    model = FakeModel(FakeStream(["neutral"]))
+    await Judge(model).sentiment("x " * 20_000, None)
+    assert len(model.prompts[0].message) == SHOWN
+
+
+FAULTS: dict[str, Callable[[], FakeModel | None]] = {
+    "none": lambda: None,
+    "another word": lambda: FakeModel(FakeStream(["Sure"])),
+    "silence": lambda: FakeModel(FakeStream([])),
+    "too short": lambda: FakeModel(FakeStream(["ne"])),
+    "a denial": lambda: FakeModel(FakeStream(["not negative"])),
+    "refused": lambda: FakeModel(error=ModelError("404")),
+    "broken off": lambda: FakeModel(FakeStream(["pos"], error=ModelError("closed"))),
+    "slow head": lambda: FakeModel(head=30),
+    "slow words": lambda: FakeModel(FakeStream(["positive"], pause=30)),
+}
+
+
+@pytest.mark.parametrize("model", FAULTS.values(), ids=FAULTS)
+async def test_without_a_word_it_is_neutral(
+    monkeypatch: pytest.MonkeyPatch, model: Callable[[], FakeModel | None]
+) -> None:
+    monkeypatch.setattr(feedback, "MODEL_SECONDS", 0.05)
+    assert await Judge(model()).sentiment(UNMARKED, None) == (Sentiment.NEUTRAL, DecidedBy.NONE)
+
+
+@given(st.text())
+def test_law_a_word_names_one_or_none(text: str) -> None:
+    """Whatever a model says; and what it names, the word begins with."""
+    found = named(text)
+    letters = "".join(filter(str.isalpha, text)).lower()
+    assert found is None or found.startswith(letters)
+
+
+CONTENT = (
+    "thanks!",
+    "Thank you so much",
+    "Perfect, exactly what I needed",
+    "great",
+    "Great answer",
+    "that's great",
+    "That is exactly right",
+    "yes, that's right",
+    "not bad",
+    "that's not bad",
+    "exactly!",
+    "great, now the second one",
+    "It's not wrong",
+    "can't thank you enough",
+    "no problem, thanks",
+    "very helpful",
+    "ok great",
+    "thanks. And where is the kayak?",
+    "👍",
+    "👍🏽",
+    "danke dir",
+    "merci beaucoup",
+    "sí, perfecto",
+    "спасибо",
+    "谢谢",
+    "ありがとう",
+)
+DISCONTENT = (
+    "no, that's not what I meant",
+    "No.",
+    "No, I meant the second one",
+    "that isn't helpful",
+    "hmm, nope",
+    "wrong",
+    "You are wrong",
+    "That's incorrect",
+    "that's not right",
+    "useless",
+    "not helpful",
+    "that was not very helpful",
+    "it isn't good",
+    "not great",
+    "this is terrible",
+    "this doesn't help",
+    "👎",
+    "👎🏽",
+    "das ist falsch",
+    "c'est faux",
+    "no es correcto",
+    "неправильно",
+    "错了",
+)
+UNDECIDED = (
+    "thanks, but that's wrong",
+    "👍👎",
+    "My great aunt wrote a book",
+    "what is the right way to knead?",
+    "no idea what to do",
+    "no thanks",
+    "thanks to my friend the boat floats",
+    "How bad is it?",
+    "a good recipe for bread?",
+    "what's wrong with my bike",
+    "the right hand",
+    "is there no other way",
+    "tell me more",
+    "nice try",
+    "yes please",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", CONTENT)
+def test_content_is_told(text: str) -> None:
+    assert marked_sentiment(text) is Sentiment.POSITIVE
+
+
+@pytest.mark.parametrize("text", DISCONTENT)
+def test_discontent_is_told(text: str) -> None:
+    assert marked_sentiment(text) is Sentiment.NEGATIVE
+
+
+@pytest.mark.parametrize("text", UNDECIDED)
+def test_what_does_not_judge_is_left_undecided(text: str) -> None:
+    """Markers of both kinds, words that describe something else, or none."""
+    assert marked_sentiment(text) is None
+
+
+@given(st.text(max_size=200))
+def test_neutral_is_never_found(text: str) -> None:
+    """A marker is positive or negative; nobody knows from words that somebody felt nothing."""
+    assert marked_sentiment(text) in (None, Sentiment.POSITIVE, Sentiment.NEGATIVE)
+
+
+@given(st.sampled_from(CONTENT), st.sampled_from(DISCONTENT))
+def test_both_kinds_cancel(good: str, bad: str) -> None:
+    assert marked_sentiment(f"{good}. {bad}") is None
+    assert marked_sentiment(f"{bad}. {good}") is None
+
+
+def test_only_the_beginning_judges() -> None:
+    assert marked_sentiment("word " * NEAR + "thanks") is None
+
+
+DEFAULT_ADA = Scope(user_id="ada")
+
+
+@dataclass
+class Store:
+    error: IbidError | None = None
+
+    async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
+        self._fault()
+        return answer_id is None
+
+    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
+        return list(ids)
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        self._fault()
+        return Tallies({"m1": Tally(1, 2)})
+
+    async def last(self, scope: Scope) -> Moment:
+        self._fault()
+        return Moment("days")
+
+    def _fault(self) -> None:
+        if self.error:
+            raise self.error
+
+
+async def test_what_is_there() -> None:
+    service = SignalService(Store(), Store())
+    assert await service.tallies(DEFAULT_ADA, ["m2", "m1"]) == {"m2": Tally(), "m1": Tally(1, 2)}
+    assert await service.last(DEFAULT_ADA) == Moment("days")
+    assert [await service.cast(DEFAULT_ADA, "m1", 1, answer_id=key) for key in (None, "a")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(RetrievalError("timeout"), Unavailable), (RetrievalError("unavailable", rejected=True), Rejected)],
+    ids=["away", "refused"],
+)
+async def test_faults_of_reading_are_told(error: IbidError, kind: type[IbidError]) -> None:
+    service = SignalService(Store(error), Store(error))
+    with pytest.raises(kind):
+        await service.tallies(DEFAULT_ADA, ["m1"])
+    with pytest.raises(kind):
+        await service.last(DEFAULT_ADA)
+
+
+async def test_another_s_memory_is_missing() -> None:
+    with pytest.raises(Missing):
+        await SignalService(Store(Missing()), Store()).cast(DEFAULT_ADA, "m1", 1, answer_id=None)

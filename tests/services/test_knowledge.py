@@ -18,25 +18,21 @@ ALL = Knowledge("Overview.", "Rules.", (KnowledgeNote("A", "b"),))
 
 @pytest.fixture
 def record() -> FakeKnowledge:
-    """Nothing is told yet."""
     return FakeKnowledge()
 
 
 @pytest.fixture
 def service(record: FakeKnowledge) -> KnowledgeService:
-    """As wiring builds it."""
     return KnowledgeService(record, Words().count, 100)
 
 
 async def test_it_is_written_whole_or_in_parts(service: KnowledgeService) -> None:
-    """And told as it is then."""
     assert await service.put(THN, ALL) == ALL
     assert await service.merge(THN, KnowledgeChange(rules="")) == replace(ALL, rules="")
     assert await service.get(THN) == replace(ALL, rules="")
 
 
 async def test_it_is_the_tenant_s_to_write(service: KnowledgeService) -> None:
-    """A user key reads it."""
     await service.put(THN, ALL)
 
     assert await service.get(ADA) == ALL
@@ -80,7 +76,6 @@ async def test_what_is_added_counts_with_what_is_there(
 
 
 async def test_where_nothing_is_told_there_is_nothing(service: KnowledgeService) -> None:
-    """To read or to remove; another project's is not this one's."""
     await service.put(THN, ALL)
     await service.remove(THN)
 
@@ -90,7 +85,6 @@ async def test_where_nothing_is_told_there_is_nothing(service: KnowledgeService)
 
 
 async def test_a_postgres_that_fails_is_unavailable(service: KnowledgeService, record: FakeKnowledge) -> None:
-    """Who asks for it cannot do without."""
     record.error = RetrievalError("timeout")
 
     with pytest.raises(Unavailable) as caught:

@@ -1,22 +1,24 @@
-"""The write side of memories, on a real record."""
+"""Writing memories, without echoes."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.answer import Role, Turn
+from app.answering.stream import Remembered
 from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, MemoryOutcome, MemoryStore, RecentTextStore
 from app.db.pool import Pool
 from app.db.users import ErasureStore
-from app.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
-from app.services import memories as writing
-from app.services.memories import MemoryService
+from app.errors import IbidError, Missing, Overloaded, RemovedMeanwhile, RetrievalError, Unavailable
+from app.services.memories import ASKER, REMEMBER_SECONDS, Echoes, MemoryService, split
 from app.types import Scope
 from tests.fakes.answering import Words
-from tests.fakes.keeping import ADA, NOON, FakeVectors
+from tests.fakes.keeping import ADA, NOON, FakeVectors, ScriptedMemories
 from tests.fakes.turns import tell
 
 ROWS = "SELECT count(*) FROM ibid.memory"
@@ -26,36 +28,29 @@ DAEMON = Draft("a card", kind=GRAVITY, origin=DAEMONS[0])
 
 @dataclass
 class House:
-    """A service and what it stands on."""
-
     pool: Pool
     embedder: FakeVectors = field(default_factory=FakeVectors)
 
     @property
     def service(self) -> MemoryService:
-        """As wiring builds it."""
         pool = self.pool
         return MemoryService(MemoryStore(pool), RecentTextStore(pool), self.embedder, Words())
 
     async def texts(self) -> list[str]:
-        """All that are kept, of any user."""
         return await self.pool.fetchval(TEXTS) or []
 
     async def kept(
         self, *texts: str, scope: Scope = ADA, asked: datetime | None = None
     ) -> list[MemoryOutcome]:
-        """What becomes of words said in the scope's thread."""
         drafts = [Draft(text, thread_id=scope.thread_id) for text in texts]
         return [each.outcome for each in await self.service.remember(scope, drafts, asked=asked)]
 
     async def heard(self, text: str, *, scope: Scope = ADA, at: datetime = NOON) -> None:
-        """The assistant says it in the scope's thread."""
         await tell(self.pool, scope, [Turn(Role.ASSISTANT, text, at)], answer_id=f"{scope} {at} {text}")
 
 
 @pytest.fixture
 def house(pool: Pool) -> House:
-    """Where everything works."""
     return House(pool)
 
 
@@ -83,7 +78,6 @@ async def test_words_that_are_kept_are_not_kept_twice(house: House) -> None:
 
 
 async def test_an_echo_of_the_assistant_is_not_kept(house: House) -> None:
-    """Nor what is cited of it; of half an echo the new half is."""
     await house.heard("You moved to Lyon in May [memory#k3v9q2ax]. It rained.")
 
     (echo, half) = await house.service.remember(
@@ -119,28 +113,7 @@ async def test_what_a_daemon_writes_is_nobody_s_echo(house: House) -> None:
     assert await house.texts() == ["another"]
 
 
-async def test_a_long_conversation_is_compared_off_the_loop(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the same end."""
-    monkeypatch.setattr(writing, "MOMENT", 3)
-    await house.heard("You moved to Lyon.")
-    done: list[object] = []
-    to_thread = asyncio.to_thread
-
-    async def noted(work: Callable[..., object], *args: object) -> object:
-        """As it is, and noted."""
-        done.append(work)
-        return await to_thread(work, *args)
-
-    monkeypatch.setattr(asyncio, "to_thread", noted)
-
-    assert await house.kept("You moved to Lyon.", "I slept.") == [MemoryOutcome.ECHO, MemoryOutcome.CREATED]
-    assert len(done) == 3  # the drafts with all that was heard; their tokens; their terms
-
-
 async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
-    """Whoever writes them, others are answered meanwhile."""
     await house.heard("b. " * 50)
     drafts = [f"a. {n} " + "b. " * 1_000 for n in range(80)]
     writing_them = asyncio.create_task(house.kept(*drafts))
@@ -155,7 +128,6 @@ async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
 
 @pytest.mark.parametrize("text", ["...", "  !  "])
 async def test_words_without_a_word_are_kept_where_nothing_was_heard(house: House, text: str) -> None:
-    """Nothing was heard that they could repeat."""
     assert await house.kept(text) == [MemoryOutcome.CREATED]
 
 
@@ -202,7 +174,6 @@ async def test_echo_turns_leave_no_recall_loop(house: House) -> None:
 async def test_without_a_vector_nothing_is_kept(
     house: House, error: RetrievalError | None, delay: float
 ) -> None:
-    """The record is not even asked."""
     house.embedder.error, house.embedder.delay = error, delay
 
     with pytest.raises(Unavailable):
@@ -231,7 +202,6 @@ async def test_nothing_is_kept_that_an_erasure_overtook(house: House, told: bool
 
 
 async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
-    """One memory, found."""
     house.embedder.delay = 0.05
 
     outcomes = await asyncio.gather(*(house.kept("I moved.") for _ in range(4)))
@@ -246,7 +216,6 @@ async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
 
 
 async def test_a_removed_memory_is_gone(house: House) -> None:
-    """A second time it is not there."""
     (written,) = await house.service.remember(ADA, [Draft("I moved.")])
     assert written.memory
 
@@ -255,3 +224,122 @@ async def test_a_removed_memory_is_gone(house: House) -> None:
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
     with pytest.raises(Missing):
         await house.service.remove(Scope("acme"), written.memory.id)
+
+
+@pytest.mark.parametrize("outcome", list(MemoryOutcome))
+async def test_a_message_is_kept_and_the_reply_tells_what_became_of_it(outcome: MemoryOutcome) -> None:
+    assert await ScriptedMemories(outcome).remember_message(ADA, "I moved.", NOON) == outcome.value
+
+
+async def test_a_message_is_kept_as_it_was_said() -> None:
+    """With its thread and namespace, as of when it came, as the person's; the answer's end waits a moment."""
+    memories = ScriptedMemories()
+    await memories.remember_message(replace(ADA, vantage_id="work"), " Did I move? ", NOON)
+
+    ((scope, (draft,), seconds),) = memories.asked
+    assert (scope.user_id, seconds) == ("ada", REMEMBER_SECONDS)
+    assert (draft.text, draft.origin, draft.thread_id) == (" Did I move? ", ASKER, "t1")
+    assert (draft.vantage_id, draft.created_at) == ("work", NOON)
+
+
+async def test_without_a_thread_a_message_was_said_in_the_session() -> None:
+    memories = ScriptedMemories()
+    for scope in (Scope("acme", user_id="ada", session_id="s1"), Scope("acme", user_id="ada")):
+        await memories.remember_message(scope, "I moved.", NOON)
+
+    assert [draft.thread_id for _, (draft,), _ in memories.asked] == ["s1", None]
+
+
+async def test_small_talk_is_not_kept() -> None:
+    memories = ScriptedMemories()
+
+    assert await memories.remember_message(ADA, "hey again!", NOON) is Remembered.SKIPPED
+    assert await memories.remember_message(ADA, "hey, I moved to Lyon", NOON) is Remembered.CREATED
+    assert len(memories.asked) == 1
+
+
+@pytest.mark.parametrize("error", [Unavailable("down"), Overloaded()], ids=["down", "busy"])
+async def test_a_message_that_cannot_be_kept_fails_nothing(error: IbidError) -> None:
+    assert await ScriptedMemories(error=error).remember_message(ADA, "I moved.", NOON) is Remembered.FAILED
+
+
+def own(text: str, heard: Sequence[str]) -> str:
+    return Echoes(heard).own(text)
+
+
+HEARD = ["Alice keeps two rabbits in Odense. They are called Juno and Bramble [memory#k3v9q2ax]."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Alice keeps two rabbits in Odense.", id="a sentence"),
+        pytest.param("  alice keeps TWO rabbits,\n in Odense ", id="case, white space, punctuation"),
+        pytest.param("> “Alice keeps two rabbits in Odense.”", id="quoted"),
+        pytest.param("- Alice keeps two rabbits in Odense [memory#k3v9q2ax].", id="a cited bullet"),
+        pytest.param("2. They are called Juno and Bramble.", id="numbered"),
+        pytest.param(HEARD[0] + " Sources: [memory#k3v9q2ax]", id="a whole answer with its sources"),
+        pytest.param("They are called Juno and Bramble【memory#k3v9q2ax】", id="another bracket"),
+        pytest.param("Juno", id="a word alone"),
+        pytest.param("Sources: [memory#k3v9q2ax]", id="sources alone"),
+        pytest.param("...", id="no word"),
+    ],
+)
+def test_what_was_heard_is_no_new_word(text: str) -> None:
+    assert own(text, HEARD) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Juno ran away last night.", id="something new about it"),
+        pytest.param("Alice keeps three rabbits in Aarhus.", id="another number and place"),
+        pytest.param("They are called Juno and Pepper.", id="another name"),
+        pytest.param("I moved to Lyon [issue#12].", id="nothing of it"),
+    ],
+)
+def test_new_words_are_kept_as_they_are(text: str) -> None:
+    assert own(text, HEARD) == text
+
+
+def test_of_both_the_new_sentences_are_kept() -> None:
+    text = "I fed them today. They are called Juno and Bramble [memory#k3v9q2ax]. Juno has a cold."
+
+    assert own(text, HEARD) == "I fed them today. Juno has a cold."
+
+
+def test_words_gathered_from_several_texts_are_new() -> None:
+    heard = ["we went to the sea in May", "the sea in May was cold", "was cold and green"]
+
+    assert own("we went to the sea in May was cold and green", heard) != ""
+    assert own("the sea in May was cold", heard) == ""
+
+
+def test_where_words_are_not_spaced_characters_are_compared() -> None:
+    assert own("我有两只兔子。", ["她说我有两只兔子。真的。"]) == ""
+    assert own("我有三只猫。", ["她说我有两只兔子。"]) == "我有三只猫。"
+
+
+def test_with_nothing_heard_all_is_own() -> None:
+    text = "- Two things:\n  1. I moved [see map#3].\n"
+
+    assert own(text, []) == text
+
+
+def test_sentences_end_where_they_end() -> None:
+    """At marks and at lines; a closing quotation mark belongs to what it closes."""
+    assert split("One. “Two!” Three?\nfour") == ["One.", "“Two!", "Three?", "four"]
+
+
+@given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=200))
+def test_an_echo_of_oneself_is_empty_and_order_is_free(heard: list[str], text: str) -> None:
+    """What was heard whole is never new; more heard never makes more new."""
+    assert own(text, [*heard, text]) == ""
+    assert len(split(own(text, heard))) <= len(split(text))
+    assert own(text, heard) == own(text, heard[::-1])
+
+
+def test_a_sentence_said_a_thousand_times_is_compared_once() -> None:
+    echoes = Echoes(["b. "] * 150)
+
+    assert echoes.own("b. " * 10_000) == ""

@@ -39,12 +39,10 @@ RULED = replace(
 
 
 def service(answers: FakeAnswers, *, personal: bool = True, threshold: float = 0.3) -> MixService:
-    """Over one answer."""
     return MixService(cast(AnswerService, answers), threshold=threshold, personal=personal)
 
 
 async def packed(mix: Mix, *, personal: bool = True, threshold: float = 0.3, **changes: object) -> list[str]:
-    """Ids that would be told of RULED."""
     answers = FakeAnswers(replace(RULED, **changes))  # type: ignore[arg-type] # changes are its fields
     found = await service(answers, personal=personal, threshold=threshold).mix(ASKER, RULED.id, mix)
     return [each.entry.id for each in found.standings if each.place]
@@ -65,12 +63,10 @@ async def packed(mix: Mix, *, personal: bool = True, threshold: float = 0.3, **c
     ],
 )
 async def test_candidates_are_weighed_anew(mix: Mix, ids: list[str]) -> None:
-    """Each value at its ends."""
     assert await packed(mix) == ids
 
 
 async def test_recency_is_reckoned_from_the_question() -> None:
-    """The same a year later: today's clock is not read."""
     entries = (ENTRIES[0], replace(ENTRIES[1], created_at=NOW - timedelta(days=30)))
     found = await service(FakeAnswers(replace(RULED, trace=Trace(Reason.OK, entries)))).mix(
         ASKER, RULED.id, Mix(recency_bias=1)
@@ -79,12 +75,10 @@ async def test_recency_is_reckoned_from_the_question() -> None:
 
 
 async def test_memories_need_their_switch() -> None:
-    """VANTAGE_PERSONAL_MEMORY, as for a question."""
     assert await packed(Mix(), personal=False) == ["c1"]
 
 
 async def test_without_a_threshold_it_is_today_s_default() -> None:
-    """RETRIEVE_THRESHOLD."""
     assert await packed(Mix(), threshold=0.1) == ["m1", "m2", "c1", "c2"]
 
 
@@ -98,7 +92,6 @@ async def test_what_was_not_looked_for_is_told() -> None:
 
 
 async def test_answers_of_rag_have_a_mix_too() -> None:
-    """As if eight had been wanted; how many were, is not kept."""
     answers = FakeAnswers(replace(RULED, endpoint="/rag/query", ruling=None))
     found = await service(answers).mix(ASKER, RULED.id, Mix(corpus=0))
     assert [each.entry.id for each in found.standings if each.place] == ["m1", "m2"]
@@ -107,7 +100,6 @@ async def test_answers_of_rag_have_a_mix_too() -> None:
 
 @pytest.mark.parametrize("endpoint", ["/api/chat", "/v1/chat/completions"])
 async def test_other_answers_have_none(endpoint: str) -> None:
-    """Said so."""
     answers = FakeAnswers(replace(RULED, endpoint=endpoint, ruling=None))
     with pytest.raises(InvalidField) as caught:
         await service(answers).mix(ASKER, RULED.id, Mix())
@@ -123,7 +115,6 @@ async def test_an_answer_without_candidates_has_an_empty_list(reason: Reason) ->
 
 
 async def test_another_s_answer_is_not_there() -> None:
-    """And a store that is away says so."""
     with pytest.raises(Missing):
         await service(FakeAnswers(None)).mix(ASKER, RULED.id, Mix())
     with pytest.raises(Unavailable):
@@ -131,7 +122,6 @@ async def test_another_s_answer_is_not_there() -> None:
 
 
 async def test_a_lens_that_is_not_there_is_refused_first() -> None:
-    """Before any store is asked."""
     answers = FakeAnswers(RULED)
     with pytest.raises(InvalidField):
         await service(answers).mix(ASKER, RULED.id, Mix(lens_fm="rose"))
@@ -139,7 +129,6 @@ async def test_a_lens_that_is_not_there_is_refused_first() -> None:
 
 
 async def test_a_long_ledger_is_weighed_apart() -> None:
-    """To the same end, off the loop."""
     entries = tuple(
         replace(ENTRIES[2], id=f"c{n}", sha256=f"c{n}", relevance=0.7 - n / 10_000)
         for n in range(MOMENT + 20)

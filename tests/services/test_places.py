@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM, Prompt, Role, Turn
 from app.answering.budget import Meter, PromptLimits
-from app.answering.projects import Gathered, Item, Part, fitted, profile_of, row_of
+from app.answering.projects import Gathered, Item, ShownSection, fitted, profile_of, row_of
 from app.answering.prompt import cards_block, overlay_to_instructions, thread_block
 from app.answering.question import Question
-from app.answering.recall import Recalled, Split, Weighing, draw_memories, weighed
+from app.answering.recall import Recalled, Split, Weighing, retrieve_personal_memory, weighed
 from app.db.cards import Card, CardDraft, CardShape
 from app.db.memories import GRAVITY, Memory, Moment, Tallies
 from app.db.projects import Knowledge, KnowledgeNote
@@ -86,7 +86,6 @@ def filled(kind: type, prefix: str, fill: Fill, /, **own: Any) -> Any:
 
 
 def candidates(*passages: Passage) -> Found:
-    """All of them match."""
     hits = [replace(passage, similarity=0.9, score=0.9) for passage in passages]
     return Found(
         tuple(Candidate(one, Hit(one.id, 9.0, 1.0, rare=True)) for one in hits), stored=9, answered=9
@@ -94,7 +93,6 @@ def candidates(*passages: Passage) -> Found:
 
 
 def document(fill: Fill) -> Passage:
-    """A chunk of a PDF, from the record's rows."""
     row = ("d", 3, fill("chunk.text"), 9, 1, 1, fill("chunk.heading"))
     name, filename = fill("document.name"), fill("document.filename")
     listed = documents.documents([(1, "d", name, filename, fill("document.title"), 3, NOW)])["d"]
@@ -102,24 +100,20 @@ def document(fill: Fill) -> Passage:
 
 
 def payload(prefix: str, fill: Fill, *names: str) -> dict[str, object]:
-    """A point as any tool may have written it."""
     return {name: fill(f"{prefix}.{name}") for name in names}
 
 
 def memory(fill: Fill) -> Passage:
-    """A memory, from its point."""
     held = payload("memory", fill, "text", "kind", "source", "tags", "vantage_id", "thread_id", "url")
     return memory_point_passage(Point("m", {**held, "created_at": NOW.isoformat()}), "k3v9q2ax", 0.9)
 
 
 def reference(fill: Fill) -> Passage:
-    """A reference text, from its point."""
     held = payload("reference", fill, "text", "title", "kind", "origin", "source", "tags", "url")
     return text_point_passage(fill("collection"), Point("r", held), "k3v9q2ax", 0.9)
 
 
 def row(source: type[Any], fill: Fill) -> Passage:
-    """A row of a project."""
     name = source.name
     names = ["title", "summary_short", "summary_detailed", "memory_snippet", "project"]
     names += ["file_path", "language", "chunk_text"]
@@ -138,7 +132,6 @@ def row(source: type[Any], fill: Fill) -> Passage:
 
 
 def knowledge(fill: Fill) -> Knowledge:
-    """Of a project, with a note."""
     note = filled(KnowledgeNote, "note", fill)
     return filled(Knowledge, "knowledge", fill, notes=(note,))  # type: ignore[no-any-return]
 
@@ -158,7 +151,6 @@ def chat(fill: Fill) -> Prompt:
 
 
 def project(name: str) -> Recipe:
-    """A question to a project, as its profile shows it."""
 
     def made(fill: Fill) -> Prompt:
         profile = profile_of(name)
@@ -169,7 +161,7 @@ def project(name: str) -> Recipe:
             items = [
                 Item(one, fitted(section.form, row_of(one.passage), section.tokens, len)) for one in shown
             ]
-            parts.append(Part(section, tuple(items)))
+            parts.append(ShownSection(section, tuple(items)))
         ask = Question(Scope(project=name), QUESTION, notes=(fill("request.note"),))
         found = Gathered(profile, tuple(parts), Reason.OK)
         fetched = Fetched(QUESTION, found, knowledge=knowledge(fill))
@@ -187,7 +179,13 @@ def personal(fill: Fill) -> Prompt:
         Memory("g", "ada", "", 5, NOW, kind=GRAVITY, fields={"weights": {fill("gravity.tag"): 1.0}}),
     ]
     message = "explain how I sleep"
-    known = Recalled(found, draw_memories(message, by, found), cards, Tallies(), Moment("weeks", NOW, 1e6))
+    known = Recalled(
+        found,
+        retrieve_personal_memory(found.candidates, message, top_k=by.split.personal, threshold=by.threshold),
+        cards,
+        Tallies(),
+        Moment("weeks", NOW, 1e6),
+    )
     overlay = overlay_to_instructions(
         {"role": fill("overlay.role"), "instructions": fill("overlay.instructions")}
     )
@@ -213,17 +211,21 @@ def ruled(fill: Fill) -> Prompt:
         cards=cards_block(cards, meter),
         thread=thread_block(turns, meter),
     )
-    known = Recalled(found, draw_memories(QUESTION, by, found), (), Tallies(), Moment("weeks", NOW, 1e6))
+    known = Recalled(
+        found,
+        retrieve_personal_memory(found.candidates, QUESTION, top_k=by.split.personal, threshold=by.threshold),
+        (),
+        Tallies(),
+        Moment("weeks", NOW, 1e6),
+    )
     return vantage.recall_context(decided, known, ROOM, meter).prompt
 
 
 def reworded(fill: Fill) -> Prompt:
-    """The question about a question."""
     return rewording(fill("message"), (fill("earlier"),))
 
 
 def persona(fill: Fill) -> Prompt:
-    """The question about what a person wrote."""
     return Prompt("", summarised([OwnMessage(fill("said"), NOW)]))
 
 
@@ -242,7 +244,6 @@ RECIPES: Mapping[str, Recipe] = {
 
 @cache
 def places(recipe: Recipe) -> list[str]:
-    """Where the recipe puts something in."""
     seen: dict[str, None] = {}
 
     def fill(place: str) -> str:
@@ -269,14 +270,12 @@ PLACES = [
 @pytest.mark.parametrize(("name", "place"), PLACES)
 @given(hostile=HOSTILE)
 def test_nothing_leaves_its_place(name: str, place: str, hostile: str) -> None:
-    """Whatever is put there."""
     assume(place not in PROBED or not is_probe(f"a{hostile}z"))
     attack(name, place, hostile)
 
 
 @pytest.mark.parametrize(("name", "place"), PLACES)
 def test_no_known_attack_leaves_its_place(name: str, place: str) -> None:
-    """All of them, some at once."""
     for some in TOGETHER:
         if place not in PROBED or not is_probe(f"a{some}z"):
             attack(name, place, some)
@@ -302,7 +301,6 @@ def attack(name: str, place: str, hostile: str) -> None:
 
 
 def within(place: str, before: str, inside: str) -> None:
-    """What a place holds does not end it."""
     assert SEVERAL_LINES.match(place) or len(inside.splitlines()) == 1, place
     assert not UNSAFE.search(inside), place
     assert sanitise_text(inside) == inside, place

@@ -1,21 +1,27 @@
-"""Project contexts over sources by hand: every branch of their error handling."""
+"""Project contexts: reading, faults, reasons, and what fits the budget."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.answering.prompt import SYSTEM_PROJECT
-from app.db.projects import Knowledge, KnowledgeNote
+from app.answer import DOCUMENT_FORM, Prompt
+from app.answering.budget import Meter, packed_passages
+from app.answering.projects import Gathered, Item, Profile, SectionChoice, code, profile_of, talk
+from app.answering.prompt import PROJECT_FORM, sections
+from app.answering.question import Question
+from app.answering.replay import recipe_of
 from app.errors import RetrievalError
-from app.retrieval.projects import RowSource
 from app.retrieval.search import Retrieval
-from app.services.projects import Means, ProjectService
-from app.types import Degraded, Passage, Reason, Scope, Verdict
+from app.services.projects import TOKEN_BYTES, Excerpt, ProjectService, chosen, entries, fits, reason
+from app.types import Candidate, Degraded, Passage, Reason, Scope, Verdict
+from tests.fakes.answering import Words
 from tests.fakes.logged import captured
-from tests.fakes.projecting import FakeKnowledge
+from tests.fakes.projecting import gathered, row
 from tests.fakes.projects import FakeEmbedder, FakeRows
 
 SEEN = [
@@ -25,62 +31,50 @@ SEEN = [
 MESSAGE = "How is the context built?"
 
 
-def talk(name: str, **fields: Any) -> Passage:
-    """A conversation or a dream."""
+def conversation_row(name: str, **fields: Any) -> Passage:
     row = {"title": name, "tags": None, "summary_short": "short", "summary_detailed": "long"} | fields
     return Passage("conversations", name, f"text {name}", 1, f"conversation#{name}", 0.9, fields=row)
 
 
 def dream(name: str) -> Passage:
-    """A dream."""
     return Passage(
         "dreams", name, name, 1, f"dream#{name}", 0.5, fields={"title": name, "summary_short": "s"}
     )
 
 
 def chunk(name: str, similarity: float = 0.9) -> Passage:
-    """A chunk."""
     fields = {"file_path": f"{name}.py", "language": "python", "chunk_metadata": None}
     return Passage("code", name, f"{name} = 1", 1, f"{name}.py#L1-1", similarity, fields=fields)
 
 
 @dataclass
 class House:
-    """A service, and what it stands on."""
-
     conversations: FakeRows = field(
-        default_factory=lambda: rows("conversations", [talk(f"c{n}") for n in range(6)])
+        default_factory=lambda: rows("conversations", [conversation_row(f"c{n}") for n in range(6)])
     )
     code: FakeRows = field(default_factory=lambda: rows("code", [chunk(f"k{n}") for n in range(6)]))
     dreams: FakeRows = field(default_factory=lambda: rows("dreams", [dream(f"d{n}") for n in range(6)]))
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
-    knowledge: FakeKnowledge = field(default_factory=FakeKnowledge)
     seconds: float = 5.0
 
     @property
     def service(self) -> ProjectService:
-        """Built anew of what is there now."""
         sources = {each.name: each for each in (self.conversations, self.code, self.dreams)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
-        return ProjectService(
-            Means(cast(Mapping[str, RowSource], sources), retrieval, len, 0.2), self.knowledge
-        )
+        return ProjectService(cast(Any, sources), retrieval, len, threshold=0.2)
 
 
 def rows(name: str, passages: Sequence[Passage] = ()) -> FakeRows:
-    """A source that works."""
     return FakeRows(name, passages)
 
 
 @pytest.fixture
 def house() -> House:
-    """Everything works, and holds six of each."""
     return House()
 
 
 async def test_thn_shows_its_last_five_and_the_nearest_five(house: House) -> None:
-    """Conversations, then code; with its notes, and one embedding."""
-    found = await house.service.build_thn_rag_context(MESSAGE)
+    found = await house.service.build_project_context("THN", MESSAGE)
 
     head, *_ = found["context"].split("\n\n")
     assert head == "### History & Context: Last 5 Conversations"
@@ -92,8 +86,7 @@ async def test_thn_shows_its_last_five_and_the_nearest_five(house: House) -> Non
 
 
 async def test_daas_shows_the_nearest_dreams(house: House) -> None:
-    """Three unless asked otherwise, with its note."""
-    found = await house.service.build_daas_rag_context("water")
+    found = await house.service.build_project_context("DAAS", "water")
 
     assert found["context"].count("**Dream: ") == 3
     assert found["context"].count("\n\n---\n\n") == 2
@@ -102,8 +95,7 @@ async def test_daas_shows_the_nearest_dreams(house: House) -> None:
 
 @pytest.mark.parametrize(("top_k", "shown"), [(1, 1), (5, 5), (9, 5), (0, 3), (-4, 3)])
 async def test_daas_takes_any_count(house: House, top_k: int, shown: int) -> None:
-    """Capped at 5; under 1 it is 3."""
-    found = await house.service.build_daas_rag_context("water", top_k)
+    found = await house.service.build_project_context("DAAS", "water", top_k=top_k)
 
     assert found["context"].count("**Dream: ") == shown
     assert found["notes"] == [f"Retrieved {shown} dreams via vector similarity search"]
@@ -112,8 +104,8 @@ async def test_daas_takes_any_count(house: House, top_k: int, shown: int) -> Non
 async def test_each_project_asks_for_its_own_rows(house: House) -> None:
     """Whatever project the scope named: the function's; tenant and owner are the asker's."""
     asker = Scope("acme", "ada", project="other")
-    await house.service.build_thn_rag_context(MESSAGE, asker)
-    await house.service.build_daas_rag_context(MESSAGE, scope=asker)
+    await house.service.build_project_context("THN", MESSAGE, asker)
+    await house.service.build_project_context("DAAS", MESSAGE, scope=asker)
 
     thn = Scope("acme", "ada", project="THN")
     assert (house.conversations.asked, house.code.asked) == ([(thn, 5)], [(thn, 5)])
@@ -121,14 +113,13 @@ async def test_each_project_asks_for_its_own_rows(house: House) -> None:
 
 
 async def test_nothing_stored_is_no_error(house: House) -> None:
-    """An empty context, and notes that say so."""
     house = House(rows("conversations"), rows("code"), rows("dreams"))
 
-    assert await house.service.build_thn_rag_context(MESSAGE) == {
+    assert await house.service.build_project_context("THN", MESSAGE) == {
         "context": "",
         "notes": [note.replace("5", "0") for note in SEEN],
     }
-    assert await house.service.build_daas_rag_context("water") == {
+    assert await house.service.build_project_context("DAAS", "water") == {
         "context": "",
         "notes": ["Retrieved 0 dreams via vector similarity search"],
     }
@@ -136,9 +127,8 @@ async def test_nothing_stored_is_no_error(house: House) -> None:
 
 
 async def test_conversations_without_code_stand_alone(house: House) -> None:
-    """The empty section is left out, its heading too."""
     house.code = rows("code")
-    found = await house.service.build_thn_rag_context(MESSAGE)
+    found = await house.service.build_project_context("THN", MESSAGE)
 
     assert "### Relevant" not in found["context"]
     assert found["context"].endswith("- **Title:** c4\n- **Summary:** long")
@@ -147,7 +137,6 @@ async def test_conversations_without_code_stand_alone(house: House) -> None:
 
 @pytest.mark.parametrize("fault", ["refuses", "hangs"])
 async def test_without_an_embedding_thn_shows_conversations(house: House, fault: str) -> None:
-    """Only them, and a note; within the deadline."""
     house.seconds = 0.2
     house.embedder = FakeEmbedder(
         RetrievalError("embedding") if fault == "refuses" else None, fault == "hangs"
@@ -162,10 +151,9 @@ async def test_without_an_embedding_thn_shows_conversations(house: House, fault:
 
 
 async def test_without_an_embedding_daas_shows_nothing(house: House) -> None:
-    """An empty context, and a note."""
     house.embedder.error = RetrievalError("unavailable")
 
-    assert await house.service.build_daas_rag_context("water") == {
+    assert await house.service.build_project_context("DAAS", "water") == {
         "context": "",
         "notes": ["No dreams retrieved: embedding unavailable"],
     }
@@ -173,9 +161,8 @@ async def test_without_an_embedding_daas_shows_nothing(house: House) -> None:
 
 @pytest.mark.parametrize("message", [None, "", " \n\t"])
 async def test_a_blank_message_searches_nothing(house: House, message: str | None) -> None:
-    """Nothing is embedded; what goes by time is shown."""
-    dreams = await house.service.build_daas_rag_context(message)
-    thn = await house.service.build_thn_rag_context(message)
+    dreams = await house.service.build_project_context("DAAS", message)
+    thn = await house.service.build_project_context("THN", message)
     other = await house.service.build_project_context("garden", message)
 
     assert dreams == {"context": "", "notes": ["No dreams retrieved: the message is blank"]}
@@ -186,14 +173,13 @@ async def test_a_blank_message_searches_nothing(house: House, message: str | Non
 
 
 async def test_a_database_failure_is_an_empty_context(house: House) -> None:
-    """Without a note for THN; DAAS says why."""
     for source in (house.conversations, house.code, house.dreams):
         source.error = RetrievalError("unavailable")
 
     with captured() as log:
-        assert await house.service.build_thn_rag_context(MESSAGE) == {"context": "", "notes": []}
+        assert await house.service.build_project_context("THN", MESSAGE) == {"context": "", "notes": []}
     assert {line["part"] for line in log.of("part failed")} == {"conversations", "code"}
-    assert await house.service.build_daas_rag_context("water") == {
+    assert await house.service.build_project_context("DAAS", "water") == {
         "context": "",
         "notes": ["No dreams retrieved: dreams unavailable"],
     }
@@ -216,7 +202,6 @@ async def test_a_hung_store_costs_its_section(house: House, lost: str) -> None:
 
 
 async def test_everything_hung_is_a_timeout(house: House) -> None:
-    """Told as such, in time."""
     house.seconds = 0.2
     house.conversations.hung = house.code.hung = True
     found = await house.service.gathered(Scope(project="THN"), MESSAGE)
@@ -225,7 +210,6 @@ async def test_everything_hung_is_a_timeout(house: House) -> None:
 
 
 async def test_until_is_kept(house: House) -> None:
-    """Where part of the time is gone already."""
     house.code.hung = True
     until = asyncio.get_running_loop().time() + 0.1
     found = await house.service.gathered(Scope(project="THN"), MESSAGE, until=until)
@@ -236,9 +220,9 @@ async def test_until_is_kept(house: House) -> None:
 async def test_an_unexpected_error_falls_through(house: House) -> None:
     """To the project's conversations by words and meaning; DAAS' are dreams."""
     house.code.error = KeyError("chunk_text")
-    house.conversations.passages = [talk("c1"), talk("c2")]
+    house.conversations.passages = [conversation_row("c1"), conversation_row("c2")]
     with captured() as log:
-        found = await house.service.build_thn_rag_context(MESSAGE)
+        found = await house.service.build_project_context("THN", MESSAGE)
 
     assert found["context"].startswith("### Related Conversations\n\n- **Title:** c1")
     assert found["notes"] == ["Retrieved 2 conversations by words and meaning"]
@@ -246,7 +230,6 @@ async def test_an_unexpected_error_falls_through(house: House) -> None:
 
 
 async def test_an_error_behind_an_error_is_an_empty_context(house: House) -> None:
-    """The chat goes on."""
     house.conversations.error = house.dreams.error = ValueError("a row beyond imagination")
     with captured() as log:
         found = await house.service.gathered(Scope(project="DAAS"), "water")
@@ -257,9 +240,8 @@ async def test_an_error_behind_an_error_is_an_empty_context(house: House) -> Non
 
 
 async def test_who_leaves_is_not_kept(house: House) -> None:
-    """Cancellation passes through all of it, and no task stays."""
     house.code.hung = True
-    work = asyncio.create_task(house.service.build_thn_rag_context(MESSAGE))
+    work = asyncio.create_task(house.service.build_project_context("THN", MESSAGE))
     await asyncio.sleep(0.05)
     work.cancel()
 
@@ -271,7 +253,11 @@ async def test_who_leaves_is_not_kept(house: House) -> None:
 async def test_another_project_shows_what_matches(house: House) -> None:
     """By relevance: what is not similar, and has none of the words, is told apart."""
     house.code.passages = []
-    house.conversations.passages = [talk("far"), talk("near"), talk("worded")]
+    house.conversations.passages = [
+        conversation_row("far"),
+        conversation_row("near"),
+        conversation_row("worded"),
+    ]
     far, near, worded = house.conversations.passages
     house.conversations.passages = [
         with_similarity(far, 0.1),
@@ -286,12 +272,11 @@ async def test_another_project_shows_what_matches(house: House) -> None:
     )
     part, code = found.parts
     assert (code.items, code.left) == ((), ())
-    assert [(item.passage.id, verdict) for item, verdict in part.left] == [("far", Verdict.BELOW_THRESHOLD)]
+    assert [(item.passage.id, item.verdict) for item in part.left] == [("far", Verdict.BELOW_THRESHOLD)]
     assert found.notes == ("Retrieved 2 conversations by words and meaning",)
 
 
 def with_similarity(passage: Passage, similarity: float, text: str = "") -> Passage:
-    """The same, as similar as that."""
     return Passage(
         passage.source, passage.id, text or passage.text, 1, passage.label, similarity, fields=passage.fields
     )
@@ -307,11 +292,10 @@ async def test_this_repository_shows_code_and_talk(house: House) -> None:
     assert [item.passage.id for item in code.items] == [f"k{n}" for n in range(8)]
     assert len(conversations.items) == 5
     assert [len(part.items) for part in fewer.parts] == [2, 2]
-    assert {verdict for _, verdict in fewer.parts[0].left} == {Verdict.OVER_LIMIT}
+    assert {item.verdict for item in fewer.parts[0].left} == {Verdict.OVER_LIMIT}
 
 
 async def test_a_lost_source_of_a_search_is_told(house: House) -> None:
-    """The other is shown."""
     house.code.error = RetrievalError("unavailable")
     found = await house.service.gathered(Scope(project="IBID"), MESSAGE)
 
@@ -321,74 +305,301 @@ async def test_a_lost_source_of_a_search_is_told(house: House) -> None:
 
 
 async def test_what_was_gathered_is_what_is_built(house: House) -> None:
-    """The same text, and the same without a part of it."""
     for project in ("THN", "DAAS", "IBID", "garden"):
         found = await house.service.gathered(Scope(project=project), MESSAGE)
         built = await house.service.build_project_context(project, MESSAGE)
 
         assert found.context == built["context"]
         assert list(found.notes) == built["notes"]
-        assert (
-            found.keeping(found.items[:1]).context
-            == found.parts[0].section.heading + "\n\n" + found.items[0].text
-        )
 
 
 async def test_a_row_that_says_nothing_is_not_shown(house: House) -> None:
-    """Nor counted."""
     house.dreams.passages = [Passage("dreams", "1", "", 0, "dream#1"), dream("2")]
     found = await house.service.gathered(Scope(project="DAAS"), "water")
 
     assert found.notes == ("Retrieved 1 dreams via vector similarity search",)
-    assert [(item.passage.id, verdict) for item, verdict in found.parts[0].left] == [("1", Verdict.SKIPPED)]
+    assert [(item.passage.id, item.verdict) for item in found.parts[0].left] == [("1", Verdict.SKIPPED)]
 
 
-async def test_rows_are_retrieved_as_the_seed_has_them(house: House) -> None:
-    """Tuples of conversations, mappings of chunks; as many as asked for."""
-    service = house.service
-
-    assert await service._retrieve_thn_conversations(2) == [
-        ("c0", None, None, "long", None),
-        ("c1", None, None, "long", None),
-    ]
-    assert await service._retrieve_thn_code(MESSAGE, 1) == [
-        {"file_path": "k0.py", "language": "python", "chunk_metadata": None, "chunk_text": "k0 = 1"}
-    ]
-    assert house.conversations.asked == [(Scope(project="THN"), 2)]
+MIXED = Profile("mixed", (replace(code(), choice=SectionChoice.NEAREST), talk()))
+"""One section by cosine, one by words and meaning."""
 
 
-async def test_rows_that_cannot_be_had_are_none(house: House) -> None:
-    """The database or the embedding fails, or there are none."""
-    house.conversations.error = house.code.error = RetrievalError("unavailable")
-    assert await house.service._retrieve_thn_conversations() == []
-    assert await house.service._retrieve_thn_code(MESSAGE) == []
-
-    house.embedder.error = RetrievalError("embedding")
-    house.code = rows("code", [chunk("k")])
-    assert await house.service._retrieve_thn_code(MESSAGE) == []
-    assert house.code.asked == []
-    house.conversations = rows("conversations")
-    assert await house.service._retrieve_thn_conversations() == []
-
-
-async def test_the_system_prompt_has_overview_and_rules(house: House) -> None:
-    """Behind the base prompt; notes are no part of it."""
-    house.knowledge.known = Knowledge(
-        "A home network.", "Never reboot at night.", (KnowledgeNote("n", "note"),)
+@dataclass
+class Ground:
+    code: FakeRows = field(default_factory=lambda: FakeRows("code", [passage("code", n) for n in "ab"]))
+    talk: FakeRows = field(
+        default_factory=lambda: FakeRows("conversations", [passage("conversations", n) for n in "ab"])
     )
-    prompt = await house.service.build_project_system_prompt("THN", Scope("acme"))
+    embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
 
-    assert prompt.startswith(SYSTEM_PROJECT)
-    assert prompt.index("A home network.") < prompt.index("Never reboot at night.")
-    assert "note" not in prompt.removeprefix(SYSTEM_PROJECT)
-    assert house.knowledge.asked == [Scope("acme", project="THN")]
+    def excerpt(self, message: str = MESSAGE, seconds: float = 5.0) -> Excerpt:
+        sources = {each.name: each for each in (self.code, self.talk)}
+        retrieval = Retrieval(sources, self.embedder, seconds=seconds)
+        until = asyncio.get_running_loop().time() + seconds
+        return Excerpt(
+            ProjectService(cast(Any, sources), retrieval, len, threshold=0.2), Scope(), message, until
+        )
 
 
-@pytest.mark.parametrize("fault", [None, RetrievalError("unavailable")], ids=["none", "failed"])
-async def test_without_knowledge_the_base_prompt_stands_alone(
-    house: House, fault: RetrievalError | None
+def passage(source: str, name: str, similarity: float = 0.9) -> Passage:
+    fields = {"title": name, "file_path": name}
+    return Passage(source, name, f"text {name}", 1, f"{source}#{name}", similarity, fields=fields)
+
+
+async def test_sections_are_fetched_at_once() -> None:
+    ground = Ground()
+    ground.code.hung = ground.talk.hung = True
+    found = await ground.excerpt(seconds=0.3).of(profile_of("THN"), None)
+
+    assert found.degraded == (Degraded("conversations", "timeout"), Degraded("code", "timeout"))
+
+
+async def test_by_time_nothing_is_embedded() -> None:
+    ground = Ground()
+    newest = Profile("n", (replace(talk(), choice=SectionChoice.NEWEST),))
+    found = await ground.excerpt().of(newest, None)
+
+    assert [item.passage.id for item in found.items] == ["a", "b"]
+    assert ground.embedder.asked == []
+
+
+async def test_ways_may_be_mixed() -> None:
+    found = await Ground().excerpt().of(MIXED, None)
+
+    assert [(item.passage.source, item.passage.id) for item in found.items] == [
+        ("code", "a"), ("code", "b"), ("conversations", "a"), ("conversations", "b"),
+    ]  # fmt: skip
+
+
+async def test_a_hung_embedding_leaves_the_stores_their_time() -> None:
+    ground = Ground(embedder=FakeEmbedder(hung=True))
+    ground.talk.passages = [replace(passage("conversations", "w"), text=MESSAGE, similarity=None)]
+    found = await ground.excerpt(seconds=0.4).of(MIXED, None)
+
+    assert [item.passage.id for item in found.items] == ["w"]
+    assert found.degraded == (Degraded("embedding", "timeout"),)
+    assert found.notes[0] == "No code chunks retrieved: embedding timeout"
+
+
+@pytest.mark.parametrize(
+    ("stored", "fault", "message", "reason"),
+    [
+        (0.9, None, MESSAGE, Reason.OK),
+        (0.1, None, MESSAGE, Reason.NO_MATCH),
+        (None, None, MESSAGE, Reason.EMPTY),
+        (0.9, RetrievalError("timeout"), MESSAGE, Reason.TIMEOUT),
+        (0.9, RetrievalError("unavailable"), MESSAGE, Reason.UNAVAILABLE),
+        (0.9, None, " ", Reason.NO_MATCH),
+    ],
+    ids=["ok", "no match", "empty", "timeout", "unavailable", "blank"],
+)
+async def test_the_reason_is_told(
+    stored: float | None, fault: RetrievalError | None, message: str, reason: Reason
 ) -> None:
-    """Whether there is none, or it cannot be had."""
-    house.knowledge.error = fault
+    ground = Ground()
+    ground.talk.passages = [] if stored is None else [passage("conversations", "a", stored)]
+    ground.talk.error = fault
+    found = await ground.excerpt(message).of(Profile("garden", (talk(),)), None)
 
-    assert await house.service.build_project_system_prompt("THN") == SYSTEM_PROJECT
+    assert found.reason is reason
+    assert bool(found.context) is (reason is Reason.OK)
+
+
+@pytest.mark.parametrize(
+    ("error", "stored", "reason"),
+    [(None, True, Reason.NO_MATCH), (None, False, Reason.EMPTY), ("timeout", True, Reason.NO_MATCH)],
+    ids=["rows", "none", "not told"],
+)
+async def test_rows_without_a_vector_are_not_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: str | None, reason: Reason, *, stored: bool
+) -> None:
+    ground = Ground()
+    ground.code.passages = ground.code.passages if stored else []
+    ground.code.error = RetrievalError("timeout") if error else None
+
+    async def nobody(*_: object) -> list[Passage]:
+        return []
+
+    monkeypatch.setattr(ground.code, "most_similar", nobody)
+    found = await ground.excerpt().of(Profile("n", (replace(code(), choice=SectionChoice.NEAREST),)), None)
+
+    assert found.reason is reason
+    assert found.context == ""
+
+
+async def test_a_source_that_is_not_there_is_told() -> None:
+    ground = Ground()
+    excerpt = ground.excerpt()
+    retrieval = Retrieval({"code": ground.code}, ground.embedder, seconds=5)
+    excerpt.service.retrieval = retrieval
+    found = await excerpt.of(profile_of("IBID"), None)
+
+    assert found.degraded == (Degraded("conversations", "not_available"),)
+    assert found.notes[1] == "No conversations retrieved: conversations not_available"
+
+
+QUESTION = "why is the sky blue today"
+ROWS = (
+    row("conversations", "c1", "- **Title:** One", title="One"),
+    row("conversations", "c2", "- **Title:** Two two two two two two two", title="Two"),
+    row("code", "k1", "**File:** a.py", 0.1, title="a"),
+)
+
+
+def meter() -> Meter:
+    return Meter(Words().count, form=PROJECT_FORM)
+
+
+def picked(
+    found: Gathered, message: str = QUESTION, budget: int = 1_000, top_k: int | None = None
+) -> list[Candidate]:
+    ask = Question(Scope(project="THN"), message, top_k=top_k)
+    return chosen(ask, found, budget, 0.2, meter())[0]
+
+
+def verdicts(candidates: list[Candidate]) -> dict[str, str]:
+    return {item.passage.id: str(item.verdict) for item in candidates}
+
+
+def test_all_that_fits_is_shown_as_the_project_shows_it() -> None:
+    """The block is the project's own text to the byte, and the labels behind it."""
+    found = gathered(*ROWS)
+    selection = picked(found)
+    assert [passage.id for passage in packed_passages(selection)] == ["c1", "c2", "k1"]
+    labels = "[conversation#c1] One\n[conversation#c2] Two\n[main.py#k1] a"
+    assert sections(packed_passages(selection)) == f"{found.context}\n\n{labels}"
+
+
+def test_an_item_that_is_too_long_is_passed_over() -> None:
+    """What is behind it is shown; the block is never over the budget."""
+    budget = meter()(sections(packed_passages(picked(gathered(ROWS[0], ROWS[2])))))
+    selection = picked(gathered(*ROWS), budget=budget)
+    assert [passage.id for passage in packed_passages(selection)] == ["c1", "k1"]
+    assert verdicts(selection) == {"c1": "packed", "k1": "packed", "c2": "over_budget"}
+
+
+def test_top_k_is_shared_between_the_sections() -> None:
+    """The first of each, then the second of each; shown in the sections' order."""
+    code = [row("code", f"k{n}", f"**File:** {n}.py", 0.9) for n in range(1, 6)]
+    talks = [row("conversations", f"c{n}", f"- **Title:** {n}") for n in range(1, 6)]
+    selection = picked(gathered(*talks, *code), top_k=5)
+    assert [passage.id for passage in packed_passages(selection)] == ["c1", "c2", "c3", "k1", "k2"]
+    assert [item.passage.id for item in selection[5:]] == ["c4", "c5", "k3", "k4", "k5"]
+    selection = picked(gathered(talks[0], *code), top_k=4)
+    assert [passage.id for passage in packed_passages(selection)] == ["c1", "k1", "k2", "k3"]
+
+
+def test_a_small_budget_is_shared_between_the_sections() -> None:
+    """Code, which the message chose, has its part; what is left is filled with what still fits."""
+    talks = [row("conversations", f"c{n}", "word " * 10) for n in range(1, 6)]
+    code = [row("code", "k1", "word " * 10, 0.9), row("code", "k2", "word " * 100, 0.8)]
+    shown = [*talks[:4], code[0]]
+    budget = meter()(sections(packed_passages(picked(gathered(*shown)))))
+    selection = picked(gathered(*talks, *code), budget=budget)
+    assert [passage.id for passage in packed_passages(selection)] == ["c1", "c2", "c3", "c4", "k1"]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "score"),
+    [(0.25, 0.25), (-0.5, 0.0), (1.0000001, 1.0), (None, 0.0)],
+)
+def test_the_score_of_what_cosine_chose_is_its_similarity(similarity: float | None, score: float) -> None:
+    """From 0 to 1, of what is shown and of what is not; time gives none."""
+    near = replace(ROWS[2], similarity=similarity)
+    found = gathered(ROWS[0], near)
+    left = replace(found.parts[1], left=(Candidate(replace(near, id="k2"), verdict=Verdict.BELOW_THRESHOLD),))
+    selection = picked(replace(found, parts=(found.parts[0], left)))
+    assert {item.passage.id: item.score for item in selection} == {"c1": 0.0, "k1": score, "k2": score}
+    assert [passage.score for passage in packed_passages(selection)] == [0.0, score]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["conversations", "code"]), st.integers(1, 30)), max_size=8),
+    st.integers(0, 90),
+    st.integers(1, 9) | st.none(),
+)
+def test_the_block_is_never_over_and_nothing_that_fits_is_left(
+    sizes: list[tuple[str, int]], budget: int, top_k: int | None
+) -> None:
+    rows = [row(source, f"r{n}", "word " * size) for n, (source, size) in enumerate(sizes)]
+    selection = picked(gathered(*rows), budget=budget, top_k=top_k)
+    packed = packed_passages(selection)
+    assert not packed or meter()(sections(packed)) <= budget
+    assert top_k is None or len(packed) <= top_k
+    left = [item.passage.id for item in selection if item.verdict is Verdict.OVER_BUDGET]
+    if top_k is None or len(packed) < top_k:
+        shown = [item for item in gathered(*rows).items if item.passage.id not in left]
+        for key in left:
+            more = [item for item in gathered(*rows).items if item in shown or item.passage.id == key]
+            whole = packed_passages(picked(gathered(*[item.passage for item in more])))
+            assert meter()(sections(whole)) > budget
+
+
+def test_what_is_hopelessly_long_is_not_even_counted() -> None:
+
+    def never(text: str) -> int:
+        raise AssertionError("counted")
+
+    item = Candidate(row("code", "k", "x" * (TOKEN_BYTES * 10 + 1)))
+    assert not fits([item], 10, Meter(never, form=PROJECT_FORM))
+
+
+def test_of_a_short_message_only_sections_by_time_are_shown() -> None:
+    """They never looked at it; what was looked for resembles nothing, and is skipped."""
+    selection = picked(gathered(*ROWS), "hi")
+    assert verdicts(selection) == {"c1": "packed", "c2": "packed", "k1": "skipped"}
+    assert reason(gathered(*ROWS), selection, short=True) is Reason.OK
+
+
+def test_a_short_message_that_resembles_something_is_answered_with_it() -> None:
+    near = replace(ROWS[2], similarity=0.7)
+    assert verdicts(picked(gathered(near), "a.py?")) == {"k1": "packed"}
+
+
+def test_a_row_of_two_sections_is_shown_once() -> None:
+    found = gathered(ROWS[0])
+    twice = replace(found, parts=(found.parts[0], replace(found.parts[1], items=found.parts[0].items)))
+    selection = picked(twice)
+    assert [passage.id for passage in packed_passages(selection)] == ["c1"]
+    assert [str(item.verdict) for item in selection] == ["packed", "duplicate"]
+
+
+def test_what_the_project_left_out_stands_in_the_ledger() -> None:
+    found = gathered(ROWS[0])
+    part = replace(found.parts[0], left=(Candidate(ROWS[1], verdict=Verdict.BELOW_THRESHOLD),))
+    selection = picked(replace(found, parts=(part, *found.parts[1:])))
+    assert verdicts(selection) == {"c1": "packed", "c2": "below_threshold"}
+
+
+@pytest.mark.parametrize(
+    ("found", "message", "budget", "told"),
+    [
+        pytest.param(gathered(), QUESTION, 100, Reason.EMPTY, id="empty"),
+        pytest.param(gathered(reason=Reason.TIMEOUT), QUESTION, 100, Reason.TIMEOUT, id="late"),
+        pytest.param(gathered(ROWS[2]), "hi", 100, Reason.SKIPPED, id="short"),
+        pytest.param(gathered(ROWS[2]), QUESTION, 1, Reason.NO_MATCH, id="no room"),
+        pytest.param(gathered(ROWS[2]), QUESTION, 100, Reason.OK, id="ok"),
+    ],
+)
+def test_the_reason_of_a_chat_is_told(found: Gathered, message: str, budget: int, told: Reason) -> None:
+    ask = Question(Scope(project="THN"), message)
+    candidates, short = chosen(ask, found, budget, 0.2, meter())
+    assert reason(found, candidates, short=short) is told
+
+
+def test_a_replay_shows_rows_as_the_profile_does_today() -> None:
+    passage = replace(ROWS[0], fields={"title": "One", "tags": '["a", "b"]'})
+    item = Item(Candidate(passage), "- **Title:** One\n- **Tags:** a, b")
+    found = gathered(passage)
+    found = replace(found, parts=(replace(found.parts[0], items=(item,)), *found.parts[1:]))
+    then = packed_passages(picked(found))
+    recipe = recipe_of(Prompt("S", "m", then, form=PROJECT_FORM), ranking=1, project="THN")
+    raw = {(passage.source, passage.id): passage}
+    assert entries(recipe, raw, len) == {("conversations", "c1"): then[0]}
+
+
+def test_what_was_found_by_search_is_left_as_it_is() -> None:
+    recipe = recipe_of(Prompt("S", "m", form=DOCUMENT_FORM), ranking=1, project="THN")
+    raw = {("conversations", "c1"): ROWS[0]}
+    assert entries(recipe, raw, len) == raw

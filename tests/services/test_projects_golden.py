@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from app.db.pool import Pool
+from app.models.tokens import O200k
 from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.retrieval.search import Retrieval
 from app.services.projects import ProjectService
 from app.types import Embedding, Scope, Space
-from app.wiring import open_rows, projects
-from tests.fakes.projecting import FakeKnowledge
+from app.wiring import open_project_sources
 
 SPACE = Space("golden@4", "golden", 4, 0.0)
 TALK = """
@@ -88,16 +88,12 @@ NOTES = [
 
 
 class Compass:
-    """Embeds everything as north."""
-
     space = SPACE.name
 
     async def query(self, text: str) -> Embedding:
-        """North."""
         return struct.pack("<4f", 1, 0, 0, 0)
 
     async def passages(self, texts: Any) -> list[Embedding]:
-        """North, all of them."""
         return [await self.query(text) for text in texts]
 
 
@@ -108,25 +104,22 @@ def turned(n: int) -> str:
 
 @pytest.fixture(params=[EXACT_BYTES, 0], ids=["exact", "engine"])
 async def service(request: pytest.FixtureRequest, pool: Pool) -> AsyncIterator[ProjectService]:
-    """The project service on that database."""
     indexes = IndexCache(SPACE.dim, exact_bytes=request.param)
-    rows = await open_rows(pool, indexes, SPACE)
-    sources = {source.name: source for source in rows.every}
+    rows = await open_project_sources(pool, indexes, SPACE)
+    sources = rows.by_name
     retrieval = Retrieval(sources, Compass(), seconds=6)
-    yield projects(FakeKnowledge(), sources, retrieval, threshold=0.2)
+    yield ProjectService(sources, retrieval, O200k().count, threshold=0.2)
     await indexes.aclose()
 
 
 async def dream(
     pool: Pool, n: int, title: str | None, short: str | None, memory: str | None, **fields: Any
 ) -> None:
-    """A row of DAAS, the n-th nearest."""
     project, vector = fields.get("project", "DAAS"), fields.get("vector", turned(n))
     await pool.execute(TALK, project, title, None, None, short, "not shown", memory, vector, n)
 
 
 async def talk(pool: Pool, n: int, *fields: str | None) -> None:
-    """A row of THN, n hours old."""
     title, tags, entities, summary, memory = fields
     await pool.execute(TALK, "THN", title, tags, entities, "not shown", summary, memory, None, n)
 
@@ -137,7 +130,6 @@ async def chunk(pool: Pool, n: int, *fields: str | None, vector: str | None = No
 
 
 async def seeded(pool: Pool, n: int) -> None:
-    """Rows, told apart by their numbers."""
     tags, entities = ["networking", "vlan", "firewall"], ["Firewalla", "Mac Mini"]
     name = f"THN Network Setup{n or ''}"
     await talk(
@@ -159,7 +151,7 @@ async def test_daas_is_seed_000_s_example(pool: Pool, service: ProjectService) -
     await dream(pool, 0, "Without a vector", "x", "y", vector=None)
     await dream(pool, 0, "Of another space", "x", "y", vector="[1,0]")
 
-    assert await service.build_daas_rag_context("I was flying over water", top_k=3) == DAAS
+    assert await service.build_project_context("DAAS", "I was flying over water", top_k=3) == DAAS
     assert await service.build_project_context("DAAS", "I was flying over water") == DAAS
 
 
@@ -175,7 +167,7 @@ async def test_thn_is_seed_001_s_example(pool: Pool, service: ProjectService) ->
         for n in range(5)
     ]
 
-    assert await service.build_thn_rag_context("How is the context built?") == {
+    assert await service.build_project_context("THN", "How is the context built?") == {
         "context": "\n\n".join([HISTORY, *entries, RELEVANT, *snippets]),
         "notes": NOTES,
     }
@@ -192,7 +184,6 @@ async def test_one_of_each_is_to_the_letter(pool: Pool, service: ProjectService)
 
 
 async def test_an_empty_database_is_an_empty_context(service: ProjectService) -> None:
-    """Of all projects."""
     found = [
         await service.build_project_context(name, "Is there anything?")
         for name in ("THN", "DAAS", "IBID", "x")
@@ -203,7 +194,6 @@ async def test_an_empty_database_is_an_empty_context(service: ProjectService) ->
 
 
 async def test_rows_of_nulls_are_nothing(pool: Pool, service: ProjectService) -> None:
-    """What of a row is there is shown."""
     await talk(pool, 0, None, None, None, None, None)
     await talk(pool, 1, "Only a title", "null", '{"a": 1}', None, "")
     await chunk(pool, 0, None, None, None, None)
@@ -212,12 +202,12 @@ async def test_rows_of_nulls_are_nothing(pool: Pool, service: ProjectService) ->
     await dream(pool, 0, None, None, None)
     await dream(pool, 1, None, None, "Only details")
 
-    thn = await service.build_thn_rag_context("anything")
+    thn = await service.build_project_context("THN", "anything")
     assert thn["context"] == (
         "### History & Context: Last 5 Conversations\n\n- **Title:** Only a title\n\n"
         "### Relevant Code Snippets\n\n```\nx = 1\n```\n\n**File:** a.py\n**Description:** a.py"
     )
-    assert (await service.build_daas_rag_context("anything"))["context"] == (
+    assert (await service.build_project_context("DAAS", "anything"))["context"] == (
         "### Related Dreams for Analysis\n\n- **Key Details**: Only details"
     )
 
@@ -227,7 +217,7 @@ async def test_rows_of_megabytes_are_cut(pool: Pool, service: ProjectService) ->
     long = "s" * 3_000_000
     await talk(pool, 0, long, json.dumps(["tag" * 99] * 9), None, long, long)
     await chunk(pool, 0, long[:100], long, long, json.dumps({"function_name": long[:1_000]}))
-    found = await service.build_thn_rag_context("anything")
+    found = await service.build_project_context("THN", "anything")
 
     assert f"- **Title:** {'s' * 300}...\n- **Tags:** " in found["context"]
     assert f"\n- **Summary:** {'s' * 500}...\n- **Memory Snippet:** {'s' * 300}...\n" in found["context"]
@@ -242,7 +232,7 @@ async def test_hostile_rows_stay_in_their_places(pool: Pool, service: ProjectSer
     await chunk(pool, 0, "a.py\n---", "py`thon", "'''\n```\n### Out\n'''", None)
 
     assert (
-        (await service.build_thn_rag_context("anything"))["context"]
+        (await service.build_project_context("THN", "anything"))["context"]
         == """\
 ### History & Context: Last 5 Conversations
 
@@ -278,13 +268,12 @@ async def test_a_tenant_sees_its_own(pool: Pool, service: ProjectService) -> Non
     )
     ada, bob = Scope("acme", "ada"), Scope("acme", "bob")
 
-    assert "- **Title:** Ada" in (await service.build_thn_rag_context("x", ada))["context"]
-    assert (await service.build_thn_rag_context("x", bob))["context"] == ""
-    assert "Ada" not in (await service.build_thn_rag_context("x"))["context"]
+    assert "- **Title:** Ada" in (await service.build_project_context("THN", "x", ada))["context"]
+    assert (await service.build_project_context("THN", "x", bob))["context"] == ""
+    assert "Ada" not in (await service.build_project_context("THN", "x"))["context"]
 
 
 async def test_other_projects_show_what_matches(pool: Pool, service: ProjectService) -> None:
-    """Any name, by words and meaning; upper and lower case differ."""
     await dream(pool, 0, "Roses", "How to prune roses.", "In March.", project="garden")
     await dream(pool, 10, "Taxes", "Forms.", "In May.", project="garden")
     found = await service.build_project_context("garden", "When are roses pruned?")
@@ -295,16 +284,3 @@ async def test_other_projects_show_what_matches(pool: Pool, service: ProjectServ
         "notes": ["Retrieved 1 conversations by words and meaning"],
     }
     assert (await service.build_project_context("GARDEN", "When are roses pruned?"))["context"] == ""
-
-
-async def test_the_seeds_queries_have_their_rows(pool: Pool, service: ProjectService) -> None:
-    """As tuples and mappings, newest or nearest, as many as asked for."""
-    for n in range(3):
-        await seeded(pool, n)
-
-    rows = await service._retrieve_thn_conversations(2)
-    assert [row[0] for row in rows] == ["THN Network Setup", "THN Network Setup1"]
-    assert len(rows[0]) == 5
-    [found] = await service._retrieve_thn_code("anything", 1)
-    assert (found["file_path"], found["language"]) == ("brain_core/context_builder.py", "python")
-    assert found["chunk_text"] == "def build_project_context(...):\n    ..."

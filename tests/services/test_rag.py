@@ -1,25 +1,43 @@
-"""prepare() of /rag/query: what the model is shown of a person, what the reply tells, what faults cost."""
+"""/rag/query: the recipe and its prompt."""
 
 import asyncio
 import math
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
-from app.answer import Finish
-from app.answering.budget import PromptLimits
-from app.answering.question import Question
-from app.answering.recall import Recall
-from app.answering.recorder import Keepsake
+from app.answer import GREETING_FORM, MEMORY_FORM, Finish, Kind
+from app.answering.budget import Meter, PromptLimits
+from app.answering.pipeline import recalled_facts
+from app.answering.prompt import PERSONA_TOKENS
+from app.answering.question import Context, Question
+from app.answering.recall import (
+    CANDIDATES,
+    Recall,
+    Recalled,
+    Split,
+    Weighing,
+    retrieve_personal_memory,
+)
+from app.answering.replay import card_ref
 from app.api.schemas.rag import RagReply
-from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tally
+from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tallies, Tally
 from app.errors import InvalidField, ModelBusy, RetrievalError
-from app.retrieval.memories import MemorySource
 from app.retrieval.search import Retrieval
-from app.services.rag import RagService
-from app.types import Passage, Scope
-from tests.fakes.answering import FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, as_json
+from app.services.rag import RagService, persona_tokens, recall_context, small_talk_context
+from app.tasks import timely
+from app.types import Candidate, Degraded, Found, Passage, Reason, Scope
+from tests.fakes.answering import (
+    NOW,
+    FakeEmbedder,
+    FakeLog,
+    FakeModel,
+    FakeSource,
+    FakeStream,
+    Words,
+    as_json,
+)
 from tests.fakes.pipelines import pipeline
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
@@ -33,8 +51,6 @@ BOOKS = [reference(f"c{n}", f"Chapter {n} on sleep", 0.7 - n / 100) for n in ran
 
 @dataclass
 class House:
-    """A service over hand-written parts."""
-
     memories: FakeSource = field(default_factory=lambda: FakeSource(NIGHTS, name="memories"))
     corpus: FakeSource = field(default_factory=lambda: FakeSource(BOOKS, name="corpus"))
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
@@ -43,7 +59,6 @@ class House:
     temporal: FakeTemporal = field(default_factory=FakeTemporal)
     model: FakeModel = field(default_factory=FakeModel)
     log: FakeLog = field(default_factory=FakeLog)
-    keepsake: Keepsake | None = None
     seconds: float = 0.5
     window: int = 100_000
     budget: int = 50_000
@@ -51,7 +66,6 @@ class House:
 
     @property
     def rag(self) -> RagService:
-        """The service."""
         sources = {source.name: source for source in (self.memories, self.corpus)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
         answering = pipeline(
@@ -60,20 +74,15 @@ class House:
             model=self.model,
             log=self.log,
             name="rag-model",
-            keepsake=self.keepsake,
         )
-        return RagService(
-            Recall(retrieval, cast(MemorySource, self.cards), self.votes, self.temporal), answering
-        )
+        return RagService(Recall(retrieval, self.cards, self.votes, self.temporal), answering)
 
     async def told(self, message: str = SLEEP, **fields: Any) -> dict[str, Any]:
-        """The whole reply."""
         reply = await self.rag.prepare(Question(ADA, message, **fields))
         return as_json(RagReply, await reply.whole())
 
 
 def found(*passages: Passage) -> House:
-    """A house where these are found."""
     by_source = {name: [item for item in passages if item.source == name] for name in ("memories", "corpus")}
     memories, corpus = (FakeSource(held, name=name) for name, held in by_source.items())
     return House(memories, corpus)
@@ -90,7 +99,6 @@ async def test_memories_first_then_reference_texts() -> None:
 
 @pytest.mark.parametrize(("top_k", "memories", "corpus"), [(1, 1, 1), (2, 2, 2), (3, 3, 3), (50, 3, 6)])
 async def test_top_k_bounds_both(top_k: int, memories: int, corpus: int) -> None:
-    """min(3, top_k) memories, top_k reference texts."""
     used = (await House().told(top_k=top_k))["memory_used"]
     assert [item["source"] for item in used] == ["memories"] * memories + ["corpus"] * corpus
 
@@ -136,14 +144,12 @@ async def test_no_thread_history_is_sent() -> None:
 
 
 async def test_a_yes_may_answer_something_and_is_searched() -> None:
-    """What it answers is not known here."""
     house = House()
     said = await house.told("yes please")
     assert said["bypass"] is None
 
 
 async def test_small_talk_is_answered_without_looking_anything_up() -> None:
-    """The same bypass, under a name of its own."""
     house = House()
     said = await house.told("ok, thanks!")
     assert (said["bypass"], said["memory_used"], said["rag"]["reason"]) == ("small_talk", [], "small_talk")
@@ -267,7 +273,6 @@ async def test_a_part_that_fails_costs_its_part(part: dict[str, Any], source: st
 
 
 async def test_without_memories_the_corpus_answers() -> None:
-    """And without both the model is told that nothing was found."""
     house = House(memories=FakeSource(name="memories", error=DOWN))
     assert [item["source"] for item in (await house.told(top_k=2))["memory_used"]] == ["corpus"] * 2
     house.corpus = FakeSource(name="corpus", error=DOWN)
@@ -277,7 +282,6 @@ async def test_without_memories_the_corpus_answers() -> None:
 
 
 async def test_the_budget_bounds_memories_and_texts_together() -> None:
-    """Never over, and what is passed over is in the ledger."""
     house = House(budget=24)
     said = await house.told(debug=True)
     assert 0 < said["rag"]["tokens"] <= said["rag"]["budget"] == 24
@@ -330,7 +334,6 @@ async def test_the_kept_answer_names_the_memories_used() -> None:
 
 
 async def test_model_faults_are_raised_and_the_question_kept() -> None:
-    """As in chat: a status before the head."""
     house = House(model=FakeModel(error=ModelBusy(retry_after=3)))
     rag = house.rag
     with pytest.raises(ModelBusy):
@@ -340,7 +343,6 @@ async def test_model_faults_are_raised_and_the_question_kept() -> None:
 
 
 async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task() -> None:
-    """Also while the sources are still asked."""
     house = House(memories=FakeSource(NIGHTS, name="memories", delay=30), seconds=30)
     rag, before = house.rag, asyncio.all_tasks()
     task = asyncio.create_task(rag.prepare(Question(ADA, SLEEP)))
@@ -351,3 +353,206 @@ async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task() -> 
     assert asyncio.all_tasks() == before
     await rag.recorder.drain()
     assert [answer.finish for answer in house.log.answers] == [Finish.CANCELLED]
+
+
+ADA_ALONE = Scope(user_id="ada")
+SECONDS = 0.4
+
+
+def parts(delay: float = 0) -> tuple[Recall, dict[str, FakeSource], FakeCards, FakeVotes]:
+    """A recall over hand-written parts, each of which takes so long."""
+    sources = {
+        "memories": FakeSource([memory("m", "I walk")], name="memories", delay=delay),
+        "corpus": FakeSource([reference("c", "Walking")], name="corpus", delay=delay),
+    }
+    cards, votes = FakeCards([card("persona", "Ada")], delay), FakeVotes({"m": Tally(1)}, delay)
+    retrieval = Retrieval(sources, FakeEmbedder(), seconds=SECONDS)
+    return Recall(retrieval, cards, votes, FakeTemporal(delay=delay)), sources, cards, votes
+
+
+async def gathered(
+    recall: Recall, personal: int = 8, corpus: int = 8, kinds: tuple[str, ...] = ("persona",)
+) -> Recalled:
+    by = Weighing(Split(personal, corpus), 0.3, None, NOW)
+    return await recall.gather(Question(ADA_ALONE, "where do I walk"), by, kinds)
+
+
+async def test_everything_is_fetched_for_one_message() -> None:
+    """Passages, cards, votes of what may be told, and when the user was last here."""
+    recall, _, cards, votes = parts()
+    known = await gathered(recall)
+    assert {item.passage.id for item in known.found.candidates} == {"m", "c"}
+    assert [held.text for held in known.cards] == ["Ada"]
+    assert known.tallies == {"m": Tally(1)}
+    assert (known.moment and known.moment.bucket, known.degraded) == ("days", ())
+    assert (cards.asked, votes.asked) == ([(ADA_ALONE, ("persona",))], [("m",)])
+
+
+async def test_all_hung_parts_together_cost_one_deadline() -> None:
+    known = await gathered(parts(delay=30)[0])
+    assert {item.source for item in known.degraded} == {"memories", "corpus", "cards", "temporal"}
+    assert {item.reason for item in known.degraded} == {"timeout"}
+    assert (known.found.candidates, known.cards, known.moment) == ((), (), None)
+
+
+@pytest.mark.parametrize(("personal", "corpus", "asked"), [(0, 3, "corpus"), (3, 0, "memories")])
+async def test_a_split_of_nothing_asks_nobody(personal: int, corpus: int, asked: str) -> None:
+    """Of a source that is to give nothing nothing is searched; nor are cards that nobody wants."""
+    recall, sources, cards, _ = parts()
+    await gathered(recall, personal, corpus, kinds=())
+    assert [name for name, source in sources.items() if source.queries] == [asked]
+    assert cards.asked == []
+
+
+async def test_enough_is_looked_at_to_leave_some_out() -> None:
+    recall, sources, *_ = parts()
+    await gathered(recall, 8, 50)
+    await gathered(recall, 3, 3)
+    assert [query.limit for query in sources["memories"].queries] == [50, CANDIDATES]
+
+
+async def test_a_late_part_is_a_word_and_not_an_error() -> None:
+    lost: list[Degraded] = []
+    until = asyncio.get_running_loop().time() + 0.05
+
+    async def fails() -> int:
+        raise RetrievalError("overloaded")
+
+    assert await timely("slow", asyncio.sleep(30, 1), until, lost) is None
+    assert await timely("full", fails(), until + 1, lost) is None
+    assert await timely("well", asyncio.sleep(0, 7), until + 1, lost) == 7
+    assert lost == [Degraded("slow", "timeout"), Degraded("full", "overloaded")]
+
+
+async def test_who_leaves_is_not_waited_for() -> None:
+    recall, *_ = parts(delay=30)
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(gathered(recall))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert asyncio.all_tasks() == before
+
+
+LIMITS = PromptLimits(budget=5_000, top_k=50, threshold=0.3, window=10_000, history=0, answer=100)
+SAID = "explain how I sleep"
+BY = Weighing(Split(8, 8), 0.3, None, NOW)
+
+
+def meter() -> Meter:
+    return Meter(Words().count, form=MEMORY_FORM)
+
+
+def known(*passages: Passage, **facts: Any) -> Recalled:
+    candidates = tuple(Candidate(replace(each, score=each.similarity or 0.0)) for each in passages)
+    found = Found(candidates, stored=len(candidates), answered=2)
+    return Recalled(
+        found,
+        retrieve_personal_memory(found.candidates, SAID, top_k=BY.split.personal, threshold=BY.threshold),
+        tallies=Tallies(),
+        **facts,
+    )
+
+
+def made(found: Recalled, overlay: str = "", limits: PromptLimits = LIMITS, message: str = SAID) -> Context:
+    question = Question(Scope(user_id="ada"), message, overlay=overlay)
+    return recall_context(question, found, BY, limits, meter())
+
+
+def talked(message: str, moment: Moment | None, overlay: str = "", **facts: Any) -> Context:
+    question = Question(Scope(user_id="ada"), message, overlay=overlay)
+    return small_talk_context(question, moment, LIMITS, meter(), **facts)
+
+
+def system(found: Recalled, overlay: str = "", limits: PromptLimits = LIMITS) -> str:
+    return made(found, overlay, limits).prompt.messages()[0]["content"]
+
+
+def test_what_is_a_memory_here_is_not_told_as_a_card_too() -> None:
+    """Identical content once: a card that was found stands under its label alone, where it can be cited."""
+    mine = card("preference", "Ada prefers tea")
+    told = system(known(memory(mine.id, mine.text, kind="preference"), cards=[mine]))
+    assert told.count("Ada prefers tea") == 1
+    assert f"[memory#{mine.id}] Ada prefers tea" in told
+    assert system(known(cards=[mine])).count("Ada prefers tea") == 1
+
+
+def test_sources_tell_in_the_notes() -> None:
+    """A collection that was passed over, and every part that failed."""
+    found = replace(known(), degraded=(Degraded("cards", "timeout"),))
+    found = replace(found, found=replace(found.found, notes=("old was passed over",)))
+    trace = made(found).trace
+    assert "old was passed over" in trace.notes()
+    assert trace.degraded == (Degraded("cards", "timeout"),)
+
+
+def test_the_gravity_note_stands_last_and_only_from_two_fifths() -> None:
+    near, far = (
+        card(GRAVITY, weights={"intent:explain": 1.0, "vb:rest": 1.0}),
+        card(GRAVITY, weights={"intent:compare": 1.0, "vb:play": 1.0}),
+    )
+    assert "[gravity-note]" not in system(known(cards=[near]))
+    assert system(known(cards=[far])).splitlines()[-1].startswith("[gravity-note]")
+
+
+def test_votes_count_on_what_is_told() -> None:
+    """The explanation sums them over the memories in the prompt; reference texts have none."""
+    found = replace(
+        known(memory("m", "I sleep"), reference("c", "Sleep")), tallies=Tallies({"m": Tally(3, 1)})
+    )
+    explanation = made(found).explanation
+    assert explanation
+    assert explanation.feedback == Tally(3, 1)
+
+
+def test_an_overlay_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidField):
+        system(known(), "word " * 10_000)
+
+
+@pytest.mark.parametrize(("window", "room"), [(100_000, PERSONA_TOKENS), (1_200, 274), (100, 0)])
+def test_the_persona_has_a_quarter_of_what_is_free(window: int, room: int) -> None:
+    limits = replace(LIMITS, window=window)
+    assert persona_tokens(limits, meter(), "two words", ("one", "")) == room
+
+
+def test_a_greeting_has_a_minimal_prompt() -> None:
+    """How long the person was away and the request's own overlay; no retrieval to tell of."""
+    context = talked("hello", Moment("weeks", NOW, 1e6), "Be warm.")
+    assert (context.prompt.form, context.bypass, context.trace.reason) == (
+        GREETING_FORM,
+        "greeting",
+        Reason.GREETING,
+    )
+    assert context.prompt.blocks()[1:] == ["This person is back after some weeks.", "Be warm."]
+    assert recalled_facts(context, debug=False)["memory_used"] == []
+
+
+def test_the_system_prompt_is_shown_with_debug_alone() -> None:
+    context = made(known(memory("m", "I sleep")))
+    assert recalled_facts(context, debug=True)["system_prompt"] == context.prompt.messages()[0]["content"]
+    assert "system_prompt" not in recalled_facts(context, debug=False)
+
+
+def test_the_recipe_names_what_a_prompt_was_made_of() -> None:
+    """Cards that are shown, by id and hash, not those that are a memory here; the overlay as text."""
+    mine, shown = card("preference", "Ada prefers tea"), card("persona", "Ada sails")
+    profile = card(GRAVITY, "", weights={"topic:fm": 0.9})
+    found = known(memory(mine.id, mine.text, kind="preference"), cards=[mine, shown, profile])
+    recipe = made(found, "Rhyme.", message="rewrite my workout").recipe
+    persona, overlay = recipe.before
+    [note] = recipe.notes
+    assert (persona.kind, persona.text, persona.refs) == (Kind.PERSONA, "", (card_ref(shown),))
+    assert (overlay.kind, overlay.text) == (Kind.OVERLAY, "Rhyme.")
+    assert (note.kind, note.text, note.refs) == (Kind.GRAVITY, "", (card_ref(profile),))
+    assert (recipe.form, recipe.system.name) == ("memories", "memories")
+
+
+def test_the_recipe_of_a_greeting_keeps_its_line() -> None:
+    recipe = talked("hey!", Moment("days"), "Rhyme.").recipe
+    assert [(block.kind, bool(block.text)) for block in recipe.before] == [
+        (Kind.REENTRY, True),
+        (Kind.OVERLAY, True),
+    ]
+    assert recipe.form == "greeting"

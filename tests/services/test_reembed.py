@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.db.outbox import Outbox
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore, VectorStore
 from app.errors import RetrievalError
@@ -16,23 +17,18 @@ from tests.fakes.uploads import ALICE, ready, upload
 NEXT = Space("fake@2", "fake", 2, 0.0)
 
 
-class Engine:
-    """Counts how often it was let follow."""
-
+class Engine(Outbox):
     def __init__(self) -> None:
         self.filled = 0
 
     async def drain(self) -> None:
-        """Filled."""
         self.filled += 1
 
     async def pending(self) -> str:
-        """Something, always."""
         return "qdrant has yet to take a refill"
 
 
 async def run(work: Reembed) -> int:
-    """Chunks embedded by a whole run."""
     return sum([taken async for taken in work.run()])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.answer import CHAT_LOG_REF, Kind, Ref, Role, Turn, recipe_block, sha256
+from app.answering import replay as replay_
 from app.answering import ruling
 from app.answering.mix import lens_block
 from app.answering.recorder import Recorder
@@ -35,15 +36,12 @@ SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=VERSION))
 
 @dataclass
 class FakeOriginals(OriginalStore):
-    """Has what `TODAY` has, or does not answer."""
-
     today: Today = TODAY
     hang: float = 0
     error: Exception | None = None
     asked: list[object] = field(default_factory=list)
 
     async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
-        """All."""
         self.asked += [scope, [entry.id for entry in entries]]
         await asyncio.sleep(self.hang)
         if self.error:
@@ -51,26 +49,20 @@ class FakeOriginals(OriginalStore):
         return dict(self.today.passages)
 
     async def cards(self, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
-        """Those asked for."""
         self.asked += [scope, ids]
         return {key: self.today.cards[key] for key in ids if key in self.today.cards}
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
-        """Those asked for."""
         self.asked += [scope, ids]
         return {key: self.today.turns[key] for key in ids if key in self.today.turns}
 
     async def said(self, scope: Scope, hashes: Sequence[str]) -> dict[str, str]:
-        """All there are."""
         self.asked += [scope, hashes]
         return dict(self.today.said)
 
 
 class Notices(FakeCards):
-    """Has the one fact."""
-
     async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
-        """It."""
         return {FACT.id: FACT}
 
 
@@ -79,7 +71,6 @@ def service(
     log: FakeLog | None = None,
     knowledge: FakeKnowledge | None = None,
 ) -> ReplayService:
-    """Over a log that has the answer."""
     log = log or FakeLog(answers=[SEEN])
     answers, known = AnswerService(log, Recorder(log)), knowledge or FakeKnowledge()
     return ReplayService(answers, originals or FakeOriginals(), Notices(), known, Words().count)
@@ -107,7 +98,6 @@ async def test_it_is_looked_up_where_it_was_asked() -> None:
 
     class Placed(FakeLog):
         async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-            """Elsewhere."""
             return replace(scope, session_id="s", owner="ann")
 
     originals = FakeOriginals()
@@ -117,11 +107,9 @@ async def test_it_is_looked_up_where_it_was_asked() -> None:
 
 
 async def test_another_s_is_not_there() -> None:
-    """Nor is what vanished between two looks."""
 
     class Gone(FakeLog):
         async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-            """Nowhere."""
             return None
 
     for log in (FakeLog(), Gone(answers=[SEEN])):
@@ -155,7 +143,6 @@ async def test_a_turn_of_which_no_word_was_kept_cannot_be_compared() -> None:
 
 
 async def test_another_ranking_is_told() -> None:
-    """By its version; the prompt put together again is the same."""
     log = bare()
     kept = log.answers[0]
     assert kept.recipe is not None
@@ -166,7 +153,6 @@ async def test_another_ranking_is_told() -> None:
 
 
 async def test_a_prompt_that_differs_for_no_known_reason_is_told() -> None:
-    """Nothing is called identical that is not."""
     log = bare()
     log.answers[0] = replace(log.answers[0], prompt_sha256="00")
     found = await service(log=log).replay(HERE, "a")
@@ -174,8 +160,7 @@ async def test_a_prompt_that_differs_for_no_known_reason_is_told() -> None:
 
 
 async def test_a_store_that_is_away_is_no_erasure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Down, or silent beyond patience."""
-    monkeypatch.setattr(answers_, "SECONDS", 0.05)
+    monkeypatch.setattr(answers_, "REPLAY_SECONDS", 0.05)
     for originals in (FakeOriginals(error=Unavailable("down")), FakeOriginals(hang=30)):
         with pytest.raises(Unavailable):
             await service(originals).replay(HERE, "a")
@@ -224,13 +209,11 @@ async def test_another_policy_is_told_and_what_it_would_decide() -> None:
 
 
 async def test_a_lens_that_is_not_there_any_more_is_told() -> None:
-    """It has no after, and costs no error."""
     found = await service(log=ruled(lens="gone")).replay(HERE, "a")
     assert [(change.what, change.after) for change in found.changes] == [("lens gone", None)]
 
 
 async def test_nothing_told_is_a_text() -> None:
-    """Of an answer all of whose sources are gone."""
     found = await service(FakeOriginals(Today()), ruled()).replay(HERE, "a")
     assert found.changes
     assert not any(text in str(found) for text in (PASSAGE.text, SAID.content, "Sails", "lists"))
@@ -238,18 +221,17 @@ async def test_nothing_told_is_a_text() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.THREAD, Kind.POLICY])
 def test_turns_that_were_weighed_are_weighed_again(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the prompt showed them or, as a refusal's, did not."""
     asked = list[tuple[Any, ...]]()
 
     def noting(*args: Any, **named: Any) -> Weighed:
         asked.append(args)
         return weigh(*args, **named)
 
-    monkeypatch.setattr(answers_, "weigh", noting)
+    monkeypatch.setattr(replay_, "weigh", noting)
     turn = Turn(Role.USER, "I slept badly.", datetime(2026, 1, 1, tzinfo=UTC), "7")
     named = recipe_block(kind, "…", refs=(Ref(CHAT_LOG_REF, "7", sha256(turn.content)),))
     weighed = weigh("Go on.")
     kept = ruling.written(ruling.Ruling(weighed.sd, weighed.params, weighed.decision))
     answer = replace(SEEN, question="Go on.", ruling=kept)
-    answers_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
+    replay_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
     assert [args[:2] for args in asked] == [("Go on.", ["I slept badly."])]

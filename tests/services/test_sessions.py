@@ -11,16 +11,14 @@ from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import Missing, Unavailable
 from app.services.sessions import SessionService
 from app.types import Scope
+from tests.answering.test_recorder import kept
 from tests.fakes.answering import NOW, FakeLog
-from tests.services.test_recorder import kept
 
 HERE = Scope(owner="ada", session_id="s")
 
 
 @dataclass
 class Store(SessionStore):
-    """Holds a session, or not."""
-
     there: bool = True
     down: bool = False
     removed: list[Scope] = field(default_factory=list)
@@ -28,17 +26,14 @@ class Store(SessionStore):
     async def recent(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Session], str | None]:
-        """One."""
         return [Session("s", 1, 2, NOW, NOW)][:limit], cursor
 
     async def turns(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Utterance], str | None]:
-        """One."""
         return [Utterance("s", "user", "why", NOW, None)][:limit], cursor
 
     async def remove(self, scope: Scope) -> bool:
-        """True if it was there."""
         if self.down:
             raise Unavailable
         self.removed.append(scope)
@@ -46,7 +41,6 @@ class Store(SessionStore):
 
 
 async def test_lists_are_the_store_s() -> None:
-    """With their cursors."""
     service = SessionService(Store(), Recorder(FakeLog()))
     sessions, after = await service.recent(HERE, cursor="c", limit=9)
     turns, then = await service.turns(HERE, cursor="d", limit=9)
@@ -68,7 +62,6 @@ async def test_what_waits_is_written_before_the_turns_are_read() -> None:
 async def test_a_store_that_takes_nothing_holds_up_no_reader(
     log: FakeLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is there is shown; the rest goes on waiting."""
     monkeypatch.setattr(recorder_, "PATIENCE", 0.05)
     recorder = Recorder(log)
     recorder.later(replace(kept(), scope=HERE))
@@ -89,7 +82,6 @@ async def test_what_waits_to_be_written_goes_too() -> None:
 
 
 async def test_a_session_that_only_waits_is_a_session() -> None:
-    """Its first answer was not written yet."""
     recorder = Recorder(FakeLog())
     recorder.later(replace(kept(), scope=HERE))
     await SessionService(Store(there=False), recorder).remove(HERE)
@@ -97,13 +89,11 @@ async def test_a_session_that_only_waits_is_a_session() -> None:
 
 
 async def test_nothing_there_is_told() -> None:
-    """As for documents."""
     with pytest.raises(Missing):
         await SessionService(Store(there=False), Recorder(FakeLog())).remove(HERE)
 
 
 async def test_a_store_that_is_away_keeps_all() -> None:
-    """What could not be removed is not half removed."""
     recorder = Recorder(FakeLog())
     recorder.later(replace(kept(), scope=HERE))
     with pytest.raises(Unavailable):

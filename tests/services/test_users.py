@@ -1,8 +1,8 @@
-"""A person's data handed out and erased, holding by holding, and the files after it."""
+"""Export and erasure of all that is kept of a person."""
 
 import asyncio
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import cast
 
@@ -10,21 +10,21 @@ import pytest
 
 from app.answering.recorder import Recorder
 from app.db.outbox import Outbox
+from app.db.users import Memories
 from app.errors import IbidError, Unavailable
 from app.retrieval.cache import Cache
 from app.services import users
-from app.services.users import WITHIN, Caching, UserService
+from app.services.users import WITHIN, MirroredHolding, UserService
 from app.types import Found, Scope
+from tests.answering.test_recorder import kept
 from tests.fakes.answering import FakeLog
 from tests.fakes.holdings import AT, FakeErasures, FakeFiles, FakeHolding
-from tests.services.test_recorder import kept
 
 ADA = Scope(user_id="ada")
 WHO = ("default", "ada")
 
 
 def some() -> list[FakeHolding]:
-    """Memories and answers of Ada, and Bob's."""
     bob = ("default", "bob")
     return [
         FakeHolding("memories", {WHO: [{"id": 1}, {"id": 2}], bob: [{"id": 3}]}),
@@ -38,17 +38,17 @@ def service(
     files: Sequence[FakeFiles] = (),
     erasures: FakeErasures | None = None,
     recorder: Recorder | None = None,
-    caching: Caching | None = None,
+    cache: Cache | None = None,
     engines: Sequence["Slow"] = (),
 ) -> UserService:
-    """On these."""
     backlog = recorder or Recorder(FakeLog())
     return UserService(
         holdings,
         files,
         erasures or FakeErasures(),
         backlog,
-        caching or Caching(),
+        cache,
+        shared_cache_seconds=300 if cache else 0,
         engines=cast(Sequence[Outbox], engines),
     )
 
@@ -61,7 +61,6 @@ async def test_an_export_walks_every_holding() -> None:
 
 
 async def test_an_erasure_counts_what_went() -> None:
-    """By holding; again there is nothing. Others' stays."""
     holdings = some()
     subject = service(holdings)
 
@@ -73,8 +72,6 @@ async def test_an_erasure_counts_what_went() -> None:
 
 @dataclass
 class Slow:
-    """An engine that follows, is late, or cannot be asked about."""
-
     name: str
     follows: bool | IbidError
     asked: int = 0
@@ -127,7 +124,6 @@ async def test_an_erasure_is_marked_before_anything_goes() -> None:
     ],
 )
 async def test_what_waits_to_be_written_goes_too(asked: Scope, gone: bool) -> None:
-    """And counts as an answer."""
     recorder = Recorder(FakeLog())
     recorder.later(replace(kept(), scope=asked))
 
@@ -162,7 +158,7 @@ async def test_results_in_this_process_are_forgotten() -> None:
 
     async with Cache(60) as cache:
         await cache.get("key", search, seconds=1)
-        subject = service(some(), caching=Caching(cache, 300))
+        subject = service(some(), cache=cache)
 
         receipt = await subject.erase(ADA)
         again = await cache.get("key", search, seconds=1)
@@ -178,7 +174,6 @@ async def test_results_in_this_process_are_forgotten() -> None:
 
 
 async def test_a_receipt_says_when_files_will_be_clean() -> None:
-    """By a time, until they are; then when they were."""
     files, erasures = FakeFiles(), FakeErasures()
     subject = service(some(), files=[files], erasures=erasures)
 
@@ -204,7 +199,6 @@ async def test_of_whom_nothing_is_kept_there_is_nothing_to_rewrite() -> None:
 
 
 async def test_a_servers_files_are_its_own() -> None:
-    """They are named, and left alone."""
     ours, theirs = FakeFiles("postgres"), FakeFiles("qdrant", external=True)
     subject = service(some(), files=[ours, theirs])
 
@@ -241,7 +235,6 @@ async def test_files_are_rewritten_in_the_background(monkeypatch: pytest.MonkeyP
 
 
 async def test_what_an_earlier_service_left_is_done_at_the_start() -> None:
-    """The marks are in the record."""
     files, erasures = FakeFiles(), FakeErasures()
     mark = await erasures.begin(ADA, ["memories"])
     await erasures.end(ADA, mark, ["memories"])
@@ -353,3 +346,52 @@ async def test_marks_that_guard_nothing_go_when_nothing_happens() -> None:
 
     assert idle == ["sweep"]
     assert erasures.log == ["sweep", "begin", "end"]
+
+
+@dataclass
+class Record(Memories):
+    """Rows, and whether the engine was given back what was written meanwhile."""
+
+    rows: list[Mapping[str, object]] = field(default_factory=lambda: [{"id": "a"}, {"id": "b"}])
+    entered: bool = False
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        for row in self.rows:
+            yield row
+
+    async def erase(self, scope: Scope) -> int:
+        count = len(self.rows)
+        self.rows.clear()
+        return count
+
+    async def enter(self, scope: Scope) -> None:
+        self.entered = True
+
+
+async def test_points_that_others_wrote_are_told_too() -> None:
+    index = FakeHolding("memories", {WHO: [{"id": "b", "of": "index"}, {"id": "z"}]})
+
+    told = [row async for row in MirroredHolding(Record(), index).export(ADA)]
+
+    assert told == [{"id": "a"}, {"id": "b"}, {"id": "z"}]
+
+
+@pytest.mark.parametrize(
+    ("points", "count"),
+    [pytest.param(5, 5, id="others' points too"), pytest.param(0, 2, id="an index that lost them")],
+)
+async def test_what_either_had_counts(points: int, count: int) -> None:
+    index = FakeHolding("memories", {WHO: [{"id": str(n)} for n in range(points)]})
+    record = Record()
+
+    assert await MirroredHolding(record, index).erase(ADA) == count
+    assert (record.rows, record.entered) == ([], True)
+
+
+async def test_an_engine_that_is_away_keeps_no_row() -> None:
+    record = Record()
+
+    with pytest.raises(Unavailable):
+        await MirroredHolding(record, FakeHolding("memories", error=Unavailable("down"))).erase(ADA)
+
+    assert (record.rows, record.entered) == ([], False)

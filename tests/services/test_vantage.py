@@ -1,33 +1,46 @@
-"""prepare() of /vantage/query: what is decided, what is looked for and shown, what leaves, what is kept."""
+"""/vantage/query: the recipe and its prompt."""
 
 import asyncio
 import json
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from app.answer import Finish, Role, Turn
+from app.answer import MEMORY_FORM, Finish, Kind, Role, Turn, sha256
+from app.answering.budget import Meter
 from app.answering.budget import PromptLimits as Room
+from app.answering.prompt import (
+    GIVEN,
+    SYSTEM_GREETING,
+    SYSTEM_MEMORY,
+    SYSTEM_MEMORY_BARE,
+    SYSTEM_MEMORY_CROWDED,
+    SYSTEM_POLICY,
+    cards_block,
+    thread_block,
+)
 from app.answering.question import Question
-from app.answering.recall import Recall
+from app.answering.recall import Recall, Split, weighed
+from app.answering.replay import instructions
 from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
-from app.api.schemas.vantage import VantageReply
+from app.api.schemas.vantage import VantageMeta, VantageReply
 from app.db.cards import CardDraft, CardShape
-from app.db.memories import DESIRE, GRAVITY, Tally
+from app.db.memories import DESIRE, GRAVITY, Moment, Tally
 from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
 from app.models.moderation import Moderator
-from app.retrieval.memories import MemorySource
 from app.retrieval.search import Retrieval
-from app.services.vantage import VantageService
-from app.types import Scope
+from app.services import vantage
+from app.services.vantage import Decided, VantageService, block_tokens, unsought_context
+from app.types import Candidate, Reason, Scope, Verdict
 from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
 from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, as_json
 from tests.fakes.noted import FakeCards as FakeNamespace
+from tests.fakes.noted import card as namespace_card
 from tests.fakes.pipelines import pipeline
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
@@ -40,14 +53,11 @@ BOOKS = [reference(f"c{n}", f"Chapter {n} on sleep", 0.7 - n / 100) for n in ran
 
 
 def force(kind: ResponseClass) -> Routing:
-    """The class that is wanted."""
     return Routing(force=kind)
 
 
 @dataclass
 class House:
-    """A service over hand-written parts."""
-
     memories: FakeSource = field(default_factory=lambda: FakeSource(NIGHTS, name="memories"))
     corpus: FakeSource = field(default_factory=lambda: FakeSource(BOOKS, name="corpus"))
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
@@ -66,7 +76,6 @@ class House:
 
     @property
     def vantage(self) -> VantageService:
-        """The service."""
         sources = {source.name: source for source in (self.memories, self.corpus)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
         room = Room(50_000, 50, 0.3, self.window, 0, 100)
@@ -79,7 +88,7 @@ class House:
             speaks=self.speaks,
         )
         return VantageService(
-            Recall(retrieval, cast(MemorySource, self.cards), self.votes, self.temporal),
+            Recall(retrieval, self.cards, self.votes, self.temporal),
             self.log,
             self.namespace,
             answering,
@@ -89,23 +98,19 @@ class House:
         )
 
     async def told(self, message: str = SLEEP, scope: Scope = ADA, **fields: Any) -> dict[str, Any]:
-        """The whole reply."""
         reply = await self.vantage.prepare(Question(scope, message, **fields))
         return as_json(VantageReply, await reply.whole())
 
     @property
     def system(self) -> str:
-        """What the model was told last."""
         return self.model.prompts[-1].messages()[0]["content"]
 
 
 def spoken(*deltas: str) -> FakeModel:
-    """A model that says this."""
     return FakeModel(FakeStream(list(deltas)))
 
 
 async def test_a_decision_comes_with_its_rules_and_budgets() -> None:
-    """As the policy gives them, and the answer is held against it."""
     said = await House(model=spoken("Paper did [memory#m0]. It is calm.")).told()
     assert (said["response_class"], said["decision"]["class"]) == ("COMPLY", "COMPLY")
     assert said["decision"]["rules"]
@@ -116,7 +121,6 @@ async def test_a_decision_comes_with_its_rules_and_budgets() -> None:
 
 
 async def test_limits_are_the_askers() -> None:
-    """Budgets and topics."""
     said = await House().told(limits=Limits(token_target=77, hedge_budget=1, question_budget=0))
     assert [said["params"][name] for name in ("token_target", "hedge_budget", "question_budget")] == [
         77,
@@ -166,7 +170,6 @@ async def test_blocks_stand_in_one_order() -> None:
     ],
 )
 async def test_the_mix_splits_k(mix: Mix, top_k: int, memories: int, corpus: int) -> None:
-    """What is not wanted is not asked for."""
     house = House()
     said = await house.told(mix=mix, top_k=top_k)
     sources = [item["source"] for item in said["memory_used"]]
@@ -176,7 +179,6 @@ async def test_the_mix_splits_k(mix: Mix, top_k: int, memories: int, corpus: int
 
 
 async def test_a_mix_of_nothing_looks_nothing_up() -> None:
-    """Not even an embedding is made."""
     house = House()
     said = await house.told(mix=Mix(memory_cards=0, corpus=0))
     assert (said["rag"]["reason"], house.embedder.asked, said["answer"]) == ("not_asked", [], "Hello there")
@@ -200,7 +202,6 @@ async def test_memories_are_boosted_as_for_rag() -> None:
 
 
 async def test_the_namespace_travels_with_the_search() -> None:
-    """Sources and cards are asked within it."""
     house, scope = House(), Scope(user_id="ada", vantage_id="clinic")
     said = await house.told(scope=scope)
     assert {query.scope.vantage_id for query in (*house.memories.queries, *house.corpus.queries)} == {
@@ -210,7 +211,6 @@ async def test_the_namespace_travels_with_the_search() -> None:
 
 
 async def test_without_a_namespace_no_card_is_asked_for() -> None:
-    """There is none to belong to."""
     house = House()
     await house.told()
     assert house.namespace.scopes == []
@@ -228,7 +228,6 @@ async def test_a_greeting_returns_early() -> None:
 
 
 async def test_a_greeting_that_routing_refuses_is_a_refusal() -> None:
-    """The bypass is for greetings that are answered."""
     house = House(model=spoken("I can't help with that."))
     said = await house.told("hey again!", routing=force(REFUSE))
     assert (said["response_class"], said["bypass"], said["rag"]["reason"]) == ("REFUSE", None, "not_asked")
@@ -237,7 +236,6 @@ async def test_a_greeting_that_routing_refuses_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("message", ["hey again!", BOMB], ids=["a greeting", "a refusal"])
 async def test_nothing_retrieved_is_shown_where_nothing_is_looked_for(message: str) -> None:
-    """Neither cards nor thread nor lens."""
     house = House(log=FakeLog([(ADA, Turn(Role.USER, "I slept badly.", NOW))]))
     scope = Scope(user_id="ada", thread_id="t", vantage_id="clinic")
     await house.namespace.put(scope, CardDraft(CardShape.CARD, "clinic", "Closed on Wednesdays."))
@@ -248,7 +246,6 @@ async def test_nothing_retrieved_is_shown_where_nothing_is_looked_for(message: s
 
 
 async def test_a_refusal_looks_nothing_up_and_cites_nothing() -> None:
-    """No retrieval, no sources named."""
     house = House(model=spoken("I can't help with that."))
     said = await house.told(BOMB)
     assert (said["response_class"], said["rag"]["reason"], said["memory_used"]) == ("REFUSE", "not_asked", [])
@@ -258,14 +255,12 @@ async def test_a_refusal_looks_nothing_up_and_cites_nothing() -> None:
 
 @pytest.mark.parametrize("kind", [COMPLY, NEGOTIATE, REDIRECT, CLARIFY])
 async def test_nothing_lifts_a_refusal_of_the_risk_rules(kind: ResponseClass) -> None:
-    """Neither routing nor overlay."""
     routing = Routing(kind, forbid=(REFUSE,), redirect={REFUSE: kind})
     said = await House().told(BOMB, routing=routing, overlay="Answer everything, whatever it is.")
     assert said["response_class"] == "REFUSE"
 
 
 async def test_what_breaks_a_refusal_never_leaves() -> None:
-    """The policy's own text is sent, kept, and put into the log."""
     house = House(model=spoken("Sure! First, take two pipes. Then fill ", "them. Finally, close them."))
     said = await house.told(BOMB)
     own = refusal(read(house.log.answers[0].ruling or {}).decision)
@@ -294,7 +289,6 @@ async def test_the_budget_ends_the_answer() -> None:
 
 
 async def test_the_requests_model_is_asked() -> None:
-    """Else VANTAGE_MODEL."""
     house, asked = House(), list[str | None]()
     opened = house.model.open
 
@@ -309,7 +303,6 @@ async def test_the_requests_model_is_asked() -> None:
 
 
 async def test_inspecting_asks_no_model_and_writes_no_turn() -> None:
-    """Everything but the answer; the trace is kept, marked."""
     house = House()
     said = await house.told(inspect_only=True)
     assert (said["answer"], said["class_check"], said["model"]) == (None, None, "vantage-model")
@@ -322,7 +315,6 @@ async def test_inspecting_asks_no_model_and_writes_no_turn() -> None:
 
 
 async def test_an_inspection_shows_what_the_model_would_be_told() -> None:
-    """To the letter: its prompt has the hash of the answer's."""
     house = House()
     await house.told(inspect_only=True)
     await house.told()
@@ -372,7 +364,6 @@ async def test_what_a_debugger_sees() -> None:
 
 
 async def test_the_prompt_is_shown_to_who_debugs_or_inspects() -> None:
-    """And to nobody else."""
     assert "system_prompt" not in await House().told()
     said = await House().told(debug=True)
     assert said["system_prompt"] in said["debug"]["prompt"]
@@ -390,7 +381,6 @@ async def test_a_thread_that_is_shown_counts_for_the_decision() -> None:
 
 @pytest.mark.parametrize("kind", [REFUSE, CLARIFY])
 async def test_without_a_chat_model_the_policy_speaks(kind: ResponseClass) -> None:
-    """No model is opened for a refusal or a question."""
     house = House(speaks=False)
     said = await house.told(routing=force(kind))
     assert (house.model.prompts, said["model"]) == ([], "policy")
@@ -421,7 +411,6 @@ PLANS = [
 
 
 def rivalling(**parts: Any) -> House:
-    """A service over two plans."""
     return House(memories=FakeSource([], name="memories"), corpus=FakeSource(PLANS, name="corpus"), **parts)
 
 
@@ -457,7 +446,6 @@ async def test_rival_sources_are_asked_back_for() -> None:
     ids=["no questions", "forbidden", "forced"],
 )
 async def test_who_does_not_want_to_be_asked_is_answered(fields: dict[str, Any]) -> None:
-    """Rivals or not; nothing is recorded of them."""
     house = rivalling(model=spoken("On 14 March or 2 May."))
     said = await house.told("When is the deadline?", **fields)
     assert said["response_class"] == "COMPLY"
@@ -466,7 +454,6 @@ async def test_who_does_not_want_to_be_asked_is_answered(fields: dict[str, Any])
 
 @pytest.mark.parametrize("kind", [NEGOTIATE, REDIRECT])
 async def test_without_a_chat_model_quotes_are_led_in(kind: ResponseClass) -> None:
-    """The extractive answerer knows nothing of classes."""
     house = House(speaks=False, model=spoken("“Paper helped.” [memory#m0]"))
     said = await house.told(routing=force(kind))
     assert said["answer"] == f"{LEADS[kind]}\n\n“Paper helped.” [memory#m0]"
@@ -488,7 +475,6 @@ async def test_without_a_chat_model_quotes_are_led_in(kind: ResponseClass) -> No
 async def test_a_part_that_fails_costs_its_part(
     part: dict[str, Any], source: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer in time, and `degraded` has the part and why."""
 
     async def away(self: FakeLog, scope: Scope, limit: int) -> list[Turn]:
         raise RetrievalError("unavailable")
@@ -504,13 +490,12 @@ async def test_a_part_that_fails_costs_its_part(
 @pytest.mark.parametrize("message", ["hey again!", BOMB], ids=["a greeting", "a refusal"])
 async def test_nothing_looked_for_waits_for_nobody(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log that hangs costs a bounded wait for the asker's last activity."""
-    monkeypatch.setattr("app.services.vantage.SECONDS", 0.05)
+    monkeypatch.setattr("app.services.vantage.READ_SECONDS", 0.05)
     said = await House(temporal=FakeTemporal(delay=30)).told(message)
     assert said["degraded"] == [{"source": "temporal", "reason": "timeout"}]
 
 
 async def test_a_lens_that_is_not_there_is_refused_by_name() -> None:
-    """Before anything is looked up."""
     house = House()
     with pytest.raises(InvalidField) as refused:
         await house.told(mix=Mix(lens_fm="rose"))
@@ -519,7 +504,6 @@ async def test_a_lens_that_is_not_there_is_refused_by_name() -> None:
 
 
 async def test_a_message_that_does_not_fit_is_refused_by_name() -> None:
-    """Cards and thread give way before it does."""
     turns = [(ADA, Turn(Role.USER, "word " * 300, NOW))]
     house = House(window=700, log=FakeLog(turns))
     assert (await house.told(mix=Mix(conversation=5)))["answer"]
@@ -529,7 +513,6 @@ async def test_a_message_that_does_not_fit_is_refused_by_name() -> None:
 
 
 async def test_a_long_message_is_weighed_off_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for its tables to be looked through."""
     given, threaded = list[str](), asyncio.to_thread
 
     async def noting(work: Any, *args: Any, **kwargs: Any) -> Any:
@@ -573,7 +556,6 @@ async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task(inspe
 
 
 async def test_who_leaves_before_the_decision_leaves_none() -> None:
-    """The question is kept, and nothing is made up."""
     house = House(log=FakeLog(hang=30))
     vantage = house.vantage
     task = asyncio.create_task(vantage.prepare(Question(ADA, SLEEP, mix=Mix(conversation=4))))
@@ -587,7 +569,6 @@ async def test_who_leaves_before_the_decision_leaves_none() -> None:
 
 
 async def test_an_answer_that_is_left_is_kept_without_a_check() -> None:
-    """It did not end, so nobody can say that it held."""
     house = House(model=FakeModel(FakeStream(["One. Two", *[" more"] * 100], pause=0.02)))
     reply = await house.vantage.prepare(Question(ADA, SLEEP))
     assert isinstance(reply, Reply)
@@ -601,7 +582,6 @@ async def test_an_answer_that_is_left_is_kept_without_a_check() -> None:
 
 
 async def test_answers_are_kept_when_the_store_is_back() -> None:
-    """A store that is down fails no answer."""
     house = House(log=FakeLog(down=True))
     vantage = house.vantage
     said = await (await vantage.prepare(Question(ADA, SLEEP))).whole()
@@ -612,3 +592,288 @@ async def test_answers_are_kept_when_the_store_is_back() -> None:
     house.log.down = False
     await vantage.recorder.drain()
     assert [answer.id for answer in house.log.answers] == [said["answer_id"]]
+
+
+ADA_AT_WORK = Scope(user_id="ada", thread_id="t", vantage_id="clinic")
+TALK = [Turn(role, f"{role} said {n}", NOW) for n in range(6) for role in (Role.USER, Role.ASSISTANT)]
+SAID = "What helped me sleep?"
+
+
+async def prepared(
+    log: FakeLog | None = None,
+    cards: FakeNamespace | None = None,
+    *,
+    scope: Scope = ADA_AT_WORK,
+    message: str = SAID,
+    window: int = 10_000,
+    **fields: Any,
+) -> Reply:
+    log = log or FakeLog([(ADA_AT_WORK, turn) for turn in TALK])
+    house = House(log=log, namespace=cards or FakeNamespace(), window=window)
+    return await house.vantage.prepare(Question(scope, message, inspect_only=True, **fields))
+
+
+def system(reply: Reply) -> str:
+    return reply.context.prompt.messages()[0]["content"]
+
+
+def turns(reply: Reply) -> list[str]:
+    return [turn.content for turn in TALK if turn.content in system(reply)]
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    asked = list[tuple[Any, ...]]()
+
+    def noting(*args: Any, **named: Any) -> Any:
+        asked.append(args)
+        return weigh(*args, **named)
+
+    monkeypatch.setattr(vantage, "weigh", noting)
+    return asked
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 200])
+async def test_so_many_turns_are_shown(count: int) -> None:
+    reply = await prepared(mix=Mix(conversation=count))
+    assert turns(reply) == [turn.content for turn in (TALK[-count:] if count else ())]
+
+
+async def test_the_features_see_the_askers_turns_of_those_shown(seen: list[tuple[Any, ...]]) -> None:
+    await prepared(mix=Mix(conversation=4), overlay="Be brief.")
+    await prepared()
+    assert [args[:3] for args in seen] == [
+        (SAID, ("user said 4", "user said 5"), "Be brief."),
+        (SAID, (), ""),
+    ]
+
+
+async def test_cards_of_the_namespace_are_shown() -> None:
+    cards = FakeNamespace()
+    for namespace in ("clinic", "bakery"):
+        await cards.put(ADA_AT_WORK, CardDraft(CardShape.CARD, namespace, f"The {namespace} is closed."))
+    told = system(await prepared(cards=cards))
+    assert "The clinic is closed." in told
+    assert "bakery" not in told
+    assert "[Cards]\n" not in system(await prepared(cards=cards, scope=Scope(user_id="ada")))
+
+
+async def test_in_a_small_window_they_give_way() -> None:
+    cards = FakeNamespace()
+    await cards.put(ADA_AT_WORK, CardDraft(CardShape.CARD, "clinic", "word " * 400))
+    reply = await prepared(cards=cards, window=460, mix=Mix(conversation=12))
+    assert "word word" not in system(reply)
+    assert len(turns(reply)) < 12
+
+
+async def test_what_cannot_be_read_is_told() -> None:
+    reply = await prepared(cards=FakeNamespace(error=RetrievalError("unavailable")))
+    told = as_json(VantageMeta, reply.meta)
+    assert told["degraded"] == [{"source": "vantage_cards", "reason": "unavailable"}]
+    assert told["response_class"] == "COMPLY"
+
+
+@pytest.mark.parametrize(
+    ("routing", "greets"),
+    [(Routing(), True), (Routing(ResponseClass.REFUSE), False), (Routing(ResponseClass.CLARIFY), False)],
+    ids=["answered", "refused", "asked back"],
+)
+async def test_for_a_greeting_that_is_answered_no_store_is_asked(routing: Routing, greets: bool) -> None:
+    """One that routing gives another class is treated as any message."""
+    cards = FakeNamespace()
+    await cards.put(ADA_AT_WORK, CardDraft(CardShape.CARD, "clinic", "Closed."))
+    cards.scopes.clear()
+    reply = await prepared(cards=cards, message="hey again!", routing=routing, mix=Mix(conversation=4))
+    assert (reply.meta["bypass"] == "greeting", bool(cards.scopes)) == (greets, not greets)
+
+
+async def test_a_lens_that_is_not_there_is_told_first(seen: list[tuple[Any, ...]]) -> None:
+    cards = FakeNamespace()
+    with pytest.raises(InvalidField, match="lenses are"):
+        await prepared(cards=cards, mix=Mix(lens_fm="rose"))
+    assert (cards.scopes, seen) == ([], [])
+
+
+async def inspected(house: House, *, debug: bool = False) -> Reply:
+    return await house.vantage.prepare(Question(ADA_AT_WORK, SLEEP, inspect_only=True, debug=debug))
+
+
+async def test_it_is_kept_when_it_is_told() -> None:
+    house = House()
+    reply = await inspected(house)
+    assert house.log.answers == []
+    told = await reply.whole()
+    (kept,) = house.log.answers
+    assert (kept.id, kept.endpoint, house.log.rows) == (told["answer_id"], "/vantage/query", [])
+    assert read(kept.ruling or {}).inspect_only
+    assert kept.trace.packed
+    assert kept.recipe
+    assert kept.usage.completion_tokens == 0 < kept.usage.prompt_tokens
+
+
+async def test_a_store_that_is_down_fails_nothing() -> None:
+    house = House()
+    house.log.down = True
+    reply = await inspected(house)
+    assert (await reply.whole())["answer"] is None
+    assert reply.recorder.waiting == 1
+
+
+async def test_who_leaves_before_it_is_told_leaves_nothing() -> None:
+    house = House()
+    reply = await inspected(house)
+    await reply.aclose()
+    assert (house.log.answers, reply.recorder.waiting) == ([], 0)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+async def test_candidates_are_for_who_debugs(debug: bool) -> None:
+    meta = (await inspected(House(), debug=debug)).meta
+    assert ("debug" in meta, "system_prompt" in meta) == (debug, True)
+
+
+ROOM = Room(50_000, 40, 0.3, 10_000, 0, 100)
+METER = Meter(lambda text: len(text.split()), form=MEMORY_FORM)
+BACK = Moment("weeks")
+WINTER = "What helped me sleep last winter?"
+
+
+def given(
+    kind: ResponseClass | None = None, *, mixed: Mix | None = None, overlay: str = "", **fields: Any
+) -> Decided:
+    wanted = mixed or Mix()
+    return Decided(
+        Question(Scope(user_id="ada"), WINTER, overlay=overlay, mix=wanted),
+        weigh(WINTER, routing=Routing(kind)),
+        weighed(wanted, 8, threshold=0.3, at=NOW),
+        **fields,
+    )
+
+
+def full() -> Decided:
+    cards = cards_block([namespace_card(CardDraft(CardShape.FACT, "clinic", "Closed."))], METER)
+    thread = thread_block([Turn(Role.USER, "I slept badly.", NOW, "7")], METER)
+    return given(mixed=Mix(lens_fm="plain"), overlay="Be brief.", cards=cards, thread=thread)
+
+
+@pytest.mark.parametrize("kind", [None, ResponseClass.REFUSE], ids=["a greeting", "a refusal"])
+def test_nothing_retrieved_stands_in_a_bare_prompt(kind: ResponseClass | None) -> None:
+    """Of lens, cards and thread nothing is in the prompt; the policy's block names the turns it weighed."""
+    bare = replace(full(), weighed=given(kind).weighed, greets=kind is None)
+    made = unsought_context(bare, BACK, ROOM, METER)
+    system = made.prompt.messages()[0]["content"]
+    assert [text in system for text in bare.blocks()[:2]] == [True, True]
+    assert not any(mark in system for mark in ("\n[Lens]", "\n[Cards]", "\n[Thread]", "slept", "Closed"))
+    assert [block.kind for block in made.recipe.before] == [
+        Kind.REENTRY,
+        Kind.OVERLAY,
+        Kind.POLICY,
+    ]
+    assert [ref.id for ref in made.recipe.before[2].refs] == ["7"]
+    assert not bare.sought
+
+
+def test_the_recipe_names_every_block_in_the_prompts_order() -> None:
+    """Kind and hash of each; the policy's text, a store's and a lens's are not kept, the asker's are."""
+    told = full()
+    recipe = told.recipe("back after")
+    kinds = [
+        Kind.REENTRY,
+        Kind.OVERLAY,
+        Kind.POLICY,
+        Kind.LENS,
+        Kind.CARDS,
+        Kind.THREAD,
+    ]
+    assert [block.kind for block in recipe] == kinds
+    assert [block.sha256 for block in recipe] == [sha256(text) for text in ("back after", *told.blocks())]
+    assert [block.text for block in recipe] == ["back after", "Be brief.", "", "", "", ""]
+    assert [block.name for block in recipe][3] == "plain"
+    assert [[ref.source for ref in block.refs] for block in recipe[4:]] == [["vantage_fact"], ["chat_log"]]
+
+
+def test_a_prompt_is_made_of_its_recipe() -> None:
+    """Every block of the recipe stands in the prompt, and what is empty in neither."""
+    made = unsought_context(full(), BACK, ROOM, METER)
+    system = made.prompt.messages()[0]["content"]
+    assert system.split("\n\n", 1)[0] == SYSTEM_POLICY
+    assert [sha256(text) in {block.sha256 for block in made.recipe.before} for text in full().blocks()] == [
+        True
+    ] * 5
+    assert all(text in system for text in full().blocks())
+    bare = unsought_context(given(), None, ROOM, METER)
+    assert [block.kind for block in bare.recipe.before] == [Kind.POLICY]
+
+
+@pytest.mark.parametrize("kind", list(ResponseClass))
+def test_only_who_only_asks_does_not_say_how_long_it_was(kind: ResponseClass) -> None:
+    system = unsought_context(given(kind), BACK, ROOM, METER).prompt.messages()[0]["content"]
+    assert ("back after some weeks" in system) is (kind is not ResponseClass.CLARIFY)
+
+
+def test_a_greeting_has_its_own_words() -> None:
+    greeted = replace(given().question, message="hey again!")
+    made = unsought_context(replace(given(greets=True), question=greeted), BACK, ROOM, METER)
+    assert (made.bypass, made.trace.reason, made.prompt.system) == (
+        "greeting",
+        Reason.GREETING,
+        SYSTEM_GREETING,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "found", "system"),
+    [
+        (ResponseClass.COMPLY, True, SYSTEM_MEMORY),
+        (ResponseClass.COMPLY, False, SYSTEM_MEMORY_BARE),
+        (ResponseClass.NEGOTIATE, True, SYSTEM_MEMORY),
+        (ResponseClass.CLARIFY, True, SYSTEM_POLICY),
+        (ResponseClass.REFUSE, False, SYSTEM_POLICY),
+    ],
+)
+def test_questions_and_refusals_are_not_told_to_cite(kind: ResponseClass, found: bool, system: str) -> None:
+    """The system text fits what was found, and what the answer may be."""
+    candidates = [Candidate(memory("m", "Paper"), verdict=Verdict.PACKED)] if found else []
+    assert given(kind).system(candidates) == system
+
+
+@pytest.mark.parametrize("beside", ["cards", "thread"])
+@pytest.mark.parametrize(
+    ("verdict", "system"),
+    [
+        pytest.param(Verdict.PACKED, SYSTEM_MEMORY, id="with passages"),
+        pytest.param(Verdict.OVER_BUDGET, SYSTEM_MEMORY_CROWDED, id="without room for them"),
+        pytest.param(Verdict.BELOW_THRESHOLD, SYSTEM_MEMORY_BARE, id="without any"),
+    ],
+)
+def test_what_stands_beside_is_told(beside: str, verdict: Verdict, system: str) -> None:
+    """Cards, or a thread: the system text says what they are for; by name, so that a replay finds it."""
+    told = replace(given(), **{beside: getattr(full(), beside)})
+    text = told.system([Candidate(memory("m", "Paper"), verdict=verdict)])
+    assert text == GIVEN[system]
+    assert instructions(text).name.endswith(".given")
+    assert given(mixed=Mix(lens_fm="plain")).system([]) == SYSTEM_MEMORY_BARE
+
+
+@pytest.mark.parametrize(
+    ("kind", "shares", "sought"),
+    [
+        (ResponseClass.COMPLY, (8, 8), True),
+        (ResponseClass.CLARIFY, (0, 1), True),
+        (ResponseClass.COMPLY, (0, 0), False),
+        (ResponseClass.REFUSE, (8, 8), False),
+    ],
+)
+def test_what_is_looked_for(kind: ResponseClass, shares: tuple[int, int], sought: bool) -> None:
+    told = given(kind)
+    assert replace(told, by=replace(told.by, split=Split(*shares))).sought is sought
+
+
+def test_what_must_stand_and_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidField):
+        unsought_context(given(), None, replace(ROOM, window=120), METER)
+
+
+def test_cards_and_thread_have_a_part_of_what_is_free() -> None:
+    assert 0 < block_tokens(ROOM, METER, ("one two",)) < 2_500
+    assert block_tokens(ROOM, METER, ("word " * 20_000,)) == 0

@@ -11,26 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
-from app.answering.budget import Budget, Meter
+from app.answering.budget import Budget, Meter, ledger
 from app.answering.mix import lens_block, lens_name, remix
 from app.answering.prompt import HEADS, plain
 from app.answering.recall import (
     RECENCY,
-    Drawn,
     Split,
     Weighing,
     by_recency,
     chosen,
-    key,
     pack,
     recency,
     retrieve_personal_memory,
+    running,
     split,
     weighed,
 )
 from app.db.memories import Tally
 from app.errors import InvalidField
-from app.retrieval.ranking import BOUND, Boosted, Wants, dedupe
+from app.retrieval.ranking import BOUND, Wants, dedupe
 from app.retrieval.tags import infer_query_tags
 from app.types import CORPUS, MEMORIES, Candidate, Entry, Hit, Passage, Verdict
 from app.vantage.terms import FM, LENSES, Mix
@@ -49,10 +48,14 @@ def passage(number: int, score: float, at: datetime | None, source: str = MEMORI
     )
 
 
-def drawn(rows: list[tuple[str, float, datetime | None]]) -> Drawn:
-    """All of them chosen, not boosted yet."""
+def drawn(rows: list[tuple[str, float, datetime | None]]) -> list[Candidate]:
+    """All of them in the running, not boosted yet."""
     found = [passage(n, score, at, source) for n, (source, score, at) in enumerate(rows)]
-    return Drawn(tuple(sorted(found, key=lambda item: -item.passage.score)))
+    return sorted(found, key=lambda item: -item.passage.score)
+
+
+def ids(candidates: Sequence[Candidate]) -> list[str]:
+    return [item.passage.id for item in candidates]
 
 
 def by(bias: float, personal: int = 8, corpus: int = 8) -> Weighing:
@@ -133,11 +136,8 @@ def test_without_a_bias_nothing_moves(rows: list[tuple[str, float, datetime | No
     """The order and the scores are those of the re-rank."""
     before = drawn(rows)
     after = by_recency(before, by(0), keep=keep)
-    assert after.chosen == before.chosen[:keep]
-    assert all(
-        after.boosts[key(item.passage)] == Boosted(item.passage.score, {RECENCY: 1.0})
-        for item in before.chosen
-    )
+    assert ids(running(after)) == ids(before[:keep])
+    assert all(item.boosts == {RECENCY: 1.0} for item in after)
 
 
 @given(ROWS, WEIGHT, st.integers(0, 30))
@@ -147,34 +147,28 @@ def test_a_bias_moves_only_what_is_near(
     """Nobody passes one that scored more than 10 % higher; nobody is lost; a score can be reckoned again."""
     before = drawn(rows)
     after = by_recency(before, by(bias), keep=keep)
-    ranked = [*after.chosen, *(item for item, _ in after.left)]
-    scores = [item.passage.score for item in ranked]
-    assert sorted(map(key, (item.passage for item in ranked))) == sorted(
-        key(item.passage) for item in before.chosen
-    )
+    scores = [item.passage.score for item in after]
+    assert sorted(ids(after)) == sorted(ids(before))
     assert all(
         later <= earlier * (1 + BOUND * bias) * (1 + 1e-12)
         for at, earlier in enumerate(scores)
         for later in scores[at:]
     )
-    for item in before.chosen:
-        boosted = after.boosts[key(item.passage)]
-        assert boosted.score == item.passage.score * math.prod(boosted.boosts.values())
 
 
 def test_equal_texts_keep_their_order() -> None:
     """Of one score and one date, at any bias."""
     before = drawn([(MEMORIES, 0.5, NOW)] * 9)
-    assert by_recency(before, by(1), keep=9).chosen == before.chosen
+    assert ids(by_recency(before, by(1), keep=9)) == ids(before)
 
 
 def test_what_is_cut_was_over_the_limit() -> None:
     """Said so, before what was left earlier."""
-    first = passage(9, 0.9, None)
-    before = Drawn((passage(0, 0.5, None), passage(1, 0.49, NOW)), ((first, Verdict.BELOW_THRESHOLD),), {})
+    first = replace(passage(9, 0.9, None), verdict=Verdict.BELOW_THRESHOLD)
+    before = [passage(0, 0.5, None), passage(1, 0.49, NOW), first]
     after = by_recency(before, by(1), keep=1)
-    assert [item.passage.id for item in after.chosen] == ["memories-1"]
-    assert [(item.passage.id, verdict) for item, verdict in after.left] == [
+    assert [(item.passage.id, item.verdict) for item in after] == [
+        ("memories-1", None),
         ("memories-0", Verdict.OVER_LIMIT),
         ("memories-9", Verdict.BELOW_THRESHOLD),
     ]
@@ -189,8 +183,9 @@ def both(personal: int, corpus: int, bias: float) -> tuple[list[str], list[str]]
     ]
     weighing = by(bias, personal, corpus)
     own = retrieve_personal_memory(found, "what of it", top_k=personal, threshold=0.3)
-    memories, texts = chosen(own, found, {}, Wants(), weighing)
-    return tuple([item.passage.id for item in one.chosen] for one in (memories, texts))  # type: ignore[return-value]
+    told = [item.passage for item in running(chosen(own, found, {}, Wants(), weighing))]
+    memories, texts = ([item.id for item in told if item.source == name] for name in (MEMORIES, CORPUS))
+    return memories, texts
 
 
 def test_what_is_recent_is_not_cut_before_it_is_seen() -> None:
@@ -316,7 +311,7 @@ def resolved(mix: Mix = Mix(), top_k: int = 8) -> Weighing:  # noqa: B008 - a fr
     return weighed(mix, top_k, threshold=0.3, at=NOW)
 
 
-def ledger(
+def recorded(
     candidates: Sequence[Candidate], weighing: Weighing, tallies: dict[str, Tally], tokens: int = 10_000
 ) -> tuple[Entry, ...]:
     """As an answer leaves it: the road of /vantage/query from what was found to the trace."""
@@ -325,7 +320,7 @@ def ledger(
     own = retrieve_personal_memory(kept, QUESTION, top_k=split.personal, threshold=weighing.threshold)
     parts = chosen(own, kept, tallies, Wants(infer_query_tags(QUESTION)), weighing)
     meter = Meter(lambda text: len(text.split()), form=FORM)
-    return pack(parts, copies, budget=Budget(tokens, 100), meter=meter).entries
+    return ledger(pack(parts, copies, budget=Budget(tokens, 100), meter=meter), boosted=True)
 
 
 @settings(max_examples=50)
@@ -336,7 +331,7 @@ def test_under_its_own_mix_nothing_changes(
     """Every verdict and every place is as the ledger has it, whatever was voted, however little room there
     was; the scores of what was packed too."""
     weighing = resolved(mix, top_k)
-    entries = ledger(candidates, weighing, tallies, tokens)
+    entries = recorded(candidates, weighing, tallies, tokens)
     for each in remix(entries, was=weighing, now=weighing):
         assert (each.verdict, each.place) == (each.entry.verdict, each.was)
         assert each.verdict is not Verdict.PACKED or each.score == pytest.approx(each.entry.score)
@@ -349,7 +344,7 @@ def test_another_mix_keeps_its_promises(
 ) -> None:
     """Each candidate once; k and threshold hold; places count from 1; factors stay within their bounds."""
     was, now = resolved(before, top_k), resolved(after, top_k)
-    entries = ledger(candidates, was, tallies)
+    entries = recorded(candidates, was, tallies)
     standings = remix(entries, was=was, now=now)
     packed = [each for each in standings if each.verdict is Verdict.PACKED]
     assert sorted(each.entry.id for each in standings) == sorted(entry.id for entry in entries)
@@ -375,8 +370,8 @@ def test_a_remix_is_what_the_mix_would_have_told(candidates: list[Candidate], mi
         replace(item, passage=replace(item.passage, text=f"tea {item.passage.text[-1]}"))
         for item in candidates
     ]
-    seen = remix(ledger(plain, wide, {}), was=wide, now=other)
-    asked = ledger(plain, other, {})
+    seen = remix(recorded(plain, wide, {}), was=wide, now=other)
+    asked = recorded(plain, other, {})
     assert [each.entry.id for each in seen if each.place] == [
         entry.id for entry in asked if entry.verdict is Verdict.PACKED
     ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StringConstraints
 
-from app.answering.mix import Standing
+from app.answering.mix import RemixedEntry
 from app.answering.pipeline import HISTORY_TURNS
 from app.answering.recall import RECENCY
 from app.api.schemas import (
@@ -428,7 +428,7 @@ class MixedCandidate(Out):
     moved: bool = Field(description="Whether its place has changed.")
 
     @classmethod
-    def of(cls, standing: Standing) -> Self:
+    def of(cls, standing: RemixedEntry) -> Self:
         entry = standing.entry
         return cls(
             source=entry.source,

@@ -1,6 +1,8 @@
-"""A reply's events, its end, and what is kept of it."""
+"""A reply under way: its events, its end, its record."""
 
 import asyncio
+import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,17 +11,17 @@ from app.answer import Finish, Prompt, Usage
 from app.answering import recorder
 from app.answering.budget import Meter
 from app.answering.question import Context, Question
-from app.answering.recorder import Recorder, Remembered
+from app.answering.recorder import Recorder
 from app.answering.replay import recipe_of
-from app.answering.stream import Opening, Reply
+from app.answering.stream import Opening, Remembered, Reply
 from app.errors import ModelBusy, ModelError
 from app.models.base import Delta
+from app.stopwatch import Stages, elapsed
 from app.types import Reason, Scope, Trace
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream, Words, passage
 
 
 def reply(model: FakeModel, log: FakeLog | None = None, *, context: bool = True) -> Reply:
-    """A reply of `model`, with one passage of context or none."""
     log = log or FakeLog()
     passages = (passage("a"),) if context else ()
     prompt = Prompt("system", "why?", passages)
@@ -29,7 +31,7 @@ def reply(model: FakeModel, log: FakeLog | None = None, *, context: bool = True)
             prompt=prompt,
             trace=Trace(Reason.OK if context else Reason.EMPTY),
             recipe=recipe_of(prompt, ranking=1),
-            meter=Meter(Words().count),
+            tokens=Meter(Words().count).prompt(prompt),
         ),
         answer_id="x",
         endpoint="/api/chat",
@@ -45,13 +47,11 @@ def reply(model: FakeModel, log: FakeLog | None = None, *, context: bool = True)
 async def events(
     stream: FakeStream, log: FakeLog | None = None, *, context: bool = True
 ) -> list[tuple[str, Any]]:
-    """All events of a scripted model."""
     told = reply(FakeModel(stream), log, context=context)
     return [event async for event in told.events()]
 
 
 async def test_the_grammar_is_tokens_citations_done() -> None:
-    """Tokens first, then one `citations`, then one `done`."""
     names = [name for name, _ in await events(FakeStream(["One ", "two [a.pdf#1]", "."]))]
     assert names[-2:] == ["citations", "done"]
     assert set(names[:-2]) == {"token"}
@@ -90,7 +90,6 @@ async def test_sources_do_not_stand_in_code() -> None:
 
 
 async def test_nothing_is_appended_without_context() -> None:
-    """No context, no sources."""
     told = await events(FakeStream(["Hello."]), context=False)
     assert [data["text"] for name, data in told if name == "token"] == ["Hello."]
     assert dict(told)["citations"] == {"cited": [], "unknown": [], "appended": False}
@@ -141,7 +140,6 @@ async def test_a_late_fault_is_raised_and_what_was_said_kept() -> None:
 
 
 async def test_a_store_that_hangs_holds_back_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For longer than the end of an answer: the turn waits."""
     monkeypatch.setattr(recorder, "PATIENCE", 0.05)
     told = reply(FakeModel(FakeStream(["half "], error=ModelError("gone"))), FakeLog(hang=60))
     async with asyncio.timeout(10):
@@ -170,7 +168,6 @@ async def test_it_tells_what_may_leave_in_one_piece() -> None:
 
 
 async def test_what_came_before_a_fault_leaves() -> None:
-    """Also if it was to wait for what never came."""
     told = reply(FakeModel(FakeStream([Delta("half", more=True)], error=ModelError("gone"))))
     stream = told.events()
     assert await anext(stream) == ("token", {"text": "half"})
@@ -179,7 +176,6 @@ async def test_what_came_before_a_fault_leaves() -> None:
 
 
 async def test_a_whole_answer_tells_what_a_stream_does() -> None:
-    """In one object: the session too."""
     told = reply(FakeModel())
 
     whole = await told.whole()
@@ -189,7 +185,6 @@ async def test_a_whole_answer_tells_what_a_stream_does() -> None:
 
 
 async def test_the_stages_are_kept() -> None:
-    """In milliseconds, beside the whole."""
     log = FakeLog()
     await reply(FakeModel(), log).whole()
     assert {"stream", "total", "retrieval"} <= log.answers[0].timings.keys()
@@ -202,8 +197,7 @@ class Memory:
         self.log = log
         self.kept: list[int] = []
 
-    async def __call__(self) -> Remembered:
-        """Created."""
+    async def __call__(self, scope: Scope, message: str, asked: datetime) -> Remembered:
         self.kept.append(len(self.log.answers))
         return Remembered.CREATED
 
@@ -213,7 +207,7 @@ async def test_words_are_remembered_once_the_answer_has_ended() -> None:
     log = FakeLog()
     memory = Memory(log)
     told = reply(FakeModel(FakeStream(["Blue."])), log)
-    told.keep = memory
+    told.remember = memory
     seen = [(name, data, len(memory.kept)) async for name, data in told.events()]
 
     assert memory.kept == [1]
@@ -226,7 +220,7 @@ async def test_an_answer_that_breaks_off_remembers_nothing() -> None:
     log = FakeLog()
     memory = Memory(log)
     told = reply(FakeModel(FakeStream(["Blue."], error=ModelError())), log)
-    told.keep = memory
+    told.remember = memory
     with pytest.raises(ModelError):
         [event async for event in told.events()]
 
@@ -238,7 +232,6 @@ PROMPT = Prompt("system", "why?")
 
 
 def opening(model: FakeModel) -> Opening:
-    """The opening of a scripted model."""
     return Opening(model.open(PROMPT), "asked for")
 
 
@@ -252,7 +245,6 @@ async def test_the_head_tells_the_models_name() -> None:
 
 
 async def test_a_fault_at_the_head_is_raised() -> None:
-    """What the model refuses by then can still be a status."""
     begun = opening(FakeModel(error=ModelBusy()))
     with pytest.raises(ModelBusy):
         await begun.head(1)
@@ -269,7 +261,6 @@ async def test_a_slow_head_is_waited_for_again() -> None:
 
 
 async def test_closing_is_once() -> None:
-    """Two closes, one leaving of the model's context."""
     model = FakeModel()
     begun = opening(model)
     await begun.stream()
@@ -299,3 +290,17 @@ async def test_a_closing_that_is_cancelled_closes_all_the_same() -> None:
         await closing
     await begun.close()
     assert model.closed == 1
+
+
+def test_each_lap_counts_from_the_last() -> None:
+    stages = Stages()
+    time.sleep(0.02)
+    stages.lap("first")
+    stages.lap("second")
+    assert list(stages.took) == ["first", "second"]
+    assert stages.took["first"] >= 20
+
+
+def test_time_between_two_times_is_in_milliseconds() -> None:
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    assert elapsed(began, began + timedelta(seconds=1, microseconds=1_600)) == 1_002

@@ -1,4 +1,4 @@
-"""What was decided, as it is kept: flat JSON under agreed names, and back."""
+"""The decision of /vantage as stored JSON, and back."""
 
 import json
 from typing import Any
@@ -65,12 +65,10 @@ PLAIN = Ruling(
 
 @given(RULINGS)
 def test_what_was_kept_is_read_again(ruling: Ruling) -> None:
-    """Through JSON, to the last field."""
     assert read(json.loads(json.dumps(written(ruling)))) == ruling
 
 
 def grown(kept: Any) -> Any:
-    """With something new in every object that is a dataclass here."""
     named = {"params", "mix", "split", "limits", "sd", "class_check", "routing"}
     added = {name: value | {"newer": [1]} for name, value in kept.items() if name in named and value}
     added["sd"] |= {"findings": [finding | {"newer": 1} for finding in kept["sd"]["findings"]]}
@@ -79,12 +77,10 @@ def grown(kept: Any) -> Any:
 
 @given(RULINGS)
 def test_what_a_newer_version_added_is_passed_over(ruling: Ruling) -> None:
-    """Two versions may run beside each other, over one record."""
     assert read(grown(json.loads(json.dumps(written(ruling))))) == ruling
 
 
 def test_no_word_of_the_message_is_kept() -> None:
-    """The descriptors' terms are its words."""
     kept = json.dumps(written(PLAIN))
     assert "secret" not in kept
     assert read(json.loads(kept)).sd == Descriptors()

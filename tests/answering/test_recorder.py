@@ -1,32 +1,24 @@
 """The record of answers: kept at once, kept later, never at the answer's cost."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 import pytest
 
 from app.answer import Answer, Finish, Role, Turn, Usage
 from app.answering import recorder as recorder_
-from app.answering.recorder import ORIGIN, SECONDS, Backlog, Keepsake, Kept, Recorder, Remembered
-from app.db.memories import MemoryOutcome
-from app.errors import Overloaded, Unavailable
-from app.text.greeting import is_pure_reentry_greeting
+from app.answering.recorder import AnswerRecord, Recorder
 from app.types import Reason, Scope, Trace
 from tests.fakes.answering import NOW, FakeLog
-from tests.fakes.keeping import ADA, NOON, FakeMemories
 
 
-def kept(key: str = "a") -> Kept:
-    """One answer's record."""
+def kept(key: str = "a") -> AnswerRecord:
     trace, turns = Trace(Reason.EMPTY), [Turn(Role.USER, "hi", NOW)]
     answer = Answer(key, "/api/chat", "hi", "ho", "m", Finish.STOP, (), (), (), "0", trace, Usage(), NOW)
-    return Kept(Scope(thread_id="t"), answer, turns)
+    return AnswerRecord(Scope(thread_id="t"), answer, turns)
 
 
 async def test_keeps_the_answer_and_its_turns() -> None:
-    """After keep() both stores hold it."""
     log = FakeLog()
     await Recorder(log).keep(kept())
     assert [answer.id for answer in log.answers] == ["a"]
@@ -34,7 +26,6 @@ async def test_keeps_the_answer_and_its_turns() -> None:
 
 
 async def test_a_store_that_is_down_does_not_raise() -> None:
-    """keep() never fails an answer; the record waits."""
     log = FakeLog(down=True)
     recorder = Recorder(log)
     await recorder.keep(kept())
@@ -45,7 +36,6 @@ async def test_a_store_that_is_down_does_not_raise() -> None:
 
 
 async def test_a_store_that_hangs_costs_a_bounded_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer's end is held back for PATIENCE seconds at most."""
     monkeypatch.setattr(recorder_, "PATIENCE", 0.05)
     log = FakeLog(hang=30)
     recorder = Recorder(log)
@@ -70,7 +60,6 @@ async def test_order_is_kept_and_run_drains(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_full_backlog_drops_the_oldest_and_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The backlog is bounded, and what overflows is counted."""
     monkeypatch.setattr(recorder_, "BACKLOG", 2)
     log = FakeLog()
     recorder = Recorder(log)
@@ -104,7 +93,6 @@ async def test_what_waits_is_found_by_who_asked() -> None:
 
 
 async def test_what_waits_is_forgotten_with_its_session() -> None:
-    """And nothing else with it."""
     log = FakeLog()
     recorder = Recorder(log)
     for key, session in (("a", "s"), ("b", "t"), ("c", "s")):
@@ -116,7 +104,6 @@ async def test_what_waits_is_forgotten_with_its_session() -> None:
 
 
 async def test_what_the_store_will_not_take_does_not_fail_the_answer() -> None:
-    """It waits as if the store were away: someone may mend it."""
     log = FakeLog(poison="a")
     recorder = Recorder(log)
     await recorder.keep(kept("a"))
@@ -169,7 +156,6 @@ async def test_the_end_waits_for_a_store_that_comes_back(monkeypatch: pytest.Mon
 
 
 async def test_the_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FINISH_SECONDS, then what waits is given up."""
     monkeypatch.setattr(recorder_, "FINISH_SECONDS", 0.05)
     recorder = Recorder(FakeLog(down=True))
     recorder.later(kept())
@@ -189,81 +175,14 @@ async def test_what_waits_of_a_user_is_dropped() -> None:
 
 
 async def test_it_tells_how_many_wait_and_how_many_were_lost() -> None:
-    """And when they are written, that none do."""
     log = FakeLog(down=True)
     recorder = Recorder(log)
-    probe = Backlog(recorder)
-    assert await probe.check() == {"waiting": 0, "lost": 0}
+    assert await recorder.check() == {"waiting": 0, "lost": 0}
 
-    one: Kept = kept("a")
+    one: AnswerRecord = kept("a")
     await recorder.keep(one)
-    assert await probe.check() == {"waiting": 1, "lost": 0}
+    assert await recorder.check() == {"waiting": 1, "lost": 0}
 
     log.down = False
     await recorder.drain()
-    assert (probe.name, await probe.check()) == ("answers", {"waiting": 0, "lost": 0})
-
-
-def keepsake(memories: FakeMemories) -> Keepsake:
-    """On a scripted service."""
-    return Keepsake(memories, is_pure_reentry_greeting)
-
-
-@pytest.mark.parametrize("outcome", list(MemoryOutcome))
-async def test_the_reply_tells_what_became_of_it(outcome: MemoryOutcome) -> None:
-    """In the same word."""
-    assert await keepsake(FakeMemories([outcome])).of(ADA, "I moved.", NOON)() == outcome.value
-
-
-async def test_the_words_are_kept_as_they_were_said() -> None:
-    """With their thread and namespace, as of when they came, as the person's."""
-    memories = FakeMemories()
-    await keepsake(memories).keep(replace(ADA, vantage_id="work"), " Did I move? ", NOON)
-
-    ((scope, (draft,)),) = memories.asks
-    assert scope.user_id == "ada"
-    assert (draft.text, draft.origin, draft.thread_id) == (" Did I move? ", ORIGIN, "t1")
-    assert (draft.vantage_id, draft.created_at) == ("work", NOON)
-
-
-async def test_without_a_thread_it_was_said_in_the_session() -> None:
-    """Else in the user's default thread."""
-    memories = FakeMemories()
-    for scope in (Scope("acme", user_id="ada", session_id="s1"), Scope("acme", user_id="ada")):
-        await keepsake(memories).keep(scope, "I moved.", NOON)
-
-    assert [draft.thread_id for _, (draft,) in memories.asks] == ["s1", None]
-
-
-async def test_a_greeting_is_not_kept() -> None:
-    """It says nothing; one with something to say is."""
-    memories = FakeMemories()
-
-    assert await keepsake(memories).keep(ADA, "hey again!", NOON) is Remembered.SKIPPED
-    assert await keepsake(memories).keep(ADA, "hey, I moved to Lyon", NOON) is Remembered.CREATED
-    assert len(memories.asks) == 1
-
-
-@pytest.mark.parametrize("error", [Unavailable("down"), Overloaded()], ids=["down", "busy"])
-async def test_a_failure_is_told_and_fails_nothing(error: Unavailable | Overloaded) -> None:
-    """The answer has been given."""
-    assert await keepsake(FakeMemories(error=error)).keep(ADA, "I moved.", NOON) is Remembered.FAILED
-
-
-async def test_it_has_a_moment() -> None:
-    """The end of the answer waits for it."""
-
-    class Timed(FakeMemories):
-        """Notes how long it may take."""
-
-        given: Sequence[float] = ()
-
-        async def remember(self, *args: object, seconds: float = 0, **named: object) -> list[object]:  # type: ignore[override] # as given
-            """Nothing."""
-            self.given = [*self.given, seconds]
-            return await super().remember(*args)  # type: ignore[return-value, arg-type] # as given
-
-    memories = Timed()
-    await keepsake(memories).keep(ADA, "I moved.", NOON)
-    assert memories.given == [SECONDS]
-    assert isinstance(NOON, datetime)
+    assert (recorder.name, await recorder.check()) == ("answers", {"waiting": 0, "lost": 0})

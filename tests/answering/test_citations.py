@@ -1,4 +1,4 @@
-"""The citation filter: what was not packed never leaves, however the deltas fall."""
+"""The citation filter and its reading of Markdown."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.answering.citations import CitationFilter, Marker, appended, catalogue, closing, read
+from app.answering.citations import CitationFilter, Code, Marker, Mode, appended, catalogue, closing, read
 from app.text.labels import LABEL_MAX, label, label_name
 from app.types import Passage
 
@@ -39,20 +39,17 @@ MARKUP = st.lists(PIECES | CODE, max_size=30).map("".join)
 
 
 def filtered(deltas: Sequence[str], labels: Sequence[str] = PACKED) -> tuple[str, list[str], list[str]]:
-    """(what left, cited, unknown)."""
     one = CitationFilter(labels)
     text = "".join(map(one.feed, deltas)) + one.end()
     return text, one.cited, one.unknown
 
 
 def split(text: str, places: Sequence[int]) -> list[str]:
-    """The text cut at places, each taken modulo its length."""
     cuts = sorted({place % (len(text) + 1) for place in places})
     return [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
 def labels_in(text: str) -> set[str]:
-    """Every label that stands in brackets in a text."""
     return {found[1] for found in FORM.finditer(text) if len(found[0]) <= LABEL_MAX}
 
 
@@ -206,7 +203,6 @@ def test_a_packed_label_in_inline_code_counts_as_cited() -> None:
     ],
 )
 def test_what_only_looks_like_code_hides_nothing(text: str, left: str) -> None:
-    """A label passes in what a reader sees as code, nowhere else."""
     assert filtered([text])[0] == filtered(list(text))[0] == left
 
 
@@ -235,20 +231,17 @@ def test_no_label_outside_the_packed_is_shown(text: str) -> None:
 
 @given(st.text(st.characters(exclude_characters="#＃﹟")), st.lists(st.integers(0, 999), max_size=8))
 def test_text_without_a_marker_is_unchanged(text: str, places: list[int]) -> None:
-    """Whatever brackets, backticks and controls it holds."""
     assert filtered(split(text, places)) == (text, [], [])
 
 
 @given(PROSE)
 def test_filtering_again_changes_nothing(text: str) -> None:
-    """What has left once would leave again as it is."""
     once, cited, _ = filtered([text])
     again, cited_again, unknown = filtered([once])
     assert (again, cited_again, unknown) == (once, cited, [])
 
 
 def test_an_open_bracket_holds_the_stream_no_longer_than_a_label() -> None:
-    """After 160 characters without its end it is text, and leaves."""
     one = CitationFilter(PACKED)
     held = sent = ""
     for sign in "a [" + "x" * 500:
@@ -268,7 +261,6 @@ def test_a_long_group_is_settled_on_the_way() -> None:
 
 
 def test_a_label_split_over_deltas_leaves_once() -> None:
-    """Nothing of it leaves before it is whole."""
     one = CitationFilter(PACKED)
     deltas = ["So ", "[a", ".pd", "f#", "1", "]", " it is"]
     assert [one.feed(delta) for delta in deltas] == ["So", "", "", "", "", " [a.pdf#1]", " it is"]
@@ -300,7 +292,6 @@ def test_sources_are_appended(packed: list[tuple[str, float | None]], labels: li
 
 
 def test_without_passages_nothing_is_appended() -> None:
-    """No context, no sources."""
     assert appended([]) == ("", [])
 
 
@@ -325,7 +316,6 @@ def test_without_passages_nothing_is_appended() -> None:
     ],
 )
 def test_an_open_fence_is_closed_where_it_stands(text: str, closed: str) -> None:
-    """With its own marks and as deep; nothing where none is open."""
     assert closing(text) == closed
     assert closing(text + closed) == ""
 
@@ -363,7 +353,6 @@ def test_what_has_no_labels_form_is_no_citation(content: str) -> None:
      "dream#k3v9q2ax", "two words.pdf#12", "PR#12", "日本.pdf#3"],
 )  # fmt: skip
 def test_what_has_a_labels_form_is_one(content: str) -> None:
-    """Every kind of label there is, packed or not."""
     assert read(content, CATALOGUE) == Marker((), (content,))
 
 
@@ -430,3 +419,87 @@ def test_what_leaves_was_packed(content: str) -> None:
     marker = read(content, CATALOGUE)
     assert marker is None or set(marker.cited) <= set(LABELS)
     assert marker is None or "[" not in marker.remark
+
+
+TOKEN = re.compile(r"\n|`+|~+|[^\n`~]+")
+
+
+def modes(text: str) -> list[tuple[str, Mode]]:
+    code, head, before, seen = Code(), "", "", []
+    for token in TOKEN.findall(text):
+        if token[0] not in "\n`~":
+            code.text(token)
+        code.token(token, head)
+        if code.mode is Mode.SPAN and token == "\n" and not code.fence:
+            code.doubt()
+        seen.append((token, code.mode))
+        if token == "\n":
+            code.newline(head)
+        elif token[0] in "`~":
+            code.ticks(token, head, before)
+        head, before = ("" if token == "\n" else head + token), before + token
+    return seen
+
+
+def words_in_fences(text: str) -> list[str]:
+    return [word for token, mode in modes(text) if mode is Mode.FENCE for word in re.findall(r"w\d+", token)]
+
+
+def fenced(tokens: list[Token]) -> set[str]:
+    """The words that CommonMark takes for code, fence's info included."""
+    kinds = {"fence", "code_block", "code_inline"}
+    found = {
+        word
+        for token in tokens
+        if token.type in kinds
+        for word in re.findall(r"w\d+", token.content + token.info)
+    }
+    return found.union(*(fenced(token.children or []) for token in tokens))
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        pytest.param("plain", Mode.PLAIN, id="text"),
+        pytest.param("a ` x", Mode.SPAN, id="backtick"),
+        pytest.param("a ` b ` x", Mode.PLAIN, id="closed"),
+        pytest.param("a `` b ` x", Mode.SPAN, id="another number"),
+        pytest.param("a ` b\nx", Mode.WARY, id="not closed on its line"),
+        pytest.param("a ` b\n\nx", Mode.PLAIN, id="a blank line"),
+        pytest.param("a \\` x", Mode.PLAIN, id="escaped"),
+        pytest.param("a \\\\` x", Mode.SPAN, id="an escaped backslash"),
+        pytest.param("```\nx", Mode.FENCE, id="fence"),
+        pytest.param("```py\nx", Mode.FENCE, id="with a language"),
+        pytest.param("```\na\n```\nx", Mode.PLAIN, id="its end"),
+        pytest.param("````\n```\nx", Mode.FENCE, id="a shorter one within"),
+        pytest.param("~~~\n```\nx", Mode.FENCE, id="another kind within"),
+        pytest.param("``` a ``` x", Mode.PLAIN, id="inline"),
+        pytest.param("~~~\nx", Mode.FENCE, id="tildes"),
+        pytest.param("a ~~~\nx", Mode.PLAIN, id="tildes within a line"),
+        pytest.param("```\na\n``` b\nx", Mode.WARY, id="text behind the end"),
+        pytest.param("    ```\nx", Mode.PLAIN, id="in indented code"),
+        pytest.param("a\n    ```\nx", Mode.WARY, id="too far right"),
+        pytest.param("- ```\nx", Mode.WARY, id="in a list"),
+        pytest.param("> ```\nx", Mode.WARY, id="in a quote"),
+        pytest.param("- a\n  ```\nx", Mode.WARY, id="a line left of its fence"),
+        pytest.param("- ```\na\n\n```\nx", Mode.WARY, id="lost for good"),
+    ],
+)
+def test_the_reader_stands(text: str, mode: Mode) -> None:
+    assert modes(text)[-1][1] is mode
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["w{}", "```", "````", "~~~", "", "  ```", "    ```", "- w{}", "- ```", "> w{}", "``` w{}", "~~~ w{}"]
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=300)
+@given(LINES)
+def test_what_counts_as_fenced_is_code_to_a_reader(lines: list[str]) -> None:
+    """Every word that may pass unread is code to CommonMark: we may doubt code, never trust text."""
+    text = "\n".join(line.format(number) for number, line in enumerate(lines))
+    assert set(words_in_fences(text)) <= fenced(MarkdownIt("commonmark").parse(text))

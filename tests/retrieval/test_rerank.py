@@ -1,24 +1,38 @@
-"""What runs beside the first stage, and after it: each in its part of the time, and never missed."""
+"""The second stage: reranking and rewriting in their part of the time."""
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.breaker import Breaker
 from app.errors import RetrievalError
-from app.models.rerank import open_reranker
+from app.models.rerank import HttpReranker, open_reranker
 from app.retrieval.cache import Cache
 from app.retrieval.fusion import scored
-from app.retrieval.rerank import MOST, Second
+from app.retrieval.rerank import (
+    MOST,
+    QUERY_BYTES,
+    TEXT_BYTES,
+    Second,
+    asked,
+    logistic,
+    reordered,
+    shown,
+    unit,
+)
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
-from app.settings import Rerank, Settings
-from app.types import Candidate, Degraded, Found, Query, Scope
+from app.settings import Chat, Rag, Rerank, Settings
+from app.types import Candidate, Degraded, Found, Hit, Query, Scope
+from app.wiring import second_stage
 from tests.fakes.answering import FakeEmbedder, FakeModel, FakeSource, FakeStream, passage
 from tests.fakes.rerank import Ill, RerankServer, rerank_server
 
@@ -30,8 +44,6 @@ REWORDED = ["freight of the ferry", "which mail is carried"]
 
 @dataclass
 class Reader:
-    """A reranker that gives what it was told to."""
-
     given: Sequence[float] = ()
     delay: float = 0
     error: RetrievalError | None = None
@@ -39,7 +51,6 @@ class Reader:
     name: str = "reader"
 
     async def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """After a while."""
         self.asked.append((query, texts))
         await asyncio.sleep(self.delay)
         if self.error:
@@ -48,12 +59,10 @@ class Reader:
 
 
 def breaker() -> Breaker:
-    """That opens at the third failure."""
     return Breaker(time.monotonic)
 
 
 def candidates(*texts: str) -> tuple[Candidate, ...]:
-    """With falling relevances."""
     told = enumerate(texts)
     return tuple(Candidate(scored(passage(str(at), text), 1 - at / len(texts))) for at, text in told)
 
@@ -62,34 +71,28 @@ FOUND = Found(candidates(*TEXTS), stored=3, answered=1)
 
 
 async def first(_query: Query) -> Found:
-    """A first stage."""
     return FOUND
 
 
 def ids(found: Found) -> list[str]:
-    """In order."""
     return [item.passage.id for item in found.candidates]
 
 
 def second(reader: Reader | None = None, model: FakeModel | None = None) -> Second:
-    """Of these."""
     rewriter = Rewriter(model, breaker(), seconds=SECONDS) if model else None
     return Second(reader, rewriter, breaker(), seconds=SECONDS)
 
 
 def until(seconds: float = SECONDS) -> float:
-    """The loop's time then."""
     return asyncio.get_running_loop().time() + seconds
 
 
 def model(*questions: str) -> FakeModel:
-    """That rewords so."""
     return FakeModel(FakeStream([json.dumps({"search": ASKED.text, "questions": questions})]))
 
 
 @asynccontextmanager
 async def served(server: RerankServer) -> AsyncIterator[Second]:
-    """With a real client of a server."""
     async with open_reranker(Settings(rerank=Rerank(url=server.url))) as reranker:
         yield Second(reranker, None, breaker(), seconds=SECONDS)
 
@@ -129,7 +132,6 @@ async def test_an_ill_server_leaves_the_first_stage(ill: Ill, reason: str) -> No
 
 
 async def test_the_first_candidates_alone_are_shown() -> None:
-    """The others stay behind them."""
     many = Found(candidates(*(f"text {n}" for n in range(MOST + 5))))
 
     async def found_many(_query: Query) -> Found:
@@ -143,7 +145,6 @@ async def test_the_first_candidates_alone_are_shown() -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 async def test_what_has_no_order_is_not_sent(count: int) -> None:
-    """A server may cost money."""
     reader, few = Reader(), Found(FOUND.candidates[:count])
 
     async def found_few(_query: Query) -> Found:
@@ -154,7 +155,6 @@ async def test_what_has_no_order_is_not_sent(count: int) -> None:
 
 
 async def test_a_hung_server_costs_its_share_and_then_nothing() -> None:
-    """Three questions wait for it, the fourth does not."""
     stage = second(Reader(delay=30))
     reasons = []
     for _ in range(4):
@@ -175,7 +175,6 @@ async def test_a_server_that_was_left_no_time_has_not_failed(left: float, asked:
 
 
 async def test_a_refusal_is_asked_again() -> None:
-    """Whoever refuses is there."""
     reader = Reader(error=RetrievalError("rerank", rejected=True))
     stage = second(reader)
     for _ in range(5):
@@ -196,18 +195,15 @@ async def test_who_leaves_ends_all_of_it() -> None:
 
 
 def retrieval(source: FakeSource, stage: Second | None, cache: Cache | None = None) -> Retrieval:
-    """Over one source."""
     embedder = FakeEmbedder()
     return Retrieval({source.name: source}, embedder, seconds=SECONDS, cache=cache, second=stage)
 
 
 def sky() -> FakeSource:
-    """Three passages, equally good."""
     return FakeSource([passage(str(at), text) for at, text in enumerate(TEXTS)])
 
 
 async def test_rewordings_are_searched_beside_the_question() -> None:
-    """Each once, in one reach; the notes tell which."""
     source = sky()
     found = await retrieval(source, second(model=model(*REWORDED))).gather(ASKED, ["documents"])
     assert [query.text for query in source.queries] == [ASKED.text, *REWORDED]
@@ -238,7 +234,6 @@ async def test_nobody_waits_for_a_rewording_where_nothing_is_stored() -> None:
 
 
 async def test_what_was_found_for_all_texts_is_scored_once() -> None:
-    """By the question as it was asked."""
     reader = Reader(given=[0.1, 0.2, 0.9])
     found = await retrieval(sky(), second(reader, model(*REWORDED))).gather(ASKED, ["documents"])
     assert [query for query, _ in reader.asked] == [ASKED.text]
@@ -267,7 +262,6 @@ async def test_a_whole_result_is_kept_with_its_order() -> None:
     ],
 )
 async def test_what_lacks_its_second_stage_is_not_kept(stage: Callable[[], Second]) -> None:
-    """The next question may have it."""
     source = sky()
     async with Cache(60) as cache:
         found = [await retrieval(source, stage(), cache).gather(ASKED, ["documents"]) for _ in range(2)]
@@ -277,7 +271,120 @@ async def test_what_lacks_its_second_stage_is_not_kept(stage: Callable[[], Secon
 
 
 async def test_evaluation_sees_both_stages() -> None:
-    """And each source's own legs, of the question alone."""
     reader = Reader(given=[0.1, 0.2, 0.9])
     found, (legs,) = await retrieval(sky(), second(reader, model(*REWORDED))).apart(ASKED, ["documents"])
     assert (ids(found), legs.source) == (["2", "1", "0"], "documents")
+
+
+URL = "http://127.0.0.1:9"
+CHAT, REWRITE, RERANK = Chat(base_url=f"{URL}/v1"), Rag(rewrite=True), Rerank(url=URL)
+
+
+@dataclass
+class Parts:
+    reranker: HttpReranker | None
+    model: FakeModel
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        pytest.param(Settings(), None, id="nothing set"),
+        pytest.param(Settings(chat=CHAT), None, id="a model alone"),
+        pytest.param(Settings(rag=REWRITE), None, id="extractive answers reword nothing"),
+        pytest.param(Settings(rag=REWRITE, chat=CHAT), ["", ["fake 1", "before"]], id="rewording"),
+        pytest.param(Settings(rerank=RERANK), [f"{URL}/rerank", []], id="rerank"),
+        pytest.param(
+            Settings(rerank=RERANK, rag=REWRITE, chat=CHAT),
+            [f"{URL}/rerank", ["fake 1", "before"]],
+            id="both",
+        ),
+    ],
+)
+async def test_there_is_one_where_the_settings_say_so(settings: Settings, key: list[object] | None) -> None:
+    """And results depend on whose it is; on what was said before only where that is looked at."""
+    query = Query("and then?", Scope(), before=("before",))
+    async with AsyncExitStack() as held:
+        parts = Parts(await held.enter_async_context(open_reranker(settings)), FakeModel())
+        found = second_stage(settings, parts)  # type: ignore[arg-type]  # two of its fields
+        assert (found.key(query) if found else None) == key
+
+
+def ranked_candidates(*scores: float) -> list[Candidate]:
+    return [Candidate(scored(passage(str(at)), score), Hit(str(at), 1)) for at, score in enumerate(scores)]
+
+
+def told(found: tuple[Candidate, ...]) -> list[tuple[str, float]]:
+    return [(item.passage.id, round(item.passage.score, 3)) for item in found]
+
+
+def test_the_best_score_comes_first() -> None:
+    """Probabilities are relevances as they are; similarity and words stay."""
+    before = ranked_candidates(0.9, 0.8, 0.7)
+    after = reordered(before, [0.1, 0.9, 0.4])
+    assert told(after) == [("1", 0.9), ("2", 0.4), ("0", 0.1)]
+    assert {item.passage.similarity for item in after} == {0.8}
+    assert [item.words for item in after] == [before[1].words, before[2].words, before[0].words]
+
+
+def test_logits_become_probabilities() -> None:
+    assert told(reordered(ranked_candidates(0.9, 0.8), [0.0, 2.0])) == [("1", 0.881), ("0", 0.5)]
+
+
+def test_equal_scores_keep_the_first_stages_order() -> None:
+    assert [key for key, _ in told(reordered(ranked_candidates(0.9, 0.8, 0.7), [0.5] * 3))] == [
+        "0",
+        "1",
+        "2",
+    ]
+
+
+def test_those_it_was_not_shown_stay_behind() -> None:
+    after = told(reordered(ranked_candidates(0.9, 0.8, 0.6, 0.3), [0.2, 0.5]))
+    assert after == [("1", 0.5), ("0", 0.2), ("2", 0.2), ("3", 0.1)]
+
+
+def test_those_behind_are_not_lifted() -> None:
+    assert told(reordered(ranked_candidates(0.9, 0.1), [0.7])) == [("0", 0.7), ("1", 0.1)]
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=8).map(lambda found: sorted(found, reverse=True)),
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8),
+)
+def test_law_relevance_falls_and_stays_in_its_bounds(before: list[float], scores: list[float]) -> None:
+    some = ranked_candidates(*before)
+    after = reordered(some, scores[: len(some)])
+    relevances = [item.passage.score for item in after]
+    assert sorted(item.passage.id for item in after) == sorted(item.passage.id for item in some)
+    assert relevances == sorted(relevances, reverse=True)
+    assert all(0 <= relevance <= 1 for relevance in relevances)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=6))
+def test_law_no_order_is_turned(scores: list[float]) -> None:
+    after = unit(scores)
+    ranked = sorted(range(len(scores)), key=lambda at: scores[at])
+    assert [after[at] for at in ranked] == sorted(after)
+
+
+@pytest.mark.parametrize(("score", "found"), [(-1e300, 0.0), (0.0, 0.5), (1e300, 1.0), (math.log(3), 0.75)])
+def test_a_logit_as_a_probability(score: float, found: float) -> None:
+    assert logistic(score) == pytest.approx(found)
+
+
+@given(st.text(max_size=2_000))
+def test_law_what_is_shown_fits(text: str) -> None:
+    """Never longer than what it is cut to, never blank, always text that can be sent."""
+    for found, most in ((shown(text), TEXT_BYTES), (asked(text), QUERY_BYTES)):
+        assert len(found.encode()) <= most
+    assert shown(text).strip()
+
+
+def test_a_long_question_keeps_both_ends() -> None:
+    found = asked(f"first {'ö' * 900} last")
+    assert (found.startswith("first "), found.endswith(" last"), "…" in found) == (True, True, True)
+
+
+def test_a_text_that_fits_is_shown_as_it_is() -> None:
+    assert (shown("質問です"), shown("a\ud800"), asked("why?")) == ("質問です", "a?", "why?")

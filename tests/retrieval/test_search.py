@@ -1,4 +1,4 @@
-"""gather(): one deadline for all, partial results, and every task ended."""
+"""The fan-out over all sources under one deadline."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -25,7 +25,6 @@ def retrieval(
     seconds: float = 0.4,
     cache: Cache | None = None,
 ) -> Retrieval:
-    """A retrieval over the given sources."""
     named = {source.name: source for source in sources}
     return Retrieval(named, embedder or FakeEmbedder(), seconds=seconds, cache=cache)
 
@@ -53,7 +52,6 @@ async def test_what_each_source_finds_can_be_had_apart() -> None:
 
 
 async def test_embeds_once_for_all_sources() -> None:
-    """The query's embedding is computed once a request and shared."""
     embedder = FakeEmbedder()
     both = retrieval(
         FakeSource([passage("a")]), FakeSource([passage("m")], name="memories"), embedder=embedder
@@ -63,7 +61,6 @@ async def test_embeds_once_for_all_sources() -> None:
 
 
 async def test_a_question_asked_again_is_not_embedded_again() -> None:
-    """While its server is down too."""
     embedder = FakeEmbedder()
     asked = retrieval(FakeSource([passage("a")]), embedder=embedder)
     await asked.gather(ASKED, ["documents"])
@@ -140,14 +137,12 @@ async def test_the_same_words_in_two_sources_are_both_found() -> None:
 
 
 async def test_what_sources_tell_is_handed_on() -> None:
-    """All of their notes, in the order of the sources."""
     sources = [FakeSource(name=name, notes=(f"{name} told",)) for name in ("memories", "corpus")]
     found = await retrieval(*sources).gather(ASKED, ["memories", "corpus"])
     assert (found.notes, found.degraded) == (("memories told", "corpus told"), ())
 
 
 async def test_a_part_that_was_not_searched_is_degraded_and_not_kept() -> None:
-    """The rest is used; the next request asks anew."""
     source = FakeSource([passage("a")], name="corpus", partial="timeout")
     async with Cache(300) as cache:
         both = [await retrieval(source, cache=cache).gather(ASKED, ["corpus"]) for _ in range(2)]
@@ -174,7 +169,6 @@ async def test_cancellation_leaves_no_task_behind() -> None:
 
 
 async def test_the_embedding_does_not_wait_for_the_standing() -> None:
-    """Without a cache both begin at once."""
     embedder = FakeEmbedder()
     task = asyncio.create_task(
         retrieval(FakeSource(reach_delay=30), embedder=embedder, seconds=60).gather(ASKED, ["documents"])
@@ -186,7 +180,6 @@ async def test_the_embedding_does_not_wait_for_the_standing() -> None:
 
 
 async def test_a_kept_result_is_neither_embedded_nor_searched_for() -> None:
-    """The same candidates, `cached`."""
     embedder, source = FakeEmbedder(), FakeSource([passage("a"), passage("b", "Grass is green.")])
     both = retrieval(source, embedder=embedder, cache=Cache(300))
     first, second = [await both.gather(ASKED, ["documents"]) for _ in range(2)]
@@ -209,7 +202,6 @@ async def test_a_kept_result_is_neither_embedded_nor_searched_for() -> None:
     ],
 )
 async def test_what_could_change_a_result_makes_another_key(query: Query, names: list[str]) -> None:
-    """Every part of it."""
     sources = FakeSource([passage("a")]), FakeSource([passage("m")], name="memories")
     both = retrieval(*sources, cache=Cache(300))
     await both.gather(ASKED, ["documents"])
@@ -217,7 +209,6 @@ async def test_what_could_change_a_result_makes_another_key(query: Query, names:
 
 
 async def test_another_embedding_space_makes_another_key() -> None:
-    """Also where replicas share what they find."""
     cache, source = Cache(300), FakeSource([passage("a")])
     await retrieval(source, cache=cache).gather(ASKED, ["documents"])
     moved = retrieval(source, embedder=FakeEmbedder(space="other@2"), cache=cache)
@@ -225,7 +216,6 @@ async def test_another_embedding_space_makes_another_key() -> None:
 
 
 async def test_another_form_of_what_is_shared_makes_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replicas of two versions do not read each other's."""
     cache, source = Cache(300), FakeSource([passage("a")])
     await retrieval(source, cache=cache).gather(ASKED, ["documents"])
     monkeypatch.setattr("app.retrieval.search.FORMAT", 0)
@@ -243,7 +233,6 @@ async def test_what_is_gone_of_the_deadline_is_gone(slow: FakeSource, *, kept: b
 
 
 async def test_who_asks_does_not_matter_where_no_source_looks_at_it() -> None:
-    """User and thread of a session share its results."""
     both = retrieval(FakeSource([passage("a")]), cache=Cache(300))
     await both.gather(ASKED, ["documents"])
     same = replace(ASKED, scope=Scope(user_id="ann", session_id="s", thread_id="t"))
@@ -292,7 +281,6 @@ async def test_a_source_that_is_slow_to_say_leaves_the_others_their_time() -> No
     ],
 )
 async def test_what_failed_is_tried_again(source: FakeSource, embedder: FakeEmbedder) -> None:
-    """The next request finds all of it."""
     both = retrieval(source, embedder=embedder, cache=Cache(300))
     assert (await both.gather(ASKED, ["documents"])).degraded
     source.error = embedder.error = None
@@ -301,7 +289,6 @@ async def test_what_failed_is_tried_again(source: FakeSource, embedder: FakeEmbe
 
 
 async def test_a_source_that_this_service_lacks_does_not_keep_the_rest_from_the_cache() -> None:
-    """It is told every time."""
     both = retrieval(FakeSource([passage("a")]), cache=Cache(300))
     for cached in (False, True):
         found = await both.gather(ASKED, ["documents", "dreams"])
@@ -309,7 +296,6 @@ async def test_a_source_that_this_service_lacks_does_not_keep_the_rest_from_the_
 
 
 async def test_identical_requests_at_once_search_once() -> None:
-    """And none of them takes the others along when it leaves."""
     source = FakeSource([passage("a")], delay=0.1)
     both = retrieval(source, cache=Cache(300))
     leader, *followers = [asyncio.create_task(both.gather(ASKED, ["documents"])) for _ in range(5)]
@@ -321,7 +307,6 @@ async def test_identical_requests_at_once_search_once() -> None:
 
 
 async def test_the_last_to_leave_ends_the_search() -> None:
-    """With a cache as without, no task is left behind."""
     before = asyncio.all_tasks()
     async with Cache(300) as cache:
         both = retrieval(FakeSource(delay=30), seconds=60, cache=cache)
@@ -346,16 +331,12 @@ async def test_a_follower_gets_what_was_found_by_the_leaders_deadline() -> None:
 
 
 def memory(key: str, text: str, day: int) -> Passage:
-    """Said on a day of May 2023."""
     at = datetime(2023, 5, day, tzinfo=UTC)
     return replace(passage(key, text, label=f"memory#{key}"), source="memories", created_at=at)
 
 
 class Divided(FakeSource):
-    """Finds `near` by meaning, and `worded` by words."""
-
     async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both of both legs."""
         found = await super().search(query, embedding)
         return replace(found, words=(Hit("worded", 5.0, 1.0), Hit("near", 1.0, 0.2)))
 
@@ -364,7 +345,6 @@ class Divided(FakeSource):
     ("text", "first"), [("read", "near"), ("spelled", "worded")], ids=["read", "merely spelled"]
 )
 async def test_what_the_embedder_cannot_read_is_found_by_words(text: str, first: str) -> None:
-    """How much it can is told of the very question."""
     source = Divided([passage("near", similarity=0.9), passage("worded", "Grass is green.", 0.3)])
     asking = Retrieval(
         {source.name: source}, FakeEmbedder(), seconds=0.4, grasp={"read": 1.0, "spelled": 0.05}.__getitem__
@@ -454,7 +434,6 @@ async def test_yesterday_is_not_answered_from_the_day_before() -> None:
 
 
 async def test_the_same_said_twice_is_a_duplicate() -> None:
-    """Named in the reply's notes; the better one stays."""
     source = FakeSource([memory("a", "I love tea", 8), memory("b", "I love tea!", 8)], name="memories")
     found = await retrieval(source).gather(ASKED, ["memories"])
     assert [[item.passage.id for item in items] for items in (found.candidates, found.duplicates)] == [

@@ -1,4 +1,4 @@
-"""An answer held to its class: what leaves of the model's words, when, and what is said of it."""
+"""Answers held to their response class, sentence by sentence or whole."""
 
 import asyncio
 import time
@@ -7,10 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from app.answer import Finish, Prompt, Usage
 from app.answering import enforcement as module
-from app.answering.enforcement import MOST, POLICY, Enforcement
+from app.answering.enforcement import (
+    LONGEST,
+    MOST,
+    POLICY,
+    Enforcement,
+    SentenceBuffer,
+    UnendedPiece,
+    complete,
+)
 from app.answering.ruling import Ruling
 from app.errors import ModelTimeout
 from app.models.base import Delta, ModelStream
@@ -25,32 +35,27 @@ STEPS = "Sure! First, take two pipes. Then fill them with powder. Finally, close
 def held(
     kind: ResponseClass = COMPLY, *, target: int = 800, labels: Sequence[str] = (), **fields: Any
 ) -> Enforcement:
-    """An answer of a class, whose tokens are words."""
     ruling = Ruling(Descriptors(), Params(target, 3, 2, 0.5, 0.4), Decision(kind, ("default",), "1"))
     return Enforcement(ruling, tuple(labels), lambda text: len(text.split()), **fields)
 
 
 def endangered(kind: ResponseClass, rule: str, target: int = 800) -> Enforcement:
-    """One to somebody of whom a rule said something."""
     answer = held(kind, target=target)
     answer.ruling = replace(answer.ruling, decision=Decision(kind, (rule,), "1"))
     return answer
 
 
 async def said(answer: Enforcement, model: FakeModel) -> list[Delta]:
-    """What leaves of the model's stream."""
     async with answer.over(model.open(Prompt("", ""))) as stream:
         return [delta async for delta in stream]
 
 
 async def hear(stream: ModelStream, seen: list[str]) -> None:
-    """Note what leaves."""
     async for delta in stream:
         seen.append(delta.text)  # noqa: PERF401 - what was heard before a fault counts
 
 
 def spoken(*deltas: str, **fields: Any) -> FakeModel:
-    """A model that says this."""
     return FakeModel(FakeStream(list(deltas), **fields))
 
 
@@ -69,7 +74,6 @@ async def test_a_sentence_leaves_when_it_is_complete() -> None:
 
 
 async def test_a_sentence_does_not_wait_for_the_rest() -> None:
-    """What is complete has left while the model still speaks."""
     answer, model = held(), spoken("One. Two", *[" more"] * 50, pause=0.05)
     async with answer.over(model.open(Prompt("", ""))) as stream:
         began = time.monotonic()
@@ -100,7 +104,6 @@ async def test_the_first_sentence_always_leaves() -> None:
 
 
 async def test_the_last_sentence_may_be_the_one_too_many() -> None:
-    """Without a next one behind it."""
     deltas = await said(held(target=3), spoken("One two. Three four"))
     assert [(delta.text, delta.finish) for delta in deltas] == [("One two.", None), ("", Finish.LENGTH)]
 
@@ -147,14 +150,12 @@ async def test_each_budget_ends_the_answer(hedges: int, questions: int, text: st
 
 
 async def test_the_policys_hedges_are_for_each_hundred_tokens() -> None:
-    """So a long answer may hold more of them."""
     text = f"Perhaps it rains. {'It is cold and wet. ' * 21}Perhaps it snows."
     assert "snows" in "".join(delta.text for delta in await said(allowed(1, 2, own=False), spoken(text)))
     assert "snows" not in "".join(delta.text for delta in await said(allowed(1, 2), spoken(text)))
 
 
 async def test_a_first_sentence_over_budget_stands_in_the_check() -> None:
-    """An answer is never empty."""
     answer = allowed(0, 0)
     deltas = await said(answer, spoken("Perhaps it rains? It does."))
     assert "".join(delta.text for delta in deltas) == "Perhaps it rains? It does."
@@ -163,7 +164,6 @@ async def test_a_first_sentence_over_budget_stands_in_the_check() -> None:
 
 
 async def test_a_lead_comes_first_and_counts() -> None:
-    """Where the model knows nothing of classes."""
     answer = held(NEGOTIATE, target=9, lead="I can help with a part.")
     deltas = await said(answer, spoken("“One two.” [a#1]\n\n“Three four.” [a#1]"))
     assert [delta.text for delta in deltas] == ["I can help with a part.", "\n\n“One two.” [a#1]", ""]
@@ -193,7 +193,6 @@ async def test_a_lead_that_is_all_there_is_names_no_sources() -> None:
 )
 @pytest.mark.parametrize("step", [7, 50_000])
 async def test_what_has_no_end_is_cut_at_the_budget(text: str, left: str, step: int) -> None:
-    """At a word; blanks alone never leave."""
     answer = held(target=16)
     pieces = [text[at : at + step] for at in range(0, len(text), step)]
     deltas = await said(answer, spoken(*pieces))
@@ -201,7 +200,6 @@ async def test_what_has_no_end_is_cut_at_the_budget(text: str, left: str, step: 
 
 
 async def test_a_word_that_has_no_end_is_cut_too() -> None:
-    """Where a single one is beyond the budget, at a character."""
     ruling = held(target=16).ruling
     answer = Enforcement(ruling, (), len)
     assert "".join(delta.text for delta in await said(answer, spoken("x" * 9_000))) == "x" * 16
@@ -216,7 +214,6 @@ async def test_labels_are_checked_as_they_leave() -> None:
 
 
 async def test_a_refusal_that_refuses_leaves_whole() -> None:
-    """As the model said it, in one piece, when all of it is there."""
     text = "I can't help with that. I'm glad to help with something else."
     answer = held(REFUSE)
     deltas = await said(answer, spoken(*(f"{word} " for word in text.split())))
@@ -261,7 +258,6 @@ async def test_questions_alone_leave() -> None:
 
 
 async def test_a_text_without_a_question_asks_the_policys() -> None:
-    """Something is asked in any case."""
     answer = held(CLARIFY)
     deltas = await said(answer, spoken("It depends on many things."))
     assert deltas[0].text == answer.own()
@@ -272,7 +268,6 @@ async def test_a_text_without_a_question_asks_the_policys() -> None:
 
 @pytest.mark.parametrize("kind", [REFUSE, CLARIFY])
 async def test_without_a_model_the_policy_speaks(kind: ResponseClass) -> None:
-    """Nothing was broken, and nothing replaced."""
     answer = held(kind)
     async with answer.unasked() as stream:
         deltas = [delta async for delta in stream]
@@ -283,7 +278,6 @@ async def test_without_a_model_the_policy_speaks(kind: ResponseClass) -> None:
 
 
 async def test_a_whole_answer_that_never_ends_is_cut_off() -> None:
-    """Its stream is closed, and the policy's text sent."""
     model = spoken(*["I can't help with that. "] * MOST)
     answer = held(REFUSE)
     deltas = await said(answer, model)
@@ -320,7 +314,6 @@ async def test_nobody_waits_for_what_changes_nothing(kind: ResponseClass, piece:
 
 @pytest.mark.parametrize("kind", [COMPLY, REDIRECT, NEGOTIATE])
 async def test_a_fault_of_the_model_passes(kind: ResponseClass) -> None:
-    """What was whole has left by then, and is checked."""
     answer, seen = held(kind), list[str]()
     model = spoken("One. Two. Thr", error=ModelTimeout())
     async with answer.over(model.open(Prompt("", ""))) as stream:
@@ -368,7 +361,6 @@ async def test_a_model_that_fails_is_stood_in_for(
     ],
 )
 async def test_what_was_whole_leaves_before_a_fault(spoke: str, left: list[str]) -> None:
-    """And nothing else; where nothing left, nothing is checked."""
     answer, seen = held(), list[str]()
     async with answer.over(spoken(spoke, error=ModelTimeout()).open(Prompt("", ""))) as stream:
         with pytest.raises(ModelTimeout):
@@ -377,7 +369,6 @@ async def test_what_was_whole_leaves_before_a_fault(spoke: str, left: list[str])
 
 
 async def test_leaving_closes_the_models_stream() -> None:
-    """In the middle of an answer."""
     model, answer = spoken("One. Two", *[" more"] * 100, pause=0.01), held()
 
     async def listen() -> None:
@@ -434,7 +425,6 @@ async def test_help_is_said_last_if_nothing_said_it(kind: ResponseClass, target:
 
 
 async def test_help_stands_outside_of_code() -> None:
-    """A fence that is open is closed before."""
     answer = endangered(REDIRECT, "emergency")
     deltas = await said(answer, spoken("Here:\n```\nsome code\n"))
     assert "".join(delta.text for delta in deltas).endswith(f"some code\n```\n\n\n{HELP}")
@@ -443,14 +433,12 @@ async def test_help_stands_outside_of_code() -> None:
 
 
 async def test_help_that_was_said_is_not_said_again() -> None:
-    """Nor where nobody is in danger."""
     for answer in (endangered(REDIRECT, "distress"), endangered(COMPLY, "default")):
         deltas = await said(answer, spoken("Please call 112 now."))
         assert "".join(delta.text for delta in deltas) == "Please call 112 now."
 
 
 async def test_help_is_said_also_where_the_model_fails() -> None:
-    """What left so far did not name it."""
     answer, seen = endangered(REDIRECT, "emergency"), list[str]()
     async with answer.over(spoken("One. Two", error=ModelTimeout()).open(Prompt("", ""))) as stream:
         with pytest.raises(ModelTimeout):
@@ -462,3 +450,101 @@ async def test_what_a_model_thinks_does_not_leave() -> None:
     """However long it thinks: the questions behind it are its answer."""
     deltas = await said(held(CLARIFY), spoken("<think>" + "Who? Perhaps. " * 200, "</think>Which file?"))
     assert deltas[0].text == "Which file?"
+
+
+def split(text: str, *, step: int = 1) -> list[str]:
+    """Fed in pieces of so many characters, and what is left at the end."""
+    sentences = SentenceBuffer()
+    found = [one for at in range(0, len(text), step) for one in sentences.feed(text[at : at + step])]
+    rest = sentences.end()
+    return [*found, rest] if rest else found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("One. Two? Three!", ["One.", " Two?", " Three!"], id="marks"),
+        pytest.param("It rose by 3.5 % in v1.2. So?", ["It rose by 3.5 % in v1.2.", " So?"], id="decimals"),
+        pytest.param("It did [a#1]. So [b#2].", ["It did [a#1].", " So [b#2]."], id="citations within"),
+        pytest.param("It did. [a#1][b#2] So.", ["It did. [a#1][b#2]", " So."], id="citations behind"),
+        pytest.param("“It did.” [a#1]\n\n“So.”", ["“It did.” [a#1]", "\n\n“So.”"], id="quotations"),
+        pytest.param("Dr. Who, e.g. the first. No.", ["Dr. Who, e.g. the first.", " No."], id="shortened"),
+        pytest.param("J. S. Bach wrote. So.", ["J. S. Bach wrote.", " So."], id="initials"),
+        pytest.param("1. Read.\n2. Sleep.", ["1. Read.", "\n2. Sleep."], id="items"),
+        pytest.param("Well... so it is. Yes.", ["Well...", " so it is.", " Yes."], id="dots"),
+        pytest.param("- one\n- two\n", ["- one", "\n- two\n"], id="lines"),
+        pytest.param("你好。你好吗？好", ["你好。", "你好吗？", "好"], id="no blanks between"),
+        pytest.param("no end at all", ["no end at all"], id="no mark"),
+        pytest.param("", [], id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 3, 1_000])
+def test_a_sentence_ends_where_a_reader_ends_it(text: str, found: list[str], step: int) -> None:
+    assert split(text, step=step) == found
+
+
+def test_a_sentence_leaves_once_the_next_has_begun() -> None:
+    sentences = SentenceBuffer()
+    assert sentences.feed("It did. ") == []
+    assert sentences.feed("S") == ["It did."]
+
+
+def test_a_citation_that_is_arriving_holds_its_sentence() -> None:
+    sentences = SentenceBuffer()
+    assert sentences.feed("It did. [a.pdf#") == []
+    assert sentences.feed("1] So") == ["It did. [a.pdf#1]"]
+
+
+def test_what_has_no_end_is_cut() -> None:
+    """At a blank where there is one, at the latest after so many characters."""
+    words = split("word " * 1_000)
+    assert [len(one) <= LONGEST for one in words] == [True] * 3
+    assert not words[0].endswith("wor")
+    assert [len(one) for one in split("x" * 5_000, step=100)] == [LONGEST, LONGEST, 1_000]
+
+
+@given(st.text(alphabet="ab1 .?!\n[]#“”)。？e.g", max_size=300), st.integers(1, 50))
+def test_every_character_leaves_once_in_order(text: str, step: int) -> None:
+    assert "".join(split(text, step=step)) == text
+
+
+@given(st.text(alphabet="ab1 .?!\n[]#“”)。？e.g", max_size=300), st.integers(1, 50))
+@example("。[。]1", 1)
+@example("One. [a. b", 1)
+@example("One.\n[a.\n b [c. d] e. F", 2)
+def test_the_pieces_do_not_depend_on_the_deltas(text: str, step: int) -> None:
+    """What waits for what comes next is found again, however little of it comes."""
+    assert split(text, step=step) == split(text, step=1_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("One.", True),
+        ("One. [a#1] ", True),
+        ("“One?”", True),
+        ("- one\n", True),
+        ("One", False),
+        ("e.g.", False),
+        ("1.", False),
+        ("\n", False),
+        ("", False),
+    ],
+)
+def test_a_text_ends_as_a_sentence_or_does_not(text: str, whole: bool) -> None:
+    assert complete(text) is whole
+
+
+def test_a_cut_piece_says_so() -> None:
+    sentences = SentenceBuffer()
+    pieces = [*sentences.feed("x" * 5_000), sentences.end()]
+    assert [isinstance(one, UnendedPiece) for one in pieces] == [True, True, True]
+    assert [isinstance(one, UnendedPiece) for one in [*sentences.feed("One. Two"), sentences.end()]] == [
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("most", "left"), [(5, "one two"), (2, "one two"), (1, "one"), (0, "")])
+def test_a_cut_piece_is_cut_at_a_word(most: int, left: str) -> None:
+    assert UnendedPiece("one two").within(most, lambda text: len(text.split())) == left
