@@ -8,7 +8,7 @@ dreams are one table; a project's profile says which of them it keeps.
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from app import errors
@@ -38,9 +38,7 @@ from app.api.schemas.projects import (
 )
 from app.api.wire import JsonRoute
 from app.db.conversations import ConversationOutcome
-from app.db.keys import Caller
 from app.problems import pattern
-from app.services.services import Services
 from app.types import CONVERSATIONS, DREAMS
 
 router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)
@@ -249,121 +247,106 @@ async def remove_code(who: Asker, opened: Opened, project: Project, row_id: RowI
 
 
 Row = Annotated[TextId, Path(description="The row's session_id, or the id that its writer gave it.")]
-KEEPS: dict[str, Any] = {
-    "status_code": 201,
-    "response_description": "Searchable",
-    "responses": {
-        200: {"model": ConversationWritten | ConversationsWritten, "description": "Nothing of it was new"},
-        **responses(*ASKING, *SENDING, *KEEPING, *NOT_HERE, errors.RemovedMeanwhile, errors.Rejected),
-    },
-}
-LISTS: dict[str, Any] = {
-    "response_description": "A page, newest first",
-    "responses": responses(*ASKING, *NOT_HERE),
-}
-SHOWS: dict[str, Any] = {
-    "response_description": "The row",
-    "responses": responses(*ASKING, *NOT_HERE, errors.Missing, errors.Rejected),
-}
-REMOVES: dict[str, Any] = {
-    "status_code": 204,
-    "response_class": Response,
-    "responses": responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Missing),
-}
+REMOVING = responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Missing)
 
 
-async def kind_of(request: Request) -> str:
-    """Whether the route is for conversations or dreams."""
-    return DREAMS if f"/{DREAMS}" in request.scope["route"].path else CONVERSATIONS
+def _routes_of(kind: str) -> None:
+    """The routes of conversations or of dreams."""
+    plural, one = kind.capitalize(), kind.removesuffix("s")
+    path = f"/{{project}}/{kind}"
 
-
-Kind = Annotated[str, Depends(kind_of)]
-
-
-async def _keep(  # noqa: PLR0917 - what its two routes were given
-    who: Caller, opened: Services, project: str, kind: str, body: NewConversations, response: Response
-) -> ConversationWritten | ConversationsWritten:
-    bodies = (
-        {f"body.{at}": each for at, each in enumerate(body)} if isinstance(body, list) else {"body": body}
+    @router.post(
+        path,
+        operation_id=f"keep{plural}",
+        summary=f"Store {kind}",
+        status_code=201,
+        response_description="Searchable",
+        responses={
+            200: {
+                "model": ConversationWritten | ConversationsWritten,
+                "description": "Nothing of it was new",
+            },
+            **responses(*ASKING, *SENDING, *KEEPING, *NOT_HERE, errors.RemovedMeanwhile, errors.Rejected),
+        },
     )
-    scope = scope_of(who, project=project)
-    for place, each in bodies.items():
-        if field := each.misplaced(scope):
-            raise errors.InvalidField(
-                f"{field} must be that of the path and the key, or left out", field=f"{place}.{field}"
-            )
-    outcomes = await opened.conversations.keep(scope, kind, [each.draft() for each in bodies.values()])
-    response.status_code = (
-        201 if any(outcome is ConversationOutcome.CREATED for _, outcome in outcomes) else 200
+    async def keep(
+        who: Asker, opened: Opened, project: Project, body: NewConversations, response: Response
+    ) -> ConversationWritten | ConversationsWritten:
+        """One row, or a list of up to 1,000 (the reply has `items`): all are kept, or none. What is missing
+        is made from `turns` or `text`: by the chat model, or without one from their own sentences. Rows as
+        replies show them, or as the table has them, are accepted. A project keeps conversations or dreams
+        (DAAS)."""
+        several = isinstance(body, list)
+        bodies = body if isinstance(body, list) else [body]
+        scope = scope_of(who, project=project)
+        for at, each in enumerate(bodies):
+            if field := each.misplaced(scope):
+                raise errors.InvalidField(
+                    f"{field} must be that of the path and the key, or left out",
+                    field=f"body.{at}.{field}" if several else f"body.{field}",
+                )
+        outcomes = await opened.conversations.keep(scope, kind, [each.draft() for each in bodies])
+        response.status_code = (
+            201 if any(outcome is ConversationOutcome.CREATED for _, outcome in outcomes) else 200
+        )
+        items = [
+            ConversationWritten(outcome=outcome, row=ConversationOut.of(row)) for row, outcome in outcomes
+        ]
+        return ConversationsWritten(items=items) if several else items[0]
+
+    @router.get(
+        path,
+        operation_id=f"list{plural}",
+        summary=f"List {kind}",
+        response_description="A page, newest first",
+        responses=responses(*ASKING, *NOT_HERE),
     )
-    items = [ConversationWritten(outcome=outcome, row=ConversationOut.of(row)) for row, outcome in outcomes]
-    return ConversationsWritten(items=items) if isinstance(body, list) else items[0]
+    async def listed(
+        *, who: Asker, opened: Opened, project: Project, cursor: Cursor = None, limit: Limit = 50
+    ) -> ConversationPage:
+        """Yours and those that the tenant shares, whoever wrote them; those without a time last. Texts are
+        cut at 10,000 characters."""
+        scope = scope_of(who, project=project)
+        found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
+        return ConversationPage(items=[ConversationOut.of(each) for each in found], next=after)
+
+    @router.get(
+        f"{path}/{{id}}",
+        operation_id=f"get{plural.removesuffix('s')}",
+        summary=f"Get a {one}",
+        response_description="The row",
+        responses=responses(*ASKING, *NOT_HERE, errors.Missing, errors.Rejected),
+    )
+    async def row(who: Asker, opened: Opened, project: Project, id: Row) -> ConversationOut:  # noqa: A002 - its name
+        """By its session_id, or the id that its writer gave it."""
+        return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
+
+    @router.delete(
+        f"{path}/{{id}}",
+        operation_id=f"delete{plural.removesuffix('s')}",
+        summary=f"Delete a {one}",
+        status_code=204,
+        response_class=Response,
+        responses=REMOVING,
+    )
+    async def remove(who: Asker, opened: Opened, project: Project, id: Row) -> None:  # noqa: A002 - its name
+        """Gone from the next answer on. What the tenant shares needs a tenant key; what another tool wrote is
+        not removed here."""
+        await opened.conversations.remove(scope_of(who, project=project), kind, id)
+
+    @router.delete(
+        path,
+        operation_id=f"delete{plural}",
+        summary=f"Delete all {kind}",
+        status_code=204,
+        response_class=Response,
+        responses=REMOVING,
+    )
+    async def clear(who: Asker, opened: Opened, project: Project) -> None:
+        """All of a user key's own in the project; with a tenant key all that the tenant shares there. What
+        another tool wrote stays, adopted or not."""
+        await opened.conversations.remove_all(scope_of(who, project=project), kind)
 
 
-@router.post(
-    "/{project}/conversations", operation_id="keepConversations", summary="Store conversations", **KEEPS
-)
-async def keep_conversations(
-    who: Asker, opened: Opened, project: Project, body: NewConversations, response: Response
-) -> ConversationWritten | ConversationsWritten:
-    """One row, or a list of up to 1,000 (the reply has `items`): all are kept, or none. What is missing is
-    made from `turns` or `text`: by the chat model, or without one from their own sentences. Rows as replies
-    show them, or as the table has them, are accepted."""
-    return await _keep(who, opened, project, CONVERSATIONS, body, response)
-
-
-@router.post("/{project}/dreams", operation_id="keepDreams", summary="Store dreams", **KEEPS)
-async def keep_dreams(
-    who: Asker, opened: Opened, project: Project, body: NewConversations, response: Response
-) -> ConversationWritten | ConversationsWritten:
-    """As conversations, in a project that keeps dreams (DAAS)."""
-    return await _keep(who, opened, project, DREAMS, body, response)
-
-
-@router.get("/{project}/dreams", operation_id="listDreams", summary="List dreams", **LISTS)
-@router.get(
-    "/{project}/conversations", operation_id="listConversations", summary="List conversations", **LISTS
-)
-async def rows(
-    *, who: Asker, opened: Opened, project: Project, kind: Kind, cursor: Cursor = None, limit: Limit = 50
-) -> ConversationPage:
-    """Yours and those that the tenant shares, whoever wrote them; those without a time last. Texts are cut at
-    10,000 characters."""
-    scope = scope_of(who, project=project)
-    found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
-    return ConversationPage(items=[ConversationOut.of(each) for each in found], next=after)
-
-
-@router.get("/{project}/dreams/{id}", operation_id="getDream", summary="Get a dream", **SHOWS)
-@router.get(
-    "/{project}/conversations/{id}", operation_id="getConversation", summary="Get a conversation", **SHOWS
-)
-async def row(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row) -> ConversationOut:  # noqa: A002 - its name
-    """By its session_id, or the id that its writer gave it."""
-    return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
-
-
-@router.delete("/{project}/dreams/{id}", operation_id="deleteDream", summary="Delete a dream", **REMOVES)
-@router.delete(
-    "/{project}/conversations/{id}",
-    operation_id="deleteConversation",
-    summary="Delete a conversation",
-    **REMOVES,
-)
-async def remove_row(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row) -> None:  # noqa: A002 - its name
-    """Gone from the next answer on. What the tenant shares needs a tenant key; what another tool wrote is not
-    removed here."""
-    await opened.conversations.remove(scope_of(who, project=project), kind, id)
-
-
-@router.delete("/{project}/dreams", operation_id="deleteDreams", summary="Delete all dreams", **REMOVES)
-@router.delete(
-    "/{project}/conversations",
-    operation_id="deleteConversations",
-    summary="Delete all conversations",
-    **REMOVES,
-)
-async def clear_rows(who: Asker, opened: Opened, project: Project, kind: Kind) -> None:
-    """All of a user key's own in the project; with a tenant key all that the tenant shares there. What
-    another tool wrote stays, adopted or not."""
-    await opened.conversations.remove_all(scope_of(who, project=project), kind)
+for each in (CONVERSATIONS, DREAMS):
+    _routes_of(each)

@@ -47,8 +47,8 @@ BACKLOG = 2_048
 LOOK_SECONDS, AGAIN_SECONDS = 1.0, 30.0
 """Between two checks for a free file descriptor; after one that failed."""
 COLLECTED = 50_000, 10, 10
-"""Thresholds of the garbage collector's generations. At 5,000 each of 64 answers under way was looked through
-again every twenty answers, which took 4 % of the processor and found nothing."""
+"""Thresholds of the garbage collector's generations. With Python's own, an answer takes 7 % more processor
+time at 64 clients (9.8 against 10.5 ms, on a busy machine)."""
 
 log = structlog.get_logger(__name__)
 
