@@ -182,8 +182,8 @@ def test_local_variables_are_never_shown_at_a_terminal() -> None:
 
 def test_a_traceback_tells_our_frames_and_the_place_of_the_fault() -> None:
     """The way through a framework is forty lines that say nothing."""
-    with pytest.raises(ValueError, match="Out of range") as caught:
-        encoded(float("nan"))
+    with pytest.raises(TypeError) as caught:
+        encoded(object())
     line = fault(None, "error", {"event": "broke", "exc_info": caught.value})
 
     assert [place.partition(":")[0] for place in line["at"][:-1]] == ["app/api/wire.py"]

@@ -95,7 +95,7 @@ async def test_a_user_key_asks_for_its_own_user(
     assert keyed.users.scopes == [Scope(tenant="acme", owner="ada", user_id="ada")]
 
 
-@pytest.mark.parametrize("name", ["%00", "x" * 201, "a%1Fb", "a%0Ab"])
+@pytest.mark.parametrize("name", ["%00", "x" * 201, "a%1Fb"])
 async def test_what_is_no_name_is_refused(client: httpx.AsyncClient, fakes: Fakes, name: str) -> None:
     response = await client.delete(f"/users/{name}")
 
