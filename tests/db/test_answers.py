@@ -1,4 +1,4 @@
-"""The record of answers."""
+"""Answers in the record, and as JSON."""
 
 import asyncio
 import json

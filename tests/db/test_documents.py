@@ -1,4 +1,4 @@
-"""The door of the record: who comes first, and what is kept of whom."""
+"""Documents in the record: uploads, labels, chunks, states, waiting, and who sees them."""
 
 import asyncio
 import hashlib

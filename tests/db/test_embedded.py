@@ -1,4 +1,4 @@
-"""Where an embedded server lives."""
+"""The embedded Postgres: its folders and user, its start, its end with the parent."""
 
 import asyncio
 import os

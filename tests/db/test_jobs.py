@@ -1,4 +1,4 @@
-"""Who holds a lease, and whether they live."""
+"""The job queue: leases, dead workers, notifications."""
 
 import asyncio
 import subprocess

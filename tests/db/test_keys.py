@@ -1,4 +1,4 @@
-"""What the database last said, for a while."""
+"""API keys: look-ups, the cache that bridges an outage, bootstrap keys."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""The record of memories, on a real Postgres."""
+"""Memories in the record: ids, rows, writers that race, what was just heard."""
 
 import asyncio
 import uuid

@@ -1,4 +1,4 @@
-"""No wait for Postgres is without an end, and none for one that is known to be down."""
+"""The pool: deadlines, the breaker, errors, vectors on the wire."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,4 +1,4 @@
-"""Postgres, opened: embedded or configured, ready to be used, and told when it is not."""
+"""Opening Postgres: embedded or configured, its revision, its identity, compaction."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What is told of a project, in the record."""
+"""Projects: knowledge, other tools' columns and ids, events, the text of rows."""
 
 import asyncio
 import uuid

@@ -1,4 +1,4 @@
-"""Cursors of lists ordered by time."""
+"""Rows: cursors of lists, text that Postgres can hold, transactions."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Sessions over the tables that hold them."""
+"""Sessions, and the turns of a thread in chat_log."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

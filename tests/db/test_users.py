@@ -1,4 +1,4 @@
-"""What the record keeps of a person, told and dropped."""
+"""Export and erasure of a person, holding by holding, and the files afterwards."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Vectors of a space in the making: beside the old, then swapped in one step."""
+"""Embedding spaces, and the vectors of one that is being built."""
 
 import uuid
 from pathlib import Path

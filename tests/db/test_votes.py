@@ -1,4 +1,4 @@
-"""Votes on memories."""
+"""Votes on memories, last activity, and a person's own utterances."""
 
 import asyncio
 import math
