@@ -462,7 +462,6 @@ class OriginalStore:
         return {passage.id: passage for passage in passages if passage.text}
 
     async def _imported(self, collection: str, points: Collection[str]) -> Mapping[str, str]:
-        """Which of these points were imported, with the row's id."""
         with answering():
             return await imported(self._pool, collection, points) if points else {}
 
@@ -500,7 +499,6 @@ def texts(rows: Sequence[asyncpg.Record]) -> Found[str]:
 
 
 def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]]:
-    """Rows as columns, also where there are none."""
     return [[row[at] for row in rows] for at in range(width)]
 
 

@@ -163,6 +163,5 @@ class CardStore:
 
 
 def card(row: asyncpg.Record, shape: CardShape | None = None) -> Card:
-    """A row as the card it is."""
     names = [name.strip() for name in COLUMNS.split(",")]
     return Card(shape=shape or CardShape(row["shape"]), **{name: row[name] for name in names})

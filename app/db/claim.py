@@ -70,7 +70,6 @@ class EngineClaim:
                 self._missing.remove(name)
 
     async def release(self) -> None:
-        """End the connection, and the locks with it."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(*DOWN):

@@ -28,7 +28,6 @@ async def set_home(connection: Connection, name: str, home: str, space: str | No
 
 
 async def read_imported_collections(pool: Pool) -> ImportedCollections:
-    """Where the copies of imported collections are."""
     with postgres_faults():
         rows = await pool.fetch(HOMES)
     return ImportedCollections(

@@ -123,7 +123,6 @@ class ConversationDraft:
 
     @property
     def wanting(self) -> bool:
-        """True if something is missing that can be made."""
         made = (self.title, self.summary_short, self.summary_detailed, self.memory_snippet)
         return None in made and bool(self.said or self.text)
 
@@ -186,7 +185,6 @@ def names(scope: Scope, entry: ConversationEntry) -> tuple[str | None, str]:
 
 
 def derived(scope: Scope, *name: str) -> str:
-    """The id of a row that is called so."""
     return str(uuid.uuid5(IDS, "\x1f".join((scope.tenant, scope.owner, scope.project or "", *name))))
 
 
@@ -415,12 +413,10 @@ def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
 
 
 def analysed(entries: Sequence[ConversationEntry], *, brief: bool) -> dict[str, Analysed]:
-    """The terms and tokens of each, by its hash."""
     return {entry.sha256: conversation_analysed(columns_of(entry), brief=brief) for entry in entries}
 
 
 def columns_of(entry: ConversationEntry) -> dict[str, object]:
-    """What its words are looked for in."""
     return {name: getattr(entry.draft, name) for name in (*TEXTS, *LISTS)}
 
 

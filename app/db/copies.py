@@ -296,7 +296,6 @@ class QdrantCopy:
         return False
 
     async def _physical_name(self, name: str) -> str:
-        """Where the copy of a collection is."""
         return (await self._read_imports()).copy_of(name)
 
     async def _read_imports(self) -> ImportedCollections:
@@ -305,7 +304,6 @@ class QdrantCopy:
         return found
 
     async def _put(self, name: str, points: Sequence[Point]) -> None:
-        """Write points; the collection is made where it is missing."""
         await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
 
     async def _home(self, name: str) -> str:
@@ -355,7 +353,6 @@ class QdrantCopy:
             return {row[0] for row in await self._pool.fetch(KNOWN[name == RAW], list(points), name)}
 
     async def _drop_if_unused(self, name: str) -> None:
-        """A collection goes with the last text of all tenants."""
         with postgres_faults():
             used = name == RAW or await self._pool.fetchval(IN_USE, name)
         if not used:
@@ -474,7 +471,6 @@ class ChromaCopy:
         return await self._chroma.ids(self._names[is_global(row)], {"document": row["id"]})
 
     async def _write(self, row: asyncpg.Record) -> None:
-        """All vectors of a document; no others stay."""
         with postgres_faults():
             found = await self._pool.fetch(VECTORS, row["id"], self._space.name, timeout=READ_SECONDS)
         name = self._names[is_global(row)]
@@ -488,12 +484,10 @@ class ChromaCopy:
         await self._chroma.drop(name, sorted(set(await self._vector_ids(row)) - set(ids)))
 
     async def _delete(self, item: str) -> None:
-        """All vectors of a document, wherever it was."""
         for name in self._names.values():
             await self._chroma.delete(name, {"document": item})
 
     async def _unknown(self, name: str) -> set[str]:
-        """Documents that have vectors in a collection, and are not in the record."""
         unknown: set[str] = set()
         start = 0
         while ids := await self._chroma.page(name, start, IDS):
@@ -506,5 +500,4 @@ class ChromaCopy:
 
 
 def is_global(row: asyncpg.Record) -> bool:
-    """True if a document is shared by the tenant."""
     return not row["session_id"]

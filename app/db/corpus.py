@@ -209,7 +209,6 @@ def packed(texts: Sequence[ReferenceDraft]) -> list[bytes]:
 
 
 async def bump(connection: Connection, tenant: str, collection: str) -> None:
-    """A search of this collection would see a change."""
     await connection.execute(BUMP, tenant, collection)
 
 

@@ -524,7 +524,6 @@ async def discard(connection: Connection, part: DocumentPart, document_id: str) 
 
 
 async def empty(connection: Connection, document_id: str) -> None:
-    """Delete all that hangs on a document's row."""
     for table in ("document_piece", "chunk"):
         statement = f"DELETE FROM ibid.{table} WHERE document_id = $1"  # noqa: S608 - constants above
         await connection.execute(statement, document_id, timeout=DELETE_SECONDS)

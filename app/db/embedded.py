@@ -70,11 +70,9 @@ class ClusterPlaces:
 
     @property
     def log(self) -> Path:
-        """What the server wrote to stderr."""
         return self.home / "log"
 
     def dsn(self, user: str, database: str) -> str:
-        """How to connect over the socket."""
         return f"postgresql://{user}@/{database}?host={self.run}"
 
     def open_log(self) -> int:
@@ -102,7 +100,6 @@ class ClusterPlaces:
                 page.unlink(missing_ok=True)  # its owner may just be ending
 
     def vacate(self) -> None:
-        """Remove a socket folder that lies outside."""
         if self.run.parent != self.home:
             shutil.rmtree(self.run, ignore_errors=True)
 
@@ -282,7 +279,6 @@ class Cluster:
 
     @property
     def dsn(self) -> str:
-        """Our role on our database."""
         return self.places.dsn("ibid", "ibid")
 
     async def spawn(self, program: str, *arguments: str, stdin: int = DEVNULL) -> Process:
@@ -391,7 +387,6 @@ class Cluster:
                 log.warning("postgres_slow_to_stop", signal=sign.name)
 
     def complaint(self, code: int | None) -> str:
-        """Why it did not start, and what to do."""
         place = self.places
         if code == FAILED:
             return (

@@ -55,7 +55,6 @@ def here() -> str:
 
 
 def new_worker() -> str:
-    """A name for a worker of this process."""
     return f"{here()}{os.getpid()}:{secrets.token_hex(4)}"
 
 
@@ -113,7 +112,6 @@ class Listener:
         self._event.clear()
 
     async def _listen(self) -> None:
-        """Listen, if we should and do not."""
         async with self._lock:
             if not self._entered or is_open(self._connection):
                 return
@@ -253,6 +251,5 @@ class JobStore:
 
 
 def job(row: asyncpg.Record) -> Job:
-    """A row as the job it is."""
     part = DocumentPart(row["tenant"], row["owner"], row["session_id"])
     return Job(row["id"], row["kind"], row["document_id"], part, row["attempts"], row["lost"])

@@ -129,7 +129,7 @@ LONGEST = 512
 FIND = "SELECT tenant, user_id FROM ibid.api_key WHERE sha256 = $1 AND revoked_at IS NULL"
 ANY = "SELECT EXISTS (SELECT FROM ibid.api_key)"
 """Revoked ones count: to take the last key away must not let everybody in."""
-COLUMNS = "id, tenant, user_id, name, prefix, created_at, revoked_at"
+COLUMNS = 'id, tenant, user_id AS "user", name, prefix, created_at, revoked_at'
 ADD = f"""
     INSERT INTO ibid.api_key (id, tenant, user_id, sha256, prefix, name) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (sha256) DO NOTHING RETURNING {COLUMNS}
@@ -213,7 +213,7 @@ class KeyStore:
         """Keys of a tenant, or all, oldest first; revoked ones too."""
         with postgres_faults():
             rows = await self._pool.fetch(ALL, tenant)
-        return [api_key(row) for row in rows]
+        return [ApiKey(**row) for row in rows]
 
     async def revoke(self, key_id: str, tenant: str | None = None) -> bool:
         """End a key; False: there is no such live key (of that tenant)."""
@@ -226,12 +226,11 @@ class KeyStore:
         return found is not None
 
     async def _add(self, key: str, tenant: str, user: str | None, name: str, *, prefix: str) -> ApiKey | None:
-        """Keep a key; None: it is there."""
         async with transaction(self._pool) as connection:
             await connection.execute(TENANT, tenant)
             row = await connection.fetchrow(ADD, new_id(), tenant, user, hashed(key), prefix, name)
         self._closed.clear()
-        return api_key(row) if row else None
+        return ApiKey(**row) if row else None
 
 
 def bridged(known: Known | None) -> Known:
@@ -244,16 +243,3 @@ def bridged(known: Known | None) -> Known:
 def hashed(key: str) -> bytes:
     """What is kept of a key. A lone surrogate is no key of ours, but must not raise either."""
     return hashlib.sha256(key.encode(errors="surrogatepass")).digest()
-
-
-def api_key(row: asyncpg.Record) -> ApiKey:
-    """A row as the key it is."""
-    return ApiKey(
-        id=row["id"],
-        tenant=row["tenant"],
-        user=row["user_id"],
-        name=row["name"],
-        prefix=row["prefix"],
-        created_at=row["created_at"],
-        revoked_at=row["revoked_at"],
-    )

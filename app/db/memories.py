@@ -190,7 +190,6 @@ async def lock_user(connection: Connection, tenant: str, user: str) -> None:
 
 
 async def bump_version(connection: Connection, tenant: str, user: str) -> None:
-    """A search of this user's would see a change."""
     await connection.execute(BUMP, tenant, user)
 
 
@@ -263,7 +262,6 @@ def row_of(memory: Memory) -> tuple[object, ...]:
 
 
 def memory(row: asyncpg.Record) -> Memory:
-    """A row as the memory it is."""
     values = {name: row[name] for name in NAMES}
     changed = {
         "tags": tuple(row["tags"]),

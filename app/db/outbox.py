@@ -332,18 +332,18 @@ class Outbox:
         return taken, next(iter(failed.values()), None)
 
     def _waiting_for_retry(self) -> list[str]:
-        """Collections that failed less than RETRY_COLLECTION_SECONDS ago."""
         now = time.monotonic()
         self._retry_at = {name: until for name, until in self._retry_at.items() if until > now}
         return list(self._retry_at)
 
     async def _refill_page(self, holder: Connection, entry: asyncpg.Record) -> None:
-        """One step of the refill that was asked for last."""
         seq, (done, cursor) = entry["seq"], progress(entry["cursor"])
         try:
-            if not cursor:  # from now on the engine is known to hold what the cursor says
+            if not cursor:
                 self._total = await self._copy.total()
-                await self._copy.save_position(Position(self._identity, self._seq))
+                # It tells a restart that the engine holds what the cursor says. Without it, that begins anew.
+                with suppress(RetrievalError, Unavailable):
+                    await self._copy.save_position(Position(self._identity, self._seq))
             rows, after = await self._copy.refill_page(cursor)
         except BaseException:
             self._compared = 0.0  # a server may have lost what it had taken, without telling

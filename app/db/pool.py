@@ -117,12 +117,10 @@ SCHEMA = "SELECT typnamespace::regnamespace::text FROM pg_type WHERE oid = to_re
 
 
 def encode(embedding: Embedding) -> bytes:
-    """An Embedding as the wire wants it."""
     return HEAD.pack(len(embedding) // 4, 0) + np.frombuffer(embedding, "<f4").astype(">f4").tobytes()
 
 
 def decode(wire: bytes) -> Embedding:
-    """What the wire brought, as an Embedding."""
     return np.frombuffer(wire, ">f4", offset=HEAD.size).astype("<f4").tobytes()
 
 

@@ -57,7 +57,6 @@ async def newest(dsn: str) -> bool:
 
 
 async def recorded(dsn: str) -> list[str] | None:
-    """What the database says of itself; None: nothing."""
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, command_timeout=CONNECT_SECONDS)
     try:
         found: list[str] | None = await connection.fetchval(RECORDED)

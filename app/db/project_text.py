@@ -97,7 +97,6 @@ def plain(text: str) -> str:
 
 
 def _leaves(value: Json) -> list[str]:
-    """The words and numbers of a value, two levels deep."""
     if isinstance(value, dict):
         value = list(value.values())
     if not isinstance(value, list):
@@ -136,7 +135,6 @@ class EmbeddedRow:
 
 
 def cut_to_input(*names: str) -> str:
-    """Columns as text, as much of each as counts."""
     return ", ".join(f"left({name}::text, {MOST}) AS {name}" for name in names)
 
 

@@ -109,7 +109,6 @@ class KnowledgeStore:
             return bool(await connection.fetchval(REMOVE, *place(scope)))
 
     async def projects(self, scope: Scope) -> Sequence[str]:
-        """Those of the tenant that have any, by name."""
         with self._pool.asking():
             return [row["project"] for row in await self._pool.fetch(PROJECTS, scope.tenant)]
 
@@ -244,7 +243,6 @@ class WrittenTable:
     """Which rows an UPDATE may replace, beside those of the same place."""
 
     def values(self, columns: Shape, dim: int) -> dict[str, str]:
-        """What a write gives to each column."""
         return {
             **{name: columns[name].value(f"given.{name}") for name in self.texts},
             **{name: columns[name].listed(f"given.{name}") for name in self.lists},
@@ -323,7 +321,6 @@ def taking(table: str) -> Iterator[None]:
 
 
 def named(error: asyncpg.PostgresError) -> str:
-    """What of the table it is about."""
     return str(error.constraint_name or error.column_name or type(error).__name__)
 
 

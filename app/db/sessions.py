@@ -209,7 +209,6 @@ class ChatLogStore:
 
 
 def turn(row: asyncpg.Record) -> Turn:
-    """A row as the turn it is."""
     return Turn(Role(row["role"]), row["content"], row["created_at"], row["key"])
 
 

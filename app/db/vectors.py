@@ -186,7 +186,6 @@ VECTORS = """
 
 
 async def read_spaces(pool: Pool) -> list[str]:
-    """Names of all spaces that were ever used."""
     with postgres_faults():
         return [row[0] for row in await pool.fetch("SELECT name FROM ibid.space")]
 

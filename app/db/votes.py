@@ -98,7 +98,6 @@ class VoteStore:
         return Tallies({row["memory_id"]: Tally(row["positive"], row["negative"]) for row in rows})
 
     async def _mine(self, scope: Scope, ids: Sequence[str]) -> Mine:
-        """Those of the record, and those of older tools, that are the user's."""
         if not scope.user_id:
             return [], []
         with self._pool.asking():

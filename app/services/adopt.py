@@ -294,7 +294,6 @@ class AdoptionStore:
             block += BLOCKS
 
     async def _blocks(self, table: str) -> int:
-        """As many as it has by now."""
         with postgres_faults():
             return int(await self._pool.fetchval(SIZE, table))
 
@@ -523,7 +522,6 @@ class ForeignCollections:
         return named
 
     async def _changed(self, name: str, points: Sequence[Point]) -> set[str]:
-        """Those that are not imported as they are now."""
         digests = {each.id: digest(each.payload) for each in points}
         if not digests:
             return set()
@@ -578,7 +576,6 @@ class Adopt:
         return report
 
     async def total(self) -> int:
-        """Rows and points to be taken over."""
         stands = [await self._rows.stands(table, self._space) for table in self._rows.tables]
         return sum(each.open for each in stands) + sum(
             collection.missing for collection in await self._found()
@@ -601,7 +598,6 @@ class Adopt:
         self.report.waiting = await self._fill()
 
     async def _found(self) -> list[ForeignCollection]:
-        """Collections with something to import, or of which something was imported."""
         return [
             collection
             for collection in await self._collections.found()
@@ -637,7 +633,6 @@ class Adopt:
             yield Taken(table, embedded=done, left=len(batch) - done)
 
     async def _is_same(self, table: str) -> bool:
-        """True if a table's vectors belong to our space."""
         return await self._collections.same_space(await self._rows.sample(table, self._space, SAMPLE))
 
 
@@ -670,7 +665,6 @@ def usable(vector: Embedding | None, space: Space) -> bool:
 
 
 def taken_of(collection: ForeignCollection, *, kept: int = 0, embedded: int = 0) -> Taken:
-    """What is to be said of a collection."""
     return Taken(
         collection.name, kept, embedded, collection.silent, home=collection.home, unowned=collection.unowned
     )
