@@ -25,9 +25,8 @@ from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.claim import EngineClaim, claim_engines
 from app.db.code import CodeStore
-from app.db.collections import read_imported_collections
 from app.db.conversations import ConversationStore
-from app.db.copies import ChromaCopy, QdrantCopy
+from app.db.copies import ChromaCopy, QdrantCopy, read_imported_collections
 from app.db.corpus import CorpusStore
 from app.db.documents import DocumentStore, Parser
 from app.db.folder import Held, hold

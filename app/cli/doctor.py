@@ -24,8 +24,7 @@ from app.cli.client import client, holder
 from app.cli.store import held_dsn, open_store
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
 from app.db import damage
-from app.db.collections import read_imported_collections, read_unimported
-from app.db.copies import ChromaCopy, Copy, QdrantCopy
+from app.db.copies import ChromaCopy, Copy, QdrantCopy, read_imported_collections, read_unimported
 from app.db.damage import Damage
 from app.db.folder import hold, read_lock
 from app.db.memories import RAW

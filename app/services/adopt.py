@@ -21,7 +21,7 @@ import asyncpg
 
 from app.db import corpus
 from app.db import memories as memories_
-from app.db.collections import read_imported_collections, set_home
+from app.db.copies import read_imported_collections, set_home
 from app.db.corpus import IDS, ReferenceDraft, placed
 from app.db.documents import embedded_text
 from app.db.memories import RAW, WRITE, Memory

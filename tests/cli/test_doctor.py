@@ -13,8 +13,7 @@ from pydantic import SecretStr
 
 from app.cli import doctor
 from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, Finding, finding, older
-from app.db.collections import set_home
-from app.db.copies import QdrantCopy
+from app.db.copies import QdrantCopy, set_home
 from app.db.embedded import Cluster
 from app.db.folder import hold
 from app.db.memories import RAW

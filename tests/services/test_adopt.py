@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from app.db.answers import OriginalStore
-from app.db.collections import read_imported_collections
-from app.db.copies import STATE, QdrantCopy
+from app.db.copies import STATE, QdrantCopy, read_imported_collections
 from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.embedded import Cluster
 from app.db.memories import RAW, MemoryStore, Tally
