@@ -18,6 +18,7 @@ from app.retrieval.retrievers.qdrant import MARK, QdrantProcess
 from app.types import Entry, Scope, Verdict
 from app.wiring import open_project_sources
 from tests.fakes.filing import SPACE, bag
+from tests.fakes.qdrant import QdrantThread
 from tests.fakes.recollections import ANN, enter, memory, named, withdraw
 from tests.fakes.rows import CONVERSATION, conversation, insert
 from tests.fakes.turns import tell
@@ -33,7 +34,7 @@ ERASING = "UPDATE ibid.memory_user SET erased_at = now(), ended_at = NULL"
 
 @pytest.fixture
 async def edge(tmp_path: Path) -> AsyncIterator[QdrantProcess]:
-    async with QdrantProcess(tmp_path) as opened:
+    async with QdrantThread(tmp_path) as opened:
         yield opened
 
 

@@ -31,6 +31,7 @@ from app.types import Scope, Space
 from tests.fakes.intake import until
 from tests.fakes.keeping import ADA, say
 from tests.fakes.logged import captured
+from tests.fakes.qdrant import QdrantThread
 from tests.fakes.uploads import SPACE, vector
 
 BOB = Scope("acme", user_id="bob")
@@ -60,7 +61,7 @@ class House:
 
     @asynccontextmanager
     async def running(self, space: Space = SPACE) -> AsyncIterator["House"]:
-        async with QdrantProcess(self.folder) as self.edge:
+        async with QdrantThread(self.folder) as self.edge:
             copy = QdrantCopy(self.pool, self.edge, CollectionCache(self.edge), space)
             self.outbox = Outbox(self.pool, copy, await identity(self.pool))
             yield self

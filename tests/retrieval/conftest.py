@@ -18,6 +18,7 @@ from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.wiring import ProjectSources, open_project_sources
 from tests.fakes.chromas import InProcess, RunningChroma, chroma_server
 from tests.fakes.filing import SPACE, documents
+from tests.fakes.qdrant import QdrantThread
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def drive(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 async def edge(drive: Path) -> AsyncIterator[QdrantProcess]:
     """Qdrant's engine."""
-    async with QdrantProcess(drive) as opened:
+    async with QdrantThread(drive) as opened:
         yield opened
 
 

@@ -13,12 +13,12 @@ from qdrant_client import AsyncQdrantClient
 from app.retrieval.index import Matrix
 from app.retrieval.retrievers.chroma import Chroma, open_chroma
 from app.retrieval.retrievers.points import Point, Where
-from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, Qdrant, QdrantProcess
+from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, Qdrant
 from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
 from app.settings import Settings
 from app.types import Embedding
 from tests.fakes.chromas import chroma_server
-from tests.fakes.qdrant import QdrantServer, qdrant_server
+from tests.fakes.qdrant import QdrantServer, QdrantThread, qdrant_server
 
 pytestmark = [  # of the vendor's own small engine in memory
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),
@@ -128,7 +128,7 @@ def qdrant_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantServer
 
 @pytest.fixture
 async def embedded_qdrant(qdrant_folder: Path) -> AsyncIterator[Engine]:
-    async with QdrantProcess(qdrant_folder) as engine:
+    async with QdrantThread(qdrant_folder) as engine:
         yield QdrantEngine(engine)
 
 
