@@ -21,23 +21,13 @@ from structlog.testing import capture_logs
 from app.cli import terminal
 from app.cli.main import main
 from tests.fakes.pdfs import encrypted_pdf, text_pdf
-from tests.fakes.process import furnish
+from tests.fakes.process import Done, furnish, run
 
 PROGRAM = Path(sys.executable).with_name("ibid")
 READY_SECONDS = 60.0
-COMMAND_SECONDS = 60.0
 
 HARBOUR = "The harbour of Esbjerg was dredged in 1987 because larger ferries could no longer dock there."
 ORCHARD = "The orchard keeps forty varieties of apple, and the oldest tree was planted by the bishop's cook."
-
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 @dataclass(frozen=True)
@@ -73,17 +63,8 @@ class Ibid:
         return {"PATH": os.environ["PATH"], **here, **settings}
 
     def process(self, *arguments: str, **settings: str) -> Done:
-        """Run one command as the installed program."""
-        done = subprocess.run(
-            [PROGRAM, *arguments],
-            cwd=self.place,
-            env=self.environment(**settings),
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
+        """Run one command in a process of its own."""
+        return run(self.place, *arguments, **self.environment(**settings))
 
     def start(self, **settings: str) -> "Running":
         """Start the installed `ibid serve` on a free port and wait until it says where it is."""

@@ -12,8 +12,9 @@ import pytest
 from app.cli import ingest
 from app.cli.client import Answered
 from app.cli.ingest import Form, Outcome, Status, pdfs, settled, summary, upload
-from tests.cli.conftest import Done, Ibid, Running, lines
+from tests.cli.conftest import Ibid, Running, lines
 from tests.fakes.pdfs import text_pdf
+from tests.fakes.process import Done
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.cli.conftest import Done, Ibid, Running, lines
+from tests.cli.conftest import Ibid, Running, lines
+from tests.fakes.process import Done
 
 
 @pytest.fixture

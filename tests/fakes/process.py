@@ -25,11 +25,11 @@ from app.db.folder import Lock, read_lock
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
+COMMAND_SECONDS = 90.0
+PRELOADED = ("serve", "doctor", "maintenance", "users", "keys", "eval")
 
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(
-    [__name__, "app.cli.serve", "app.cli.doctor", "app.cli.maintenance", "app.cli.users", "app.cli.keys"]
-)
+forks.set_forkserver_preload([__name__, *(f"app.cli.{name}" for name in PRELOADED)])
 
 
 class Program:
@@ -69,13 +69,26 @@ def become(arguments: tuple[str, ...], cwd: Path, out: Path, err: Path, environ:
     main()
 
 
-def ibid(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a command on a data folder to its end."""
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(cwd: Path, *arguments: str, **settings: str) -> Done:
+    """Run a command in a folder to its end."""
     with tempfile.TemporaryDirectory() as place:
         out, err = Path(place, "out"), Path(place, "err")
-        program = Program(*arguments, f"--data-dir={folder}", cwd=Path(place), out=out, err=err, **settings)
-        code = program.wait()
-        return subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
+        code = Program(*arguments, cwd=cwd, out=out, err=err, **settings).wait(COMMAND_SECONDS)
+        return Done(code, out.read_text(), err.read_text())
+
+
+def ibid(folder: Path, *arguments: str, **settings: str) -> Done:
+    """Run a command on a data folder to its end."""
+    return run(folder.parent, *arguments, f"--data-dir={folder}", **settings)
 
 
 @dataclass
@@ -117,7 +130,8 @@ def made(place: Path) -> Path:
     """A folder with a migrated database and nothing in it."""
     home = Path(tempfile.mkdtemp(prefix="pattern-", dir=place))
     data = home / "data"
-    ibid(data, "migrate").check_returncode()
+    done = ibid(data, "migrate")
+    assert done.code == 0, done.err
     return data
 
 

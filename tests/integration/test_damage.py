@@ -93,14 +93,14 @@ def test_a_start_that_reads_what_is_damaged_says_so(
         flip(files[name], 0)
 
     started = ibid(folder, "serve", "--port=0")
-    assert started.returncode == 1
-    assert "Traceback" not in started.stderr
-    assert started.stderr.splitlines()[-1].startswith("ibid: Postgres is damaged: ")
+    assert started.code == 1
+    assert "Traceback" not in started.err
+    assert started.err.splitlines()[-1].startswith("ibid: Postgres is damaged: ")
     looked = ibid(folder, "doctor")
-    assert looked.returncode == 1
-    assert "Traceback" not in looked.stderr
-    assert f"FAILED  postgres files   damaged: table {name} (" in looked.stdout
-    assert f"restore {folder} from a backup" in looked.stdout
+    assert looked.code == 1
+    assert "Traceback" not in looked.err
+    assert f"FAILED  postgres files   damaged: table {name} (" in looked.out
+    assert f"restore {folder} from a backup" in looked.out
 
 
 def test_a_catalog_that_is_damaged_is_told_at_once(folder: Path, files: dict[str, Path]) -> None:
@@ -109,9 +109,9 @@ def test_a_catalog_that_is_damaged_is_told_at_once(folder: Path, files: dict[str
 
     for command in (["serve", "--port=0"], ["doctor"]):
         done = ibid(folder, *command)
-        assert done.returncode == 1
-        assert "Postgres is damaged: " in done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
+        assert done.code == 1
+        assert "Postgres is damaged: " in done.out + done.err
+        assert "Traceback" not in done.err
 
 
 def test_a_damaged_index_costs_what_needs_it_and_is_made_anew(folder: Path, files: dict[str, Path]) -> None:
@@ -125,11 +125,11 @@ def test_a_damaged_index_costs_what_needs_it_and_is_made_anew(folder: Path, file
         assert running.chat("What does the ferry carry?")["rag"]["used"]
         assert running.client.get("/readyz").status_code == 200
         looked = ibid(folder, "doctor")
-    assert "damaged: index ibid.memory_newest of ibid.memory (" in looked.stdout
+    assert "damaged: index ibid.memory_newest of ibid.memory (" in looked.out
     assert '"event": "Postgres is damaged"' in (folder.parent / "data.log").read_text()
 
     mended = ibid(folder, "doctor", "--rebuild-indexes")
-    assert mended.returncode == 0, mended.stdout
+    assert mended.code == 0, mended.out
     with service(folder) as running:
         assert remembered(running) == 200
 
@@ -149,7 +149,7 @@ def test_pages_are_given_up_where_there_is_no_backup(folder: Path, files: dict[s
     flip(files["ibid.memory"], 2)
 
     mended = ibid(folder, "doctor", "--give-up-pages", "--rebuild-indexes")
-    assert mended.returncode == 0, mended.stdout
+    assert mended.code == 0, mended.out
     with service(folder) as running:
         assert 150 < remembered(running) <= 200
         assert running.client.post("/memories", json={"user_id": "u", "text": "New."}).status_code == 201
@@ -166,4 +166,4 @@ def test_a_folder_that_is_whole_is_found_so_while_it_is_written(folder: Path) ->
             assert running.client.post("/memories", json=body).status_code == 201
             assert running.upload(f"{turn}.pdf", pdf(word(turn))).is_success
             assert running.chat("What does the ferry carry?")["answer_id"]
-    assert looking.result().returncode == 0, looking.result().stdout
+    assert looking.result().code == 0, looking.result().out

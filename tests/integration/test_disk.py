@@ -129,10 +129,10 @@ def test_a_start_on_a_full_disk_says_so(disk: Path, left: int) -> None:
     furnish(disk / "data")
     with filled(disk, left):
         done = ibid(disk / "data", "serve", "--port=0")
-    assert done.returncode == 1
-    said = done.stderr.splitlines()[-1]
+    assert done.code == 1
+    said = done.err.splitlines()[-1]
     assert said.startswith(f"ibid: The disk of the data folder has {left >> 20} MiB free")
     assert str(disk / "data") in said
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.err
     with service(disk / "data") as running:
         kept(running, "The ferry carries apples.")

@@ -211,8 +211,8 @@ def test_the_command_erases_through_the_service(home: Home) -> None:
 
     done = ibid(home.service.folder, "erase", "mallory", "--yes", "--json")
 
-    assert '"memories": 1' in done.stdout
-    assert '"compacted": true' in done.stdout
+    assert '"memories": 1' in done.out
+    assert '"compacted": true' in done.out
     assert holding(home.service.folder, CANARY) == []
 
 

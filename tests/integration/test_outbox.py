@@ -92,7 +92,7 @@ def test_an_older_engine_folder_under_a_newer_record_is_noticed(tmp_path: Path) 
     older.rename(data / "qdrant")
     assert (held(data, "ada"), held(data, "bob")) == (1, 0)
 
-    told = ibid(data, "doctor").stdout
+    told = ibid(data, "doctor").out
     with service(data, EXACT_MAX_MB="0") as running:
         assert not found(running, "ada", SECRET)
         wait_for(partial(refilled, data), SETTLED_SECONDS)  # `settled` may come before the first comparison

@@ -28,7 +28,7 @@ class Keys:
 def created(folder: Path, *arguments: str, **settings: str) -> str:
     """A key made by the command line while the service runs."""
     out = ibid(folder, "keys", "create", *arguments, **settings)
-    return next(word for word in out.stdout.split() if word.startswith("ibid_"))
+    return next(word for word in out.out.split() if word.startswith("ibid_"))
 
 
 @pytest.fixture(scope="module")
