@@ -25,8 +25,7 @@ from app.db.keys import Caller
 from app.db.projects import MOST_NOTES
 from app.types import Scope
 from tests.fakes.checks import told
-from tests.fakes.coding import CODE_ID
-from tests.fakes.services import Fakes
+from tests.fakes.services import CODE_ID, Fakes
 
 
 async def test_the_context_comes_alone(client: httpx.AsyncClient, fakes: Fakes) -> None:

@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,19 @@ import httpx
 
 from app.cli.main import main
 from app.db.folder import Lock, read_lock
+
+
+@contextmanager
+def meanwhile(work: Callable[[], object]) -> Iterator[threading.Thread]:
+    """Run `work` in a thread beside the block, and wait for it at the end."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        thread.join(60)
+        assert not thread.is_alive()
+
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0

@@ -11,9 +11,12 @@ from app.answer import Answer
 from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.api.schemas import chat, rag, vantage
+from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.documents import Chunk, Document, State, Upload
 from app.db.keys import Caller, KeyStore
+from app.db.memories import Moment, Tally
 from app.db.sessions import Session, Utterance
+from app.db.users import Receipt
 from app.errors import IbidError, Missing
 from app.retrieval.search import Retrieval
 from app.services.answers import AnswerService, ReplayService
@@ -23,7 +26,7 @@ from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService, UploadOutcome
-from app.services.feedback import FeedbackService, SignalService
+from app.services.feedback import DecidedBy, Effect, FeedbackService, Remark, Sentiment, SignalService
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
 from app.services.mix import MixService
@@ -35,14 +38,164 @@ from app.services.sessions import SessionService
 from app.services.users import UserService
 from app.services.vantage import VantageService
 from app.types import Scope
-from tests.fakes.coding import FakeCode
 from tests.fakes.keeping import FakeCorpus, FakeMemories, FakeVectors
 from tests.fakes.noted import FakeCards
 from tests.fakes.projects import FakeProjects
-from tests.fakes.signals import FakeFeedback, FakeSignals
 from tests.fakes.speaking import FakeProfiles
 from tests.fakes.talks import FakeDigest, FakeKnowledge, FakeTalks
-from tests.fakes.users import FakeUsers
+
+AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+@dataclass
+class FakeUsers:
+    """Holds some rows of everybody."""
+
+    rows: Sequence[tuple[str, Mapping[str, object]]] = (("memories", {"id": "m1"}), ("answers", {"id": "a1"}))
+    holdings: tuple[str, ...] = ("memories", "votes", "answers", "activity")
+    error: IbidError | None = None
+    broken: Exception | None = None
+    """Raised after the rows."""
+    scopes: list[Scope] = field(default_factory=list)
+    closed: int = 0
+
+    def notes(self, scope: Scope) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    async def export(self, scope: Scope) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+        """The rows."""
+        self.scopes.append(scope)
+        if self.error:
+            raise self.error
+        try:
+            for row in self.rows:
+                yield row
+            if self.broken:
+                raise self.broken
+        finally:
+            self.closed += 1
+
+    async def erase(self, scope: Scope) -> Receipt:
+        """A receipt."""
+        self.scopes.append(scope)
+        if self.error:
+            raise self.error
+        counts = dict.fromkeys(self.holdings, 0)
+        return Receipt(scope.user_id or "", AT, counts, True, AT, None, (), ("postgres",), (), None)
+
+
+SPOKEN = datetime(2026, 11, 19, 9, 30, 40, 500_000, tzinfo=UTC)
+
+
+@dataclass
+class FakeFeedback:
+    """Has the effect it was given."""
+
+    effect: Effect = field(
+        default_factory=lambda: Effect(
+            "answer-1", Sentiment.POSITIVE, DecidedBy.MARKER, None, ("m1", "m2"), 2, persona_refreshed=True
+        )
+    )
+    error: IbidError | None = None
+    remarks: list[Remark] = field(default_factory=list)
+
+    async def take(self, remark: Remark) -> Effect:
+        """Remembered."""
+        self.remarks.append(remark)
+        if self.error:
+            raise self.error
+        return self.effect
+
+
+@dataclass
+class FakeSignals:
+    """One memory with votes, one moment."""
+
+    error: IbidError | None = None
+    moment: Moment = field(default_factory=lambda: Moment("days", SPOKEN, 172_800.0004))
+    votes: list[tuple[Scope, str, int, str | None]] = field(default_factory=list)
+    asked: list[tuple[Scope, list[str]]] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+
+    async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
+        """Remembered; the same again is none."""
+        if self.error:
+            raise self.error
+        again = (scope, memory_id, signal, answer_id) in self.votes
+        self.votes.append((scope, memory_id, signal, answer_id))
+        return not again
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> dict[str, Tally]:
+        """Of `m1` three and one."""
+        self.asked.append((scope, list(ids)))
+        if self.error:
+            raise self.error
+        return {key: Tally(3, 1) if key == "m1" else Tally() for key in ids}
+
+    async def last(self, scope: Scope) -> Moment:
+        """The one there is."""
+        self.scopes.append(scope)
+        if self.error:
+            raise self.error
+        return self.moment
+
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+CODE_ID = "4e7c1b0a-6a52-5c1f-8f0e-2b9f6f1c7d3e"
+
+
+@dataclass
+class FakeCode:
+    """Of /projects/{project}/code: holds one chunk, of one file."""
+
+    fresh: bool = True
+    error: IbidError | None = None
+    asked: list[tuple[Scope, str, object]] = field(default_factory=list)
+
+    def _asked(self, scope: Scope, project: str, what: object) -> None:
+        self.asked.append((scope, project, what))
+        if self.error:
+            raise self.error
+
+    async def put(self, scope: Scope, project: str, rows: Sequence[CodeRow]) -> list[tuple[str, bool]]:
+        """All of them."""
+        self._asked(scope, project, list(rows))
+        return [(CODE_ID, self.fresh) for _ in rows]
+
+    async def sync(self, scope: Scope, project: str, files: Sequence[CodeFile]) -> list[CodeFiled]:
+        """All of them, two chunks each."""
+        self._asked(scope, project, list(files))
+        return [CodeFiled(file.path, CodeOutcome.ADDED, 2, 2) for file in files]
+
+    async def files(
+        self, scope: Scope, project: str, *, after: str, limit: int
+    ) -> tuple[list[CodeListed], str | None]:
+        """A page of one."""
+        self._asked(scope, project, (after, limit))
+        return [CodeListed("app/hello.py", "0" * 64, 2, "python", NOON)], "app/hello.py"
+
+    async def remove_files(self, scope: Scope, project: str, paths: Sequence[str]) -> int:
+        """All of them."""
+        self._asked(scope, project, list(paths))
+        return len(paths)
+
+    async def clear(self, scope: Scope, project: str) -> int:
+        """Two rows, if there are any."""
+        self._asked(scope, project, None)
+        return 2 if self.fresh else 0
+
+    async def get(self, scope: Scope, project: str, name: str) -> CodeKept:
+        """The one there is; of another tool, without a time."""
+        self._asked(scope, project, name)
+        if name != CODE_ID:
+            raise Missing
+        return CodeKept(CODE_ID, "app/hello.py", "python", "pass", {"start_line": 1}, project, None)
+
+    async def remove(self, scope: Scope, project: str, name: str) -> None:
+        """Gone."""
+        await self.get(scope, project, name)
+
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"

@@ -18,11 +18,10 @@ from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.checks import told
 from tests.fakes.chromas import RunningChroma, chroma_server
-from tests.fakes.delay import meanwhile
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.postgres import PostgresServer, postgres_server
-from tests.fakes.process import Service, service
+from tests.fakes.process import Service, meanwhile, service
 from tests.fakes.processes import wait_for
 from tests.fakes.redis import RedisServer, redis_server
 from tests.integration.test_walls import client, created

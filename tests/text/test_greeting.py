@@ -7,7 +7,31 @@ from hypothesis import strategies as st
 from app.answering.prompt import AWAY, reentry_line
 from app.db.memories import Moment
 from app.text.greeting import is_assent, is_pure_reentry_greeting, is_small_talk
-from tests.fakes.hostile import HOSTILE
+
+LONG = 32_000
+HOSTILE = {
+    "one word": "a" * LONG,
+    "one letter words": "a " * (LONG // 2),
+    "no": "no " * (LONG // 3),
+    "spaces": " " * LONG,
+    "lines": "\n" * LONG,
+    "hashes": "#" * LONG,
+    "hashtags begun": "#a" * (LONG // 2),
+    "apostrophes": "'" * LONG,
+    "clitics": "a'" * (LONG // 2),
+    "brackets": "[" * LONG,
+    "heads begun": "[system\n" * (LONG // 8),
+    "template marks begun": "<|a" * (LONG // 3),
+    "heads set in": "> " * (LONG // 2),
+    "phrases begun": "ignore all previous " * (LONG // 20),
+    "overlapping phrases": "how do i " * (LONG // 9),
+    "ligatures of eighteen letters": "\ufdfa" * LONG,
+    "marks above marks": "e" + "\u0301" * (LONG - 1),
+    "thumbs": "👍" * LONG,
+    "characters without spaces": "你" * LONG,
+    "smileys begun": ":-" * (LONG // 2),
+}
+
 
 GREETINGS = (
     "hey again!",
