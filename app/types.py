@@ -13,8 +13,6 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from app.text.memo import quick
-
 Embedding: TypeAlias = bytes
 """float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
 
@@ -76,9 +74,9 @@ def day_of(moment: datetime) -> date | None:
     return day if day.year in KNOWABLE else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # unfrozen: an answer makes hundreds, and frozen ones cost seven times as much
 class Passage:
-    """A piece of text that can be packed and cited."""
+    """A piece of text that can be packed and cited. Not changed once it is made."""
 
     source: str
     """The source that found it: documents, memories, corpus, conversations, code, dreams."""
@@ -115,11 +113,7 @@ class Passage:
         return said if said.year in KNOWABLE else None
 
 
-new_passage = quick(Passage)
-"""All fields are given, in their order."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Hit:
     """A passage as one leg saw it."""
 
@@ -175,7 +169,7 @@ class Verdict(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Candidate:
     """A passage in the running: its relevance is `passage.score`, made by `retrieval/fusion.py` alone."""
 
@@ -214,7 +208,7 @@ class Reason(StrEnum):
     """In the record alone: the asker left before the sources had answered."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
     source: str
     id: str

@@ -13,7 +13,7 @@ from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn, sha256
 from app.errors import InvalidField
 from app.retrieval.fusion import scored
 from app.retrieval.relevance import by_words, is_match
-from app.text.memo import known, quick, remembered
+from app.text.memo import known, remembered
 from app.text.tokens import SHOWN, cuts
 from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
 
@@ -261,14 +261,11 @@ def packed_passages(candidates: Iterable[Candidate]) -> tuple[Passage, ...]:
     return tuple(scored(item.passage, item.score) if item.boosts else item.passage for item in packed)
 
 
-new_entry = quick(Entry)
-
-
 def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[Entry, ...]:
     """Candidates as a trace keeps them: without their texts. `boosted`: boosts apply to passages of their
     kind, so that the relevance is noted beside the score."""
     return tuple(
-        new_entry(
+        Entry(
             item.passage.source,
             item.passage.id,
             item.passage.label,

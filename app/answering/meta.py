@@ -13,7 +13,6 @@ import orjson
 from app.answer import Citation
 from app.db.memories import Moment, Tally
 from app.retrieval.tags import FORMATS, Gravity, of_family
-from app.text.memo import quick
 from app.types import CODE, CONVERSATIONS, CORPUS, DREAMS, Entry, Passage, Trace
 
 
@@ -108,7 +107,6 @@ def metadata_of(passage: Passage) -> dict[str, object]:
     return dict(orjson.loads(held)) if isinstance(held, str) else {}
 
 
-new_citation = quick(Citation)
 ROWS = frozenset({CONVERSATIONS, CODE, DREAMS})
 """Sources whose rows can be read under their project."""
 
@@ -116,7 +114,7 @@ ROWS = frozenset({CONVERSATIONS, CODE, DREAMS})
 def cite(passage: Passage) -> Citation:
     """A packed passage as the reply names it."""
     page, page_end = passage.fields.get("page"), passage.fields.get("page_end")
-    return new_citation(
+    return Citation(
         passage.label,
         passage.source,
         own_id(passage),

@@ -26,7 +26,7 @@ from app.retrieval.retrievers.chroma import Chroma, collection, key_of, passage_
 from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
 from app.text.labels import distinct, key, label, label_name
 from app.text.memo import Text
-from app.types import Embedding, Passage, Scope, Space, new_passage
+from app.types import Embedding, Passage, Scope, Space
 
 NAME_COST = 25
 """What it costs to prepare a document's name, in passages searched (`computed`): some 4 µs."""
@@ -233,7 +233,7 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
         "url": f"/api/documents/{document.id}/chunks/{ordinal}{seen}",
     }
     # In the order of its fields: names take as long as values.
-    return new_passage(
+    return Passage(
         DocumentSource.name,
         passage_id((document.id, ordinal)),
         Text(text),

@@ -35,8 +35,8 @@ from app.text.dates import (
     united,
 )
 from app.text.languages import TONGUES, words
-from app.text.memo import Text, once, quick, remembered
-from app.types import SAID, Candidate, Hit, Legs, Passage, Stretch, day_of, new_passage
+from app.text.memo import Text, once, remembered
+from app.types import SAID, Candidate, Hit, Legs, Passage, Stretch, day_of
 
 DEPTH = 10
 """Places of a leg that are looked at: as many as anybody reads."""
@@ -76,9 +76,6 @@ one that is not."""
 HELD = 0.8
 """Share of a passage's words that counts which of them it holds; the rest is its BM25. How often and in how
 long a text they stand matters where words stand alone; meaning knows it better."""
-
-
-running = quick(Candidate)
 
 
 def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
@@ -150,12 +147,12 @@ def candidate(passage: Passage, hit: Hit | None, told: float, factor: float, wor
     else:
         meaning = max(0.0, min(1.0, passage.similarity))
         relevance = (DENSE_WEIGHT * meaning + words * told) / (DENSE_WEIGHT + words)
-    return running(scored(passage, relevance), hit, None, {})
+    return Candidate(scored(passage, relevance), hit)
 
 
 def scored(passage: Passage, score: float) -> Passage:
     """The same with its score: field by field, at a tenth of what `replace` takes for each of eighty."""
-    return new_passage(
+    return Passage(
         passage.source,
         passage.id,
         passage.text,

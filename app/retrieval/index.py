@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from app.retrieval.bm25 import Content, Lexical, Mask, Postings, Scores, merge
 from app.retrieval.terms import terms
 from app.stopwatch import LEXICAL, stage
-from app.text.memo import Text, quick
+from app.text.memo import Text
 from app.text.sanitise import one_line, quote
 from app.text.tokens import SHOWN
 from app.types import Hit, Passage
@@ -44,8 +44,6 @@ SHORT = 100
 """Characters of a question whose cost is the passages; longer ones cost by their words, too…"""
 CHARACTER = 10
 """…and each character as much as so many passages, to be cut into terms: some 2 µs."""
-
-hit_of = quick(Hit)
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -347,7 +345,7 @@ class IndexSearch:
             for row, score, loan, coverage, rare, share in held:
                 if score + loan > 0:
                     key = self._passage_id(self.segments[number].key(row))
-                    found[number, row] = hit_of(key, score + loan, coverage, rare, loan, share)
+                    found[number, row] = Hit(key, score + loan, coverage, rare, loan, share)
         return found
 
     def dense(self, vector: Matrix, limit: int) -> dict[Address, float]:

@@ -18,7 +18,7 @@ from app.retrieval.retrievers.points import Payload, Point, Where
 from app.retrieval.retrievers.qdrant import MARK
 from app.text.labels import label, label_name
 from app.text.memo import kept
-from app.types import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of, new_passage
+from app.types import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of
 
 MEMORIES = "memories"
 LABEL = "memory"
@@ -132,7 +132,7 @@ def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None
         SAID_ON: day.isoformat() if day else None,
     }
     # In the order of its fields: names take as long as values.
-    return new_passage(
+    return Passage(
         *(MEMORIES, row["id"], text, row["tokens"], label(LABEL, short)),
         *(similar, 0.0, "", fields, row["created_at"] if day else None),
     )
@@ -154,7 +154,7 @@ def text_row_passage(row: Mapping[str, Any], short: str, similar: float | None) 
     """A row of the record as a passage."""
     metadata = orjson.loads(row["metadata"])
     facts = {"metadata": metadata} if metadata else {}
-    return new_passage(
+    return Passage(
         CORPUS,
         text_key(row["collection"], row["point"]),
         kept(row["text"]),

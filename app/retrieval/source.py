@@ -32,7 +32,6 @@ from app.retrieval.index import (
     Segment,
     Spread,
     computed,
-    hit_of,
 )
 from app.retrieval.index_cache import IndexCache, ScopeRows
 from app.retrieval.terms import VERSION, is_current, pack
@@ -332,7 +331,7 @@ def _legs(  # noqa: PLR0917 - all that the search found
     """The two rankings, with the passages of both in the order of their places."""
     others = [passage for passage in other.passages if not search.contains(passage.id)]
     nearest = [*(passages[address] for address in near if address in passages), *others]
-    meaning = [hit_of(each.id, each.similarity or 0.0, 0.0, False, 0.0, 0.0) for each in nearest]
+    meaning = [Hit(each.id, each.similarity or 0.0, 0.0, False, 0.0, 0.0) for each in nearest]
     if others:
         meaning.sort(key=lambda hit: (-hit.score, hit.key))
     del meaning[limit:]

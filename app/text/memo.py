@@ -1,14 +1,12 @@
-"""Strings that remember what was computed from them (hash, quotation, tokens), and fast constructors.
+"""Strings that remember what was computed from them: hash, quotation, tokens.
 
 The same passages are packed for many questions, so their costs are paid once; for everyone else a `Text` is a
-plain string. `quick` builds a frozen dataclass with slots through an unfrozen twin, at a third of the price
-of its constructor (docs/adr/0020); `__post_init__` does not run.
+plain string.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import fields, make_dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -62,21 +60,3 @@ def remembered(text: str, name: Hashable, work: Callable[[], Result]) -> Result:
 def known(text: str, name: Hashable) -> Any:  # noqa: ANN401 - whatever was worked out
     """What is kept with the text under `name`; None: nothing is."""
     return text.memo.get(name) if isinstance(text, Text) else None
-
-
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
-
-
-def quick(kind: Callable[Given, Made]) -> Callable[Given, Made]:
-    """The constructor of a dataclass with slots. All fields are to be given, in their order."""
-    names = [(each.name, object) for each in fields(kind)]  # type: ignore[arg-type] # as all callers give
-    draft: Any = make_dataclass("Draft", names, slots=True, eq=False, repr=False)
-
-    def made(*values: Given.args, **_: Given.kwargs) -> Made:
-        one: Any = draft(*values)
-        one.__class__ = kind
-        value: Made = one
-        return value
-
-    return made
