@@ -1,4 +1,4 @@
-"""A question's time, stage by stage, beside 10,000 passages: `python -m bench.query [PASSAGES]`.
+"""A question's time beside 10,000 passages: `python -m bench.query [PASSAGES]`.
 
 As many in each of documents, corpus and memories (of one session, tenant and user), in one process with its
 embedded stores. One client asks each of them, and all at once, a question every PACE seconds, as the service
@@ -21,7 +21,6 @@ from app.evaluation.run import BATCH
 from app.models.base import Embedder
 from app.services.services import Services
 from app.settings import Ibid, Rag, Settings
-from app.stopwatch import STAGES, Took, stage, watched
 from app.types import Embedding, Query, Scope
 from app.wiring import open_services
 from bench import server
@@ -31,7 +30,6 @@ from bench.table import table
 from bench.vectors import Vectors, centres, vectors
 
 ROWS, ASKED, WARM = 10_000, 150, 20
-TOTAL = "total"
 PACE = 0.2
 """Seconds between two questions: the processor's caches cool down meanwhile."""
 LIMIT = 40
@@ -98,32 +96,26 @@ async def filled(services: Services, planted: Planted, rows: int) -> dict[str, f
     return found
 
 
-async def one(services: Services, names: Sequence[str], n: int) -> Took:
-    """One question."""
+async def one(services: Services, names: Sequence[str], n: int) -> float:
+    """One question; milliseconds."""
     query = Query(question(n), Scope(session_id=SESSION, user_id=USER), limit=LIMIT)
-    with watched() as took, stage(TOTAL):
-        found = await services.retrieval.gather(query, names)
+    began = time.perf_counter()
+    found = await services.retrieval.gather(query, names)
     if found.degraded or not found.candidates:
         raise SystemExit(f"nothing was found: {found.degraded}")
-    return took
-
-
-def stages(took: Sequence[Took]) -> dict[str, dict[str, float]]:
-    """{stage: {p50, p95}}; stages that no question had are left out."""
-    found = {name: [each[name] for each in took if name in each] for name in (*STAGES, TOTAL)}
-    return {name: spread(values, 2) for name, values in found.items() if values}
+    return (time.perf_counter() - began) * 1000
 
 
 async def asked(services: Services, names: Sequence[str], first: int) -> dict[str, Any]:
     """One client's questions, none of them asked before."""
-    took, spent = list[Took](), time.process_time()
+    took, spent = list[float](), time.process_time()
     for n in range(WARM + ASKED):
         if n == WARM:
             spent = time.process_time()
         took.append(await one(services, names, first + n))
         await asyncio.sleep(PACE)
     processor = (time.process_time() - spent) / ASKED * 1000
-    return {"milliseconds": stages(took[WARM:]), "processor": round(processor, 2)}
+    return {"milliseconds": spread(took[WARM:], 2), "processor": round(processor, 2)}
 
 
 async def measure(rows: int = ROWS) -> dict[str, Any]:
@@ -151,17 +143,13 @@ async def measure(rows: int = ROWS) -> dict[str, Any]:
 
 
 def told(found: Mapping[str, Any]) -> str:
-    """A row a stage, two columns a search."""
-    head = ["ms", *(f"{name} {share}" for name in found["asked"] for share in ("p50", "p95"))]
-    every = [each["milliseconds"] for each in found["asked"].values()]
+    """A row a search."""
     rows = [
-        [name, *(each.get(name, {}).get(share) for each in every for share in ("p50", "p95"))]
-        for name in (*STAGES, TOTAL)
-        if any(name in each for each in every)
+        [name, each["milliseconds"]["p50"], each["milliseconds"]["p95"], each["processor"]]
+        for name, each in found["asked"].items()
     ]
     rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in found["passages_s"].items())
-    spent = ", ".join(f"{name} {each['processor']}" for name, each in found["asked"].items())
-    return f"{table(head, rows)}\n\nprocessor a question: {spent} ms\npassages a second, written: {rates}"
+    return f"{table(['ms', 'p50', 'p95', 'processor'], rows)}\n\npassages a second, written: {rates}"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from app.retrieval.bm25 import Content, Lexical, Mask, Postings, Scores, merge
 from app.retrieval.terms import terms
-from app.stopwatch import LEXICAL, stage
 from app.text.memo import Text
 from app.text.sanitise import one_line, quote
 from app.text.tokens import SHOWN
@@ -311,19 +310,18 @@ class IndexSearch:
 
     def lexical(self, text: str, limit: int, lend: Spread | None = None) -> list[Address]:
         """The best by BM25, best first, with what neighbours `lend`."""
-        with stage(LEXICAL):
-            live = [(each.postings, alive) for each, alive in zip(self.segments, self._alive, strict=True)]
-            self._lexical = Lexical(live, terms(text))
-            self._scores = [self._lexical.scores(number) for number in range(len(self.segments))]
-            totals = [scores.bm25 for scores in self._scores]
-            if lend:
-                self._lent = [
-                    lent if alive is None else np.where(alive, lent, 0.0)
-                    for lent, alive in zip(lend(self.segments, totals), self._alive, strict=True)
-                ]
-                totals = [own + lent for own, lent in zip(totals, self._lent, strict=True)]
-            found = [((number, row), float(totals[number][row])) for number, row in best(totals, limit, 0.0)]
-            return [address for address, _ in self.ranked(found)[:limit]]
+        live = [(each.postings, alive) for each, alive in zip(self.segments, self._alive, strict=True)]
+        self._lexical = Lexical(live, terms(text))
+        self._scores = [self._lexical.scores(number) for number in range(len(self.segments))]
+        totals = [scores.bm25 for scores in self._scores]
+        if lend:
+            self._lent = [
+                lent if alive is None else np.where(alive, lent, 0.0)
+                for lent, alive in zip(lend(self.segments, totals), self._alive, strict=True)
+            ]
+            totals = [own + lent for own, lent in zip(totals, self._lent, strict=True)]
+        found = [((number, row), float(totals[number][row])) for number, row in best(totals, limit, 0.0)]
+        return [address for address, _ in self.ranked(found)[:limit]]
 
     def hits(self, addresses: Iterable[Address], content: Content | None = None) -> dict[Address, Hit]:
         """BM25 scores of some passages; those without a term of the query are left out. `content`: the

@@ -26,7 +26,6 @@ from app.retrieval.cache import FORMAT, Cache, Recent
 from app.retrieval.fusion import fuse
 from app.retrieval.ranking import single
 from app.retrieval.rerank import First, Second
-from app.stopwatch import EMBEDDING, FUSION, REACH, stage
 from app.tasks import deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
 
@@ -107,7 +106,7 @@ class Retrieval:
     def _reaching(self, query: Query, names: Sequence[str]) -> Reaching:
         """Ask the sources how they stand."""
         known = [(name, self._sources[name]) for name in names if name in self._sources]
-        return {name: asyncio.create_task(_reach(source, query.scope)) for name, source in known}
+        return {name: asyncio.create_task(source.reach(query.scope)) for name, source in known}
 
     async def _found(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
         """From the cache if there is one and every source says how it stands; else searched."""
@@ -181,8 +180,7 @@ class Retrieval:
         """The query's vector, or None and a word in `faults`."""
         try:
             async with asyncio.timeout_at(until - self.seconds * (1 - EMBEDDING_SHARE)):
-                with stage(EMBEDDING):
-                    return await self.embedded(query.text, query.scope)
+                return await self.embedded(query.text, query.scope)
         except TimeoutError:
             faults.append(Degraded("embedding", "timeout"))
         except RetrievalError as error:
@@ -195,10 +193,9 @@ def fused(
 ) -> Found:
     """What the sources found as one list, most relevant first. `now` tells what `yesterday` is, `grasp` how
     much of the question the embedder can read."""
-    with stage(FUSION):
-        question = fusion.asked(query.text, now)
-        kept, duplicates, twins = single(fusion.weighed(fuse(found, grasp), question))
-        named = fusion.notes(kept, question, query.threshold)
+    question = fusion.asked(query.text, now)
+    kept, duplicates, twins = single(fusion.weighed(fuse(found, grasp), question))
+    named = fusion.notes(kept, question, query.threshold)
     return Found(
         candidates=tuple(kept),
         duplicates=tuple(duplicates),
@@ -218,12 +215,6 @@ def dated(query: Query, now: datetime) -> Query:
 def left(until: float) -> float:
     """Seconds to a time of the loop; 0: it is past."""
     return max(0.0, until - asyncio.get_running_loop().time())
-
-
-async def _reach(source: Source, scope: Scope) -> Reach:
-    """How one source stands."""
-    with stage(REACH):
-        return await source.reach(scope)
 
 
 async def _legs(

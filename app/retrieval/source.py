@@ -35,7 +35,6 @@ from app.retrieval.index import (
 )
 from app.retrieval.index_cache import IndexCache, ScopeRows
 from app.retrieval.terms import VERSION, is_current, pack
-from app.stopwatch import DENSE, TEXTS, stage
 from app.tasks import deadline
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, Stretch, similarity
 
@@ -193,20 +192,18 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
             words = await asyncio.to_thread(content, query.text)
         else:
             self._check(embedded)
-            with stage(DENSE):
-                near, cosines, fault = await self._dense(
-                    reached, search, embedded, lexical, query.limit, until=until
-                )
-                dated = await self._dated(search, embedded, query.days, cosines)
-                if fault != "timeout":  # it has had its time
-                    other = await self._others(reached, query, embedded)
+            near, cosines, fault = await self._dense(
+                reached, search, embedded, lexical, query.limit, until=until
+            )
+            dated = await self._dated(search, embedded, query.days, cosines)
+            if fault != "timeout":  # it has had its time
+                other = await self._others(reached, query, embedded)
         chosen = dict.fromkeys((*lexical, *near, *dated))
         similar = {
             address: self.similar(cosines[address]) if address in cosines else None for address in chosen
         }
-        with stage(TEXTS):
-            passages = await self.passages(reached, search, similar) if chosen else {}
-            search.attach_token_counts(passages)
+        passages = await self.passages(reached, search, similar) if chosen else {}
+        search.attach_token_counts(passages)
         shown = [address for address in chosen if address in passages]
         hits = await computed(cost if words else 0, search.hits, shown, words)
         legs = _legs(self.name, search, lexical, near, passages, hits, other, query.limit)
