@@ -229,8 +229,6 @@ BOUNDS = {"s": "s", "b": "b", "a": "a", "v": "B", "d": "b"}
 NOTHING: Read = (".", 0)
 ARTICLE: Read = ("N", 1)
 NUMERAL = frozenset("Nn")
-SHORTEST = len("7.5.2023")
-TEN = 10
 DIGITS = 3
 """Of the highest number that counts days or weeks."""
 
@@ -240,16 +238,16 @@ class Expression:
     """Words of time that belong together."""
 
     form: str
-    """A name of FORMS."""
+    """The name of a group of FORMS."""
     letters: str
-    """Kinds of its words."""
+    """The kinds of its words."""
     numbers: tuple[int, ...]
-    """And their numbers."""
+    """The numbers of its words."""
     bound: str = ""
     """`s` since, `b` until, `B` before (as `v`), `a` after; "": the very time."""
 
     def number(self, kinds: str) -> int | None:
-        """That of its first word of one of these kinds."""
+        """The number of the first word of one of these kinds."""
         for letter, number in zip(self.letters, self.numbers, strict=True):
             if letter in kinds:
                 return number
@@ -258,7 +256,7 @@ class Expression:
 
 @once
 def expressions(text: str) -> tuple[Expression, ...]:
-    """The first MANY, each once, in order."""
+    """The first MANY expressions of a text, each once, in order."""
     text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
     if HINTS.isdisjoint(PARTS.findall(text.lower())):  # most texts, and this is soon seen
         return ()
@@ -269,7 +267,7 @@ def expressions(text: str) -> tuple[Expression, ...]:
 
 
 def expression(found: re.Match[str], read: list[Read]) -> Expression:
-    """One, and what bounds it: the word before, or its own first."""
+    """An expression and its bound: the word before it, or its own first word."""
     start, form = found.start(), str(found.lastgroup)
     at = start if form in ("bare", "weekday") else start - 1
     letter, number = read[at] if at >= 0 else NOTHING
@@ -291,10 +289,10 @@ def reads(text: str) -> list[Read]:
 
 
 def together(one: Read, other: Read) -> Read:
-    """Two words of one number: `a few`, `twenty two`; any other is not read."""
+    """Two words of one number: `a few`, `twenty two`; other pairs are not read (the kind `n`)."""
     if one == ARTICLE:
         return other
-    tens = one[0] == other[0] == "N" and one[1] >= 2 * TEN and not one[1] % TEN and other[1] < TEN
+    tens = one[0] == other[0] == "N" and one[1] >= 20 and one[1] % 10 == 0 and other[1] < 10
     return ("N", one[1] + other[1]) if tens else ("n", 0)
 
 
@@ -304,7 +302,7 @@ def written(word: str) -> Read:
         return NOTHING
     if word.isdecimal():
         return ("C", int(word)) if len(word) <= DIGITS else NOTHING
-    if len(word) < SHORTEST:
+    if len(word) < len("7.5.2023"):
         return "n", 0
     parts = word.split("-") if "-" in word else word.split(".")[::-1]
     try:
@@ -330,7 +328,7 @@ class Span:
     yearly: bool = False
 
     def of(self, year: int) -> "Span":
-        """Itself, or that of a year; the last day of February is the last of one that has no 29th."""
+        """The span in a year, if it is yearly; 29 February is the 28th where there is none."""
         if not self.yearly:
             return self
         months = 12 * (year - LEAP)
@@ -339,7 +337,7 @@ class Span:
 
 
 def united(spans: Iterable[Span]) -> list[Span]:
-    """Their days in order, each once; of spans that have a year."""
+    """The union of spans that have a year, in order."""
     found: list[Span] = []
     for each in sorted(spans, key=lambda each: each.start):
         if found and each.start <= found[-1].end:
@@ -359,20 +357,20 @@ def share(spans: Iterable[Span], other: Span) -> float:
 
 
 def shifted(day: date, months: int) -> date:
-    """The same day so many months later, the last one of a month that has it not."""
+    """The same day some months later, or the last day of a shorter month."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def later(day: date, count: int, unit: int) -> date:
-    """So many units later."""
+    """A day some units later."""
     if unit in (DAY, WEEK, WEEKEND):
         return day + timedelta(days=count * (1 if unit == DAY else 7))
     return shifted(day, count * (1 if unit == MONTH else 12))
 
 
 def around(day: date, unit: int) -> Span:
-    """The day, week, weekend, month or year that it is in."""
+    """The day, week, weekend, month or year that contains a day."""
     monday = day - timedelta(days=day.weekday())
     if unit == DAY:
         return Span(day, day + ONE)
@@ -398,7 +396,7 @@ def season(number: int) -> Span:
 
 
 def nearest(span: Span, at: date) -> Span:
-    """Of the year in which it lies nearest to a day."""
+    """The span in the year in which it is nearest to a day."""
     here = span.of(at.year)
     if not span.yearly or here.start <= at < here.end:
         return here
@@ -406,12 +404,12 @@ def nearest(span: Span, at: date) -> Span:
 
 
 def gap(span: Span, at: date) -> int:
-    """Days between it and a day."""
+    """Days between a span and a day."""
     return max((span.start - at).days, (at - span.end).days + 1, 0)
 
 
 def resolved(found: Expression, at: date) -> Span | None:
-    """Its days as they are seen from a day, whatever bounds them; None: there are no such days."""
+    """The days of an expression, seen from a day, without its bound; None: there are no such days."""
     try:
         return RESOLVE[found.form](found, at)
     except (ValueError, OverflowError):  # 30 February, a thousand years ago
@@ -452,13 +450,12 @@ def between(found: Expression, at: date) -> Span | None:
 
 
 def lent(found: Expression, letter: str, number: int | None) -> Expression:
-    """With a word of another's, if that has one."""
+    """An expression with one more word, if its number is known."""
     return found if number is None else Expression("", found.letters + letter, (*found.numbers, number))
 
 
 def stretch(first: Span | None, last: Span | None, lent: int) -> Span | None:
-    """From the one to the other; over the turn of the year where the year is not told, or told (`lent`) of
-    the last alone."""
+    """From the first to the last; over New Year where neither has a year, or only the last one (`lent`)."""
     if first is None or last is None or first.yearly != last.yearly:
         return None
     start, end = first.start, last.end
@@ -493,7 +490,7 @@ def counted(found: Expression, at: date) -> Span:
 
 
 def ahead(found: Expression, at: date, count: int) -> Span:
-    """So many units later: as wide as a unit is."""
+    """Some units later, as wide as one unit."""
     unit = found.number("U") or DAY
     then = later(at, count, unit)
     if unit == WEEK:
@@ -542,7 +539,7 @@ def part(found: Expression, at: date, step: int) -> Span:
 
 
 def the_weekday(weekday: int, at: date, step: int) -> Span:
-    """The last one before a day, that of its week, or the first after it."""
+    """The last one before a day (step -1), the one of its week (0) or the next one (1)."""
     days = weekday - at.weekday()
     if step > 0:
         days = days % 7 or 7
@@ -552,7 +549,7 @@ def the_weekday(weekday: int, at: date, step: int) -> Span:
 
 
 def chosen(span: Span, at: date, step: int) -> Span:
-    """The last that is over, or the first that begins later."""
+    """The last span that is over (step -1), or the first that begins later."""
     every = [span.of(at.year + by) for by in (-2, -1, 0, 1)]
     if step < 0:
         return max((each for each in every if each.end <= at), key=lambda each: each.end)
@@ -608,8 +605,7 @@ LONGEST = 24
 
 
 def timely(text: str) -> bool:
-    """True if there is no word but of time and such as name nothing, one of OWN among them; that it names a
-    time is asked elsewhere."""
+    """True for a question of nothing but words of time and words that name nothing, at least one in OWN."""
     if len(text) > MOST:
         return False
     found = WORD.findall(plain(bare(text)))
