@@ -12,23 +12,25 @@ import asyncpg
 
 from app.db.embedded import ClusterPlaces
 
-_CATALOGS = """attribute attrdef constraint index type proc namespace depend rewrite trigger policy extension
-    operator statistic statistic_ext default_acl db_role_setting event_trigger largeobject_metadata"""
-CATALOGS = tuple(f"pg_{name}" for name in _CATALOGS.split())
-"""Where anything but emptying a table leaves a row, or another transaction's number on one."""
-_NUMBERED = (f"(SELECT (count(*), sum(xmin::text::bigint))::text FROM {name})" for name in CATALOGS)  # noqa: S608 - ours
-SEALED = f"""SELECT concat_ws('; ', {", ".join(_NUMBERED)},
-    (SELECT md5(string_agg(concat_ws(' ', oid, relname, relnamespace, relowner, relkind, relpersistence,
-         relacl, relchecks, relrowsecurity, reloptions), ',' ORDER BY oid))
-     FROM pg_class WHERE relkind <> 't'),
+WATCH = """CREATE SCHEMA watch; CREATE TABLE watch.change (tag text); GRANT USAGE ON SCHEMA watch TO PUBLIC;
+    GRANT INSERT ON watch.change TO PUBLIC;
+    CREATE FUNCTION watch.note() RETURNS event_trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO watch.change VALUES (tg_tag); END $$;
+    CREATE EVENT TRIGGER watch ON ddl_command_end EXECUTE FUNCTION watch.note()"""
+"""In the template: every change of the schema leaves a row."""
+SEALED = """SELECT concat_ws(' ', (SELECT count(*) FROM watch.change),
+    (SELECT count(*) FROM pg_statistic WHERE starelid >= 16384),
     (SELECT concat_ws(' ', datdba, datacl, datconnlimit, datallowconn, datistemplate) FROM pg_database
-     WHERE datname = current_database()))"""  # noqa: S608 - the same
+     WHERE datname = current_database()),
+    (SELECT count(*) FROM pg_db_role_setting WHERE setdatabase <> 0))"""
 SEEDED = """SELECT string_agg(concat_ws(' ', ctid, xmin, row), ',' ORDER BY ctid) FROM (
     SELECT ctid, xmin, id || created_at AS row FROM ibid.tenant UNION ALL
     SELECT ctid, xmin, version_num FROM ibid.alembic_version)"""
 SIZES = """SELECT oid::regclass::text, pg_total_relation_size(oid) FROM pg_class
-    WHERE relkind = 'r' AND oid >= 16384 ORDER BY oid"""
-CALLED = "SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences ORDER BY 1"
+    WHERE relkind = 'r' AND oid >= 16384 AND relnamespace <> 'watch'::regnamespace ORDER BY oid"""
+CALLED = (
+    "SELECT format('%I.%I', schemaname, sequencename), last_value, start_value FROM pg_sequences ORDER BY 1"
+)
 LEAVE = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1"
 """Milliseconds to be gone in."""
 
@@ -54,6 +56,10 @@ class Databases:
 
     async def lend(self, admin: asyncpg.Connection, name: str) -> str:
         """The DSN of one. The name is new, and with it its identity (`app/db/postgres.py`)."""
+        if self.fresh is None:
+            template = await asyncpg.connect(self.places.dsn("postgres", "ibid"))
+            await template.execute(WATCH)
+            await template.close()
         if self.spare:
             await admin.execute(f"ALTER DATABASE {self.spare.pop()} RENAME TO {name}")
         else:
@@ -100,9 +106,9 @@ async def clean(connection: asyncpg.Connection, fresh: State) -> None:
     if grown and not {"ibid.tenant", "ibid.alembic_version"} & set(grown):
         await connection.execute(f"TRUNCATE {', '.join(grown)} CASCADE")
     await connection.execute("DELETE FROM ibid.tenant WHERE id <> 'default'")
-    for sequence, last in await connection.fetch(CALLED):
+    for sequence, last, start in await connection.fetch(CALLED):
         if last is not None:
-            await connection.execute(f"ALTER SEQUENCE {sequence} RESTART")
+            await connection.execute("SELECT setval($1::text::regclass, $2, false)", sequence, start)
 
 
 async def state(connection: asyncpg.Connection) -> State:
