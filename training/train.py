@@ -26,7 +26,7 @@ from bench.quality import interval
 Floats = NDArray[np.float64]
 HERE = Path(__file__).parent
 FOLDS = 4
-PENALTY = 0.3
+PENALTY = 0.15
 STEPS = 60
 HELD = 10
 """One template of so many is held out of `policy_train`."""

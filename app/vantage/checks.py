@@ -77,12 +77,12 @@ LEADS: Mapping[ResponseClass, str] = {
 }
 """Opens an answer by a model that does not know its class."""
 
-EACH = 100
+HEDGED_TOKENS = 100
 """Tokens that the policy's hedge budget is for."""
 OWN = 120
 """Tokens that a refusal or a question may have, however low the token target; the policy's own have fewer."""
 LONGEST_NAME = 60
-"""Characters of a retrieved name that are shown."""
+"""Characters of a name or a topic that are shown."""
 LONG_QUESTION = 300
 """Characters: a longer question tells something on the way."""
 
@@ -103,10 +103,11 @@ def question(decision: Decision) -> str:
     return UNCLEAR if "unclear" in decision.rules else QUESTION
 
 
-def plain_name(name: str) -> str:
-    """A retrieved name as data: letters, digits and a few signs, on one line."""
+def plain_name(name: str, signs: str = "+-") -> str:
+    """A retrieved name or a caller's topic as data: letters, digits and a few signs, on one line. Nothing in
+    it ends a quotation or opens a bracket."""
     kinds = ((sign, unicodedata.category(sign)) for sign in name if unicodedata.category(sign) != "Cf")
-    kept = (sign if kind[0] in "LNM" or sign in "+-" else " " for sign, kind in kinds)
+    kept = (sign if kind[0] in "LNM" or sign in signs else " " for sign, kind in kinds)
     return " ".join("".join(kept).split())[:LONGEST_NAME].strip()
 
 
@@ -144,7 +145,7 @@ class Answer:
     words: Sequence[str]
     """With the marks between clauses."""
     cites: bool
-    """Whether it cites, or looks as if it did."""
+    """True if it cites, or looks as if it did."""
     tokens: int
     hedges: int
     hedge_budget: int
@@ -152,7 +153,7 @@ class Answer:
     """To the user; of a CLARIFY, all of them."""
     params: Params
     danger: bool
-    """Whether a rule says that somebody may be in danger."""
+    """True if a rule says that somebody may be in danger."""
     names: Sequence[str] = ()
     """Of rival sources."""
 
@@ -164,7 +165,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What an answer of a class must be."""
+    """A condition that an answer of a class must meet."""
 
     says: str
     holds: Callable[[Answer], bool] = field(repr=False)
@@ -176,7 +177,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "At most token_target tokens.", lambda answer: answer.tokens <= answer.params.token_target
     ),
     "budget.hedges": Requirement(
-        f"At most hedge_budget hedging phrases, for each {EACH} tokens unless the asker set it.",
+        f"At most hedge_budget hedging phrases, for each {HEDGED_TOKENS} tokens unless the asker set it.",
         lambda answer: answer.hedges <= answer.hedge_budget,
     ),
     "budget.questions": Requirement(
@@ -304,7 +305,7 @@ def spent(sentence: str) -> tuple[int, int]:
 def allowed_hedges(params: Params, limits: Limits | None, tokens: int) -> int:
     """Hedges that an answer of so many tokens may hold; a limit of the caller's is for the whole answer."""
     own = limits is not None and limits.hedge_budget is not None
-    return params.hedge_budget * (1 if own else max(1, ceil(tokens / EACH)))
+    return params.hedge_budget * (1 if own else max(1, ceil(tokens / HEDGED_TOKENS)))
 
 
 # CLARIFY: questions only

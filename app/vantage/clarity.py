@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from app.text.greeting import is_small_talk
 from app.text.languages import words as wordset
-from app.vantage.lexicon import DATA
+from app.vantage.lexicon import word_lists
 from app.vantage.terms import Finding
 from app.vantage.text import ENDS, Text, read
 
@@ -214,10 +214,8 @@ def _behind(sentence: Sequence[str], n: int) -> str:
 def lists() -> Mapping[str, frozenset[str]]:
     """The word lists, folded as `read` folds a message."""
     found: dict[str, frozenset[str]] = {}
-    for line in (DATA / LISTS).read_text(encoding="utf-8").splitlines():
-        name, colon, listed = line.partition(":")
-        if colon and not line.startswith("#"):
-            found[name] = found.get(name, frozenset()).union(read(listed).tokens)
+    for _, name, listed in word_lists(LISTS):
+        found[name] = found.get(name, frozenset()).union(read(" ".join(listed)).tokens)
     found["empty"] = frozenset().union(*(own for name, own in found.items() if name.startswith("empty ")))
     found["questions and orders"] = found["questions"] | found["orders"]
     found["joining and courtesy"] = found["joining"] | {"please", "finally"}

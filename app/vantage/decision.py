@@ -30,7 +30,7 @@ PRESSED = 0.5
 """Pressure: an attempt to override the rules, beyond a firm word."""
 ATTACKED = 0.35
 """Attack score: the text tries to override, read out or redirect the model's instructions."""
-SCORED = 0.55
+SCORED = 0.62
 """Risk score: the text reads like a request for help in harm, whatever the risk rules found."""
 FLAGGED = 0.5
 """Score of the outside service (VANTAGE_RISK_URL): more likely harm than not."""
@@ -268,7 +268,7 @@ DETOURS: Mapping[ResponseClass, tuple[ResponseClass, ...]] = {
     NEGOTIATE: (REFUSE, CLARIFY, REDIRECT, COMPLY),
     REFUSE: (NEGOTIATE, CLARIFY, REDIRECT, COMPLY),
 }
-"""What is given instead of a forbidden class: stricter ones first, and of those the one that still serves."""
+"""The class instead of a forbidden one: stricter ones first, and of those the one that still serves."""
 
 
 def decide(
@@ -314,7 +314,7 @@ def routed(given: ResponseClass, routing: Routing) -> Iterator[tuple[str, Respon
 
 
 def facts(sd: Descriptors, params: Params, limits: Limits, evidence: Evidence | None = None) -> set[str]:
-    """What is true of a message beside its descriptors."""
+    """The facts about a message beside its descriptors."""
     true = {
         REFUSED_TOPIC: bool(named(limits.refuse, sd.terms)),
         NEGOTIATED_TOPIC: bool(named(limits.negotiate, sd.terms)),

@@ -1,4 +1,4 @@
-"""What a message is like, from its text alone: `extract_sd_features`, the first step of the policy.
+"""The descriptors of a message, from its text alone: `extract_sd_features`, the first step of the policy.
 
 Risk by category, stakes, pressure, two learned scores, and clarity, specificity, affect and breadth; all in
 [0, 1]. Tables and bundled weights: no clock, no randomness, no remote model. An overlay adds to risk and
@@ -34,22 +34,24 @@ PRESSURE: Mapping[str, float] = {
     "urgency": 0.15,
     "flattery": 0.1,
 }
-"""What each kind of phrase of `pressure.txt` adds; each kind counts once."""
+"""Pressure that each kind of phrase of `pressure.txt` adds; each kind counts once."""
 EXTRACTED = 0.6
 """How surely the rules are asked for where such phrases are used."""
 DESPAIR_TOLD, DESPAIR_ASKED = 0.6, 0.8
 """Self-harm where somebody says that they do not want to live, and where they ask for a way, too."""
-HARMLESS, DOUBTFUL = 0.3, 0.5
-"""Scores of risk below which the table's rules hold nothing back, or refuse nothing."""
-NOT_HELD, NEGOTIATED, NOT_REFUSED = 0.35, 0.4, 0.65
-"""The risk that a veto leaves: below what negotiates, just that, and below what refuses. A rule that would
-refuse is negotiated at least, so that no story around a request frees it."""
+HINTED = 0.2
+"""Attack score from which such a phrase counts: `the text above` alone asks for no rules."""
+DOUBTFUL = 0.45
+"""Score of risk below which the table's rules refuse nothing: a rule that would refuse negotiates, so that no
+story around a request frees it, and one that would negotiate is not held."""
+NOT_HELD, NEGOTIATED = 0.35, 0.4
+"""The risk that such a veto leaves: below what negotiates, and just that."""
 GRAVITY = {rule.id: rule.weight for rule in RULES}
 UNVETOED = frozenset({"selfharm", "minors"})
 TURNS = 6
 """Earlier turns that are looked at, the latest."""
 DECAY = 0.85
-"""What is left of a turn's risk one turn later."""
+"""Share of a turn's risk that is left one turn later."""
 SHORT = 25
 """Words: a longer message says itself what it is about."""
 POINTING = frozenset({"pronoun", "covert"})
@@ -76,12 +78,9 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     text = read(message)
     parsed = parse(text)
     pressure, pressing = _pressure(parsed)
-    found = find_harm(parsed.text, parsed.known, pressed=pressure >= PRESSED)
-    scores = score(parsed.text, parsed.known, _fired(found))
-    if pressure < PRESSED and scores["attack"] < ATTACKED:
-        _veto(found, parsed.text, scores["risk"])
+    found, scores = _harm(parsed, pressure)
     _despair(found, despair(parsed.text.tokens), pressure)
-    if any(finding.evidence == "press.extract" for finding in pressing):
+    if "press_extract" in parsed.counts and scores["attack"] >= HINTED:
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
         pressure, pressing = _under(parse(read(overlay)), found, pressure, pressing)
@@ -106,20 +105,26 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     )
 
 
-def _veto(found: Harm, text: Text, whole: float) -> None:
-    """A low score, of the message and of the sentence in which a rule fired, limits what the rule gives."""
-    if whole >= DOUBTFUL:
-        return
+def _harm(parsed: Parsed, pressure: float) -> tuple[Harm, Mapping[str, float]]:
+    """The harm that the table finds in a text, as far as its scores agree, and the scores."""
+    found = find_harm(parsed.text, parsed.known, pressed=pressure >= PRESSED)
+    scores = score(parsed.text, parsed.known, _fired(found))
+    if pressure < PRESSED and scores["attack"] < ATTACKED and scores["risk"] < DOUBTFUL:
+        _veto(found, parsed.text)
+    return found, scores
+
+
+def _veto(found: Harm, text: Text) -> None:
+    """A low score of the sentence in which a rule fired, too, limits what the rule gives."""
     sentences: dict[int, float] = {}
     for category, weight in found.risk.items():
         if weight > NOT_HELD and category not in UNVETOED:
             start, end = _sentence(text, found.at[category])
             if start not in sentences:
                 sentences[start] = _risk(Text("", text.cased[start:end], text.tokens[start:end]), found)
-            risk = max(whole, sentences[start])
-            least = NEGOTIATED if GRAVITY.get(found.by[category], 1.0) >= SURE else NOT_HELD
-            most = least if risk < HARMLESS else NOT_REFUSED if risk < DOUBTFUL else 1.0
-            found.risk[category] = min(weight, most)
+            if sentences[start] < DOUBTFUL:
+                sure = GRAVITY.get(found.by[category], 1.0) >= SURE
+                found.risk[category] = min(weight, NEGOTIATED if sure else NOT_HELD)
 
 
 def _sentence(text: Text, at: int) -> tuple[int, int]:
@@ -186,7 +191,7 @@ def _lend(found: Harm, thread: Sequence[str]) -> None:
     for turn in reversed(thread[-TURNS:]):
         left *= DECAY
         earlier = parse(read(turn))
-        for category, weight in find_harm(earlier.text, earlier.known, pressed=False).risk.items():
+        for category, weight in _harm(earlier, pressure=0.0)[0].risk.items():
             found.take(category, "earlier-turn", weight * left)
         if despair(earlier.text.tokens) is not Despair.NONE:
             found.take("selfharm", DESPAIR, DESPAIR_TOLD * left)

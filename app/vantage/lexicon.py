@@ -7,13 +7,13 @@ A file is a document of headings, entries and comments:
     name: phrase, phrase,
         phrase
 
-In `words.txt` and `pressure.txt` a heading says how words vary: `[verbs]` are infinitives, `[nouns]`
-singulars, `[phrases]` stand as they are; `_` joins the words of a phrase. Read once, at import; a broken file
-stops the start with ValueError.
+In `words.txt` and `pressure.txt` entries are `class: word word`, and a heading says how words vary: `[verbs]`
+are infinitives, `[nouns]` singulars, `[phrases]` are used as they are; `_` joins the words of a phrase. Read
+once, at import; a broken file stops the start with ValueError.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -90,7 +90,7 @@ SIBILANTS = ("s", "sh", "ch", "x", "z")
 
 
 class Entry(NamedTuple):
-    """What a word is: its classes, and by second word the phrases that begin with it, longest first."""
+    """A word: its classes, and by second word the phrases that begin with it, longest first."""
 
     classes: Classes
     phrases: dict[str, list[tuple[tuple[str, ...], Classes]]]
@@ -146,31 +146,39 @@ KINDS: dict[str, set[str]] = {"verbs": set(), "nouns": set(), "phrases": set()}
 """Names of the classes in each section."""
 
 
+def word_lists(name: str) -> Iterator[tuple[str, str, list[str]]]:
+    """(heading, name, words) of each line `name: word word` of a file. Raises ValueError for another line."""
+    for heading, lines in sections(name).items():
+        for line in lines:
+            key, colon, words = line.partition(": ")
+            if not colon:
+                raise ValueError(f"{name}:{line.number}: not `name: words`")
+            yield heading, key, words.split()
+
+
 def _load() -> dict[str, Entry]:
     """Every word, and every first word of a phrase, with its classes."""
     classes: dict[tuple[str, ...], set[str]] = {}
     for name in ("words.txt", "pressure.txt"):
-        for section, lines in sections(name).items():
-            for line in lines:
-                key, colon, words = line.partition(": ")
-                if not colon or section not in {*FORMS, "irregular"}:
-                    raise ValueError(f"{name}:{line.number}: not `class: words` in a known section")
-                if section == "irregular":
-                    IRREGULAR[key] = words.split()
-                else:
-                    _enter(classes, section, key, words.split())
+        for section, key, words in word_lists(name):
+            if section == "irregular":
+                IRREGULAR[key] = words
+            else:
+                _enter(classes, section, key.split(), words)
     _inherit(classes)
     return _entries(classes)
 
 
-def _enter(classes: dict[tuple[str, ...], set[str]], section: str, key: str, words: Iterable[str]) -> None:
-    """Every form of some words, with and without apostrophes."""
-    KINDS[section].add(key)
+def _enter(
+    classes: dict[tuple[str, ...], set[str]], section: str, names: Sequence[str], words: Iterable[str]
+) -> None:
+    """Every form of some words, with and without apostrophes, by the names of their classes."""
+    KINDS[section].update(names)
     for word in words:
         for form in FORMS[section](word):
             plain = form.replace("_", " ")
             for spelling in (plain, plain.replace("'", "")):
-                classes.setdefault(read(spelling).tokens, set()).add(key)
+                classes.setdefault(read(spelling).tokens, set()).update(names)
 
 
 def _inherit(classes: Mapping[tuple[str, ...], set[str]]) -> None:

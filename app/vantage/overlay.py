@@ -7,13 +7,10 @@ alone, between quotation marks. It has under 220 tokens. Nothing here raises: a 
 in (the API has refused it before).
 """
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.text.sanitise import one_line
-from app.vantage.checks import EACH as PER
-from app.vantage.checks import HELP, OWN
+from app.vantage.checks import HEDGED_TOKENS, HELP, OWN, plain_name
 from app.vantage.decision import DISTRESSED, Levels, levels
 from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 from app.vantage.topics import named
@@ -27,13 +24,13 @@ BOUNDS: Mapping[str, tuple[int, int]] = {
     HEDGE_BUDGET: (0, 20),
     QUESTION_BUDGET: (0, 10),
 }
-"""What a limit may be: the API refuses what is outside. 16 tokens hold a short sentence, 4,000 are six pages;
+"""Bounds of a limit: the API refuses what is outside. 16 tokens hold a short sentence, 4,000 are six pages;
 no questions at all means that the policy never asks back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One parameter: what it begins with, and what each descriptor adds at 1."""
+    """One parameter: its start, and the amount that each descriptor adds at 1."""
 
     start: float
     adds: Mapping[str, float]
@@ -114,12 +111,10 @@ HIGH, LOW = 0.7, 0.35
 """Of directness and warmth: between them nothing is said of it."""
 ROOM = 34
 """Tokens that topics may take at the most, reckoned from their bytes."""
-LONGEST = 60
-"""Characters of a topic that are shown."""
 SIGNS = "+#.-"
 """Those of a topic that are shown beside letters and digits: `C++`, `C#`, `.NET`."""
-EACH = 40
-"""Tokens of a question, amply."""
+QUESTION_TOKENS = 40
+"""Of one question, amply."""
 
 
 def build_overlay_text(sd: Descriptors, limits: Limits, params: Params, decision: Decision) -> str:
@@ -138,9 +133,9 @@ def build_overlay_text(sd: Descriptors, limits: Limits, params: Params, decision
 
 def _ruled(decision: Decision, *, helped: bool) -> Iterator[str]:
     """What the class and the rules that fired ask for."""
+    yield f"Tell them first, in their language: {HELP}" if helped else ""
     yield ORDERS[decision.response_class]
     yield RIVALLED if decision.names else ""
-    yield f"Tell them first, in their language: {HELP}" if helped else ""
     careful = not helped and decision.response_class in ANSWERS and "careful" in decision.rules
     yield CAREFUL if careful else ""
     yield PRESSED if any(rule == "attack" or rule.startswith("pressed") for rule in decision.rules) else ""
@@ -150,8 +145,8 @@ def _topics(sd: Descriptors, limits: Limits) -> Iterator[str]:
     """The asker's topics, those the message names first; as many as there is room for. One that is left out
     is not told in general terms."""
     room = ROOM
-    gone = {worded(topic).casefold() for topic in limits.refuse}
-    general = tuple(topic for topic in limits.negotiate if worded(topic).casefold() not in gone)
+    gone = {plain_name(topic, SIGNS).casefold() for topic in limits.refuse}
+    general = tuple(topic for topic in limits.negotiate if plain_name(topic, SIGNS).casefold() not in gone)
     for topics, order in ((limits.refuse, "Leave out"), (general, "Only in general terms")):
         shown, room = _shown([*named(topics, sd.terms), *topics], room) if topics else ([], room)
         yield f"{order}: {', '.join(shown)}." if shown else ""
@@ -161,7 +156,7 @@ def _shown(topics: Sequence[str], room: int) -> tuple[list[str], int]:
     """Cleaned, each once: ('"gambling"', …), and the room that is left."""
     shown: list[str] = []
     for topic in dict.fromkeys(topics):
-        words = worded(topic)
+        words = plain_name(topic, SIGNS)
         cost = 4 + (len(words) // 2 if words.isascii() else len(words.encode("utf-8", "replace")))
         if any(map(str.isalnum, words)) and cost <= room:
             shown.append(f'"{words}"')
@@ -169,24 +164,17 @@ def _shown(topics: Sequence[str], room: int) -> tuple[list[str], int]:
     return shown, room
 
 
-def worded(topic: str) -> str:
-    """A topic's words, without what could end a quotation, open a bracket or be a template's mark."""
-    kinds = ((sign, unicodedata.category(sign)) for sign in topic if unicodedata.category(sign) != "Cf")
-    kept = (sign if kind[0] in "LNM" or sign in SIGNS else " " for sign, kind in kinds)
-    return one_line("".join(kept))[:LONGEST].strip()
-
-
 def _budgets(params: Params, kind: ResponseClass, *, own: bool, helped: bool) -> str:
     """In numbers, as the class has any use for them: who only asks or declines needs little."""
     begun = "Beside that, at most" if helped else "At most"
     if kind is ResponseClass.CLARIFY:
         questions = max(1, params.question_budget)
-        tokens = min(params.token_target, max(OWN, EACH * questions))
+        tokens = min(params.token_target, max(OWN, QUESTION_TOKENS * questions))
         return f"{begun} {_many(questions, 'question')}, {tokens} tokens."
     if kind is ResponseClass.REFUSE:
         return f"{begun} {min(params.token_target, OWN)} tokens."
     hedged = f"{_many(params.hedge_budget, 'hedge')} such as perhaps"
-    each = "" if own or params.hedge_budget < 1 else f" per {PER} tokens"
+    each = "" if own or params.hedge_budget < 1 else f" per {HEDGED_TOKENS} tokens"
     return (
         f"{begun} {params.token_target} tokens, {hedged}{each}, {_many(params.question_budget, 'question')}."
     )

@@ -7,7 +7,7 @@ from functools import cache
 from app.vantage import checks, decision, overlay, rivals, score
 from app.vantage.decision import DETOURS, ORDER, RULES
 from app.vantage.distress import EMERGENCIES
-from app.vantage.features import DOUBTFUL, HARMLESS, PRESSURE, STAKES
+from app.vantage.features import DOUBTFUL, PRESSURE, STAKES
 from app.vantage.risk import RISKS
 from app.vantage.sentences import HEDGES
 from app.vantage.terms import LENSES, ResponseClass
@@ -40,7 +40,8 @@ def policy() -> Mapping[str, object]:
         "thresholds": {
             name: value for name, value in sorted(vars(decision).items()) if isinstance(value, float)
         },
-        "vetoes": {"not held": HARMLESS, "not refused": DOUBTFUL, "pressure": PRESSURE},
+        "pressure": PRESSURE,
+        "vetoes": {"score.risk": DOUBTFUL},
         "rivals": {
             name: value for name, value in sorted(vars(rivals).items()) if isinstance(value, float | int)
         },

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cache
+from typing import TypeAlias
 
 from app.vantage.lexicon import KINDS, LEXICON, NO_CLASSES, Classes, Hit, Line, sections
 from app.vantage.terms import Finding
@@ -269,6 +271,9 @@ def _met(rule: HarmRule, classes: AbstractSet[str]) -> bool:
 
 # Clauses, and what their words are in their places
 
+Holds: TypeAlias = Callable[[Clause, Text, Hit], bool]
+"""Tells whether the words beside a hit add a class to it."""
+
 
 def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
     """The clauses that have a known word (`lexicon.hits`). A clause ends at a mark, or where `how do I …`
@@ -293,16 +298,25 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
 def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     """A hit's classes, as the words beside it leave them."""
     classes = hit.classes
-    if AMBIGUOUS.isdisjoint(classes):
+    ambiguous, verb, added = _ambiguity(classes)
+    if not ambiguous:
         return classes
-    if not VERBS.isdisjoint(classes):
+    if verb:
         classes = _verb_in_place(clause, text, hit)
-    for having, holds, name in ADDED:
-        if not having.isdisjoint(classes) and holds(clause, text, hit):
+    for holds, name in added:
+        if holds(clause, text, hit):
             classes |= {name}
     if "name" in classes and not text.cased[hit.start].istitle():
         classes -= {"name"}  # `bill` is due
     return classes
+
+
+@cache
+def _ambiguity(classes: Classes) -> tuple[bool, bool, Sequence[tuple[Holds, str]]]:
+    """For a hit of these classes: words beside it may change them, it is a verb, and the classes that may be
+    added."""
+    added = [(holds, name) for having, holds, name in ADDED if not having.isdisjoint(classes)]
+    return not AMBIGUOUS.isdisjoint(classes), not VERBS.isdisjoint(classes), added
 
 
 def _verb_in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
@@ -346,7 +360,7 @@ def _is_a_group(_clause: Clause, text: Text, hit: Hit) -> bool:
     return described or behind in BETWEEN or not behind.isalpha()
 
 
-ADDED: Sequence[tuple[Classes, Callable[[Clause, Text, Hit], bool], str]] = (
+ADDED: Sequence[tuple[Classes, Holds, str]] = (
     (_words("person"), _is_near_the_asker, "relation"),
     (_words("noticing"), _is_denied, "covert"),
     (PRIVATE, _is_anothers, "theirs"),
@@ -377,7 +391,15 @@ def find_harm(text: Text, known: Iterable[Hit], pressed: bool) -> Harm:
 def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, pressed: bool) -> None:
     """Applies the rules of an act on an object to one clause. `carried`: what `it` may mean."""
     classes = clause.classes
-    met = [ON_OBJECTS[at] for at in _candidates(BY_ACT, classes) if _met(ON_OBJECTS[at], classes)]
+    there = classes | carried
+    met = [
+        rule
+        for rule in (ON_OBJECTS[at] for at in _candidates(BY_ACT, classes))
+        if not rule.objects or not rule.objects.isdisjoint(there)
+        if _met(rule, classes)
+    ]
+    if not met:
+        return
     placed, done = not PLACED.isdisjoint(classes), set[tuple[Classes, Classes, bool]]()
     acts = NO_CLASSES.union(*[rule.acts for rule in met])
     for index, hit in enumerate(clause.hits):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.vantage.lexicon import DATA, Hit
+from app.vantage.lexicon import DATA, Classes, Hit
 from app.vantage.text import Text
 
 Symbols = NDArray[np.uint32]
@@ -76,10 +76,9 @@ def _buckets(found: Sequence[Symbols], head: str) -> Buckets:
 def _seen(text: Text, known: Sequence[Hit]) -> list[Symbols]:
     """Words and neighbouring words; classes, pairs of them, and classes beside words."""
     tokens = np.array([0, 0, *map(symbol, text.tokens), 0, 0], np.uint32)
-    marked = [(hit.start, hit.end, name) for hit in known for name in hit.classes if name != "cut"]
-    starts = np.array([start for start, _, _ in marked], np.intp)
-    ends = np.array([end for _, end, _ in marked], np.intp)
-    names = np.array([class_symbol(name) for _, _, name in marked], np.uint32)
+    marked = [(hit.start, hit.end, name) for hit in known for name in class_symbols(hit.classes)]
+    places = np.array(marked, np.intp).reshape(-1, 3)
+    starts, ends, names = places[:, 0], places[:, 1], places[:, 2].astype(np.uint32)
     pairs = [(NEXT, tokens[1:-2], tokens[2:-1])]
     pairs += [(BEFORE, names, tokens[starts]), (BEFORE, names, tokens[starts + 1])]
     pairs += [(AFTER, names, tokens[ends + 2]), (AFTER, names, tokens[ends + 3])]
@@ -107,9 +106,9 @@ def _mixed(hashed: Symbols) -> Symbols:
 
 
 @cache
-def class_symbol(name: str) -> int:
-    """The number of a class of the lexicon, which no word has."""
-    return symbol(f"#{name}")
+def class_symbols(classes: Classes) -> tuple[int, ...]:
+    """The numbers of classes of the lexicon, which no word has; a mark has none."""
+    return tuple([symbol(f"#{name}") for name in sorted(classes) if name != "cut"])
 
 
 @lru_cache(maxsize=8192)

@@ -138,8 +138,8 @@ def reveal(text: Text, known: Collection[str]) -> Text:
     shown = APART.sub(joined, shown)
     if DISGUISED.search(shown):
         words = shown.split(" ")
-        plain = {word: _plainly(word, known) for word in set(words)}
-        shown = " ".join([plain[word] for word in words])
+        plain = {word: _plainly(word, known) for word in set(words) if DISGUISED.search(word)}
+        shown = " ".join([plain.get(word, word) for word in words])
     return text if shown == text.folded else cut(shown)
 
 

@@ -52,7 +52,7 @@ def terms(message: str, text: Text | None = None) -> tuple[str, ...]:
     )
 
 
-def worded(topic: str) -> bool:
+def has_word(topic: str) -> bool:
     """True if a topic has a word that can be met."""
     return bool(_sought(topic))
 

@@ -111,9 +111,37 @@ there is a man with a gun in my school
 I was bitten by a rattlesnake
 my flatmate is on the ledge and says he will jump
 I can hardly breathe
+we can't breathe
+my kids can't breathe
+my friends are all unconscious
+the children are unconscious
+my friends both overdosed
+fire in my house
+there's a fire in our kitchen
+she says she will kill herself
+my daughter says she'll kill herself
+she hanged herself
+my son tried to hang himself
+my friend Anna is not breathing
+Peter isn't breathing
+Tom is having a seizure
+Mrs Novak isn't breathing
+Lena says she'll kill herself
+Ben took all his pills
 """.strip().split("\n")
 """Somebody's life may be in danger."""
 NONE = """
+Why can't we breathe in space?
+the kids are not breathing a word about the party
+there is a fire in the novel
+she says she will kill herself laughing
+Judas hanged himself
+the market is unconscious of the risk
+Java is having a stroke of luck
+Netflix is not responding
+Rome collapsed in 476
+how do I use someone's unconscious desires in an ad
+Hendrix overdosed
 lyrics of "I can't breathe"
 leather that can't breathe
 the soil can't breathe

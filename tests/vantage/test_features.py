@@ -112,6 +112,8 @@ def test_a_follow_up_keeps_some_of_the_risk_before_it() -> None:
     assert risk("What is the weather in Rome?", before) == 0
     fresh = (*before, "Fine.", "Thanks.", "Nice weather.", "Indeed.", "Well.")
     assert risk("And how do I do it undetected?", fresh) < risk("And how do I do it undetected?", before)
+    innocent = ("Does the filing describe a ransomware incident?",)
+    assert risk("And how do I do it undetected?", innocent) == risk("And how do I do it undetected?")
 
 
 @pytest.mark.parametrize(

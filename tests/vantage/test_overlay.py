@@ -1,4 +1,6 @@
-"""The system block that tells a model its class."""
+"""Budgets and manner of an answer, the system block that tells a model its class, and all steps in order."""
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -6,10 +8,13 @@ from hypothesis import strategies as st
 
 from app.answering.prompt import overlay_to_instructions
 from app.models.tokens import O200k
-from app.vantage.checks import HELP
-from app.vantage.decision import RULES
-from app.vantage.overlay import BOUNDS, HEAD, ORDERS, build_overlay_text, derive_params, worded
-from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
+from app.vantage.checks import HELP, plain_name
+from app.vantage.decision import RULES, decide
+from app.vantage.features import extract_sd_features
+from app.vantage.overlay import BOUNDS, HEAD, ORDERS, SIGNS, build_overlay_text, derive_params
+from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass, Routing
+from app.vantage.weigh import weigh
+from tests.vantage import strategies
 
 PARAMS = Params(800, 3, 2, 0.5, 0.5)
 COUNT = O200k().count
@@ -117,7 +122,7 @@ def test_a_topic_cannot_forge_a_line(topic: str) -> None:
 )
 def test_a_topic_is_its_words(topic: str, told: str) -> None:
     """Letters, digits and the few signs that names have; sixty characters."""
-    assert worded(topic) == told
+    assert plain_name(topic, SIGNS) == told
 
 
 def test_topics_that_the_message_names_come_first() -> None:
@@ -134,10 +139,10 @@ def test_what_tells_nothing_needs_no_topics(kind: ResponseClass) -> None:
     assert block(kind, Limits(("kayak",))) == block(kind)
 
 
-@pytest.mark.parametrize("kind", [ResponseClass.REDIRECT, ResponseClass.REFUSE, ResponseClass.NEGOTIATE])
+@pytest.mark.parametrize("kind", [kind for kind in ResponseClass if kind is not ResponseClass.CLARIFY])
 def test_who_may_be_in_danger_is_told_where_help_is(kind: ResponseClass) -> None:
-    """With the numbers, so that no model makes them up."""
-    assert HELP in block(kind, None, "distress")
+    """First of all, with the numbers, so that no model makes them up; where routing forced a COMPLY, too."""
+    assert HELP in block(kind, None, "distress").splitlines()[1]
     assert HELP not in block(kind)
 
 
@@ -214,3 +219,81 @@ def test_an_askers_overlay_cannot_open_the_block() -> None:
 def test_a_forced_clarify_without_budget_may_ask_once() -> None:
     """As the shape of such an answer allows."""
     assert "At most 1 question" in block(ResponseClass.CLARIFY, params=Params(800, 3, 0, 0.5, 0.5))
+
+
+PLAIN = Descriptors()
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "value", "parameter"),
+    [
+        ("breadth", 1.0, "token_target"),
+        ("stakes", {"medical": 1.0}, "hedge_budget"),
+        ("stakes", {"legal": 1.0}, "token_target"),
+        ("affect", 1.0, "warmth"),
+        ("pressure", 1.0, "directness"),
+        ("breadth", 1.0, "question_budget"),
+    ],
+)
+def test_what_a_message_is_like_raises_a_parameter(descriptor: str, value: object, parameter: str) -> None:
+    """Breadth widens, stakes allow hedges, affect warms, pressure makes direct."""
+    raised = replace(PLAIN, **{descriptor: value})  # type: ignore[arg-type]
+    before, after = derive_params(PLAIN, Limits()), derive_params(raised, Limits())
+    assert getattr(after, parameter) > getattr(before, parameter)
+
+
+@given(strategies.descriptors(strategies.SHARES), st.sampled_from(list(BOUNDS)), st.integers(0, 100))
+def test_the_askers_limit_wins(sd: Descriptors, name: str, share: int) -> None:
+    """Within bounds, whatever the message is like."""
+    low, high = BOUNDS[name]
+    wanted = low + (high - low) * share // 100
+    assert getattr(derive_params(sd, Limits(**{name: wanted})), name) == wanted  # type: ignore[arg-type]
+
+
+@given(strategies.descriptors(strategies.ODD), strategies.LIMITS)
+def test_parameters_stay_within_bounds(sd: Descriptors, limits: Limits) -> None:
+    """Even for descriptors that are no numbers, and limits that the API would refuse."""
+    params = derive_params(sd, limits)
+    for name, (low, high) in BOUNDS.items():
+        assert low <= getattr(params, name) <= high
+        assert isinstance(getattr(params, name), int)
+    assert 0 <= params.directness <= 1
+    assert 0 <= params.warmth <= 1
+
+
+@given(strategies.descriptors(strategies.SHARES), strategies.SHARES)
+def test_more_asks_never_narrow(sd: Descriptors, more: float) -> None:
+    """A broader message has at least the tokens and questions of a narrower one."""
+    broad = replace(sd, breadth=max(sd.breadth, more))
+    before, after = derive_params(sd, Limits()), derive_params(broad, Limits())
+    assert after.token_target >= before.token_target
+    assert after.question_budget >= before.question_budget
+
+
+def test_a_plain_message_may_be_asked_back() -> None:
+    """Unless the asker forbids it, there is a question to ask."""
+    assert derive_params(PLAIN, Limits()).question_budget >= 1
+    assert derive_params(PLAIN, Limits(question_budget=0)).question_budget == 0
+
+
+def test_the_steps_are_taken_in_order() -> None:
+    """Each is handed what the one before gave."""
+    limits, routing = Limits(refuse=("gambling",), token_target=90), Routing(forbid=(ResponseClass.COMPLY,))
+    sd = extract_sd_features("what is gambling?", ("hello",), "be brief")
+    params = derive_params(sd, limits)
+    decision = decide(sd, params, limits, routing)
+    overlay = build_overlay_text(sd, limits, params, decision)
+    assert weigh("what is gambling?", ("hello",), "be brief", limits, routing) == (
+        sd,
+        params,
+        decision,
+        overlay,
+        None,
+    )
+
+
+def test_nothing_need_be_set() -> None:
+    """No limits, no routing, no thread."""
+    found = weigh("How many moons does Neptune have?")
+    assert found.decision.response_class is ResponseClass.COMPLY
+    assert "[Policy] COMPLY" in found.overlay_text

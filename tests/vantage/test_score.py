@@ -15,7 +15,7 @@ from app.vantage.features import extract_sd_features
 from app.vantage.lexicon import DATA, hits
 from app.vantage.text import read
 
-WEIGHTS = "ccb1d20fcb3265907734c29b495e0e3b58ef350f45cfb15fd3bdbe57fcc4403e"
+WEIGHTS = "6a0427f00ab3de203fbb5be0ebeb010dcc90de2b7479134df8fd564da66f72bb"
 """SHA-256 of score.bin; `python -m training.train` prints it and training/README.md has its figures."""
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.vantage.topics import named, terms, worded
+from app.vantage.topics import has_word, named, terms
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_topics_are_told_as_they_were_written() -> None:
 )
 def test_a_topic_has_a_word(topic: str, told: bool) -> None:
     """Else no message names it."""
-    assert worded(topic) is told
+    assert has_word(topic) is told
 
 
 def test_many_topics_in_a_long_message_take_no_time() -> None:

@@ -41,7 +41,7 @@ from app.problems import pattern
 from app.services.mix import Mixed
 from app.vantage.overlay import BOUNDS
 from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
-from app.vantage.topics import worded
+from app.vantage.topics import has_word
 
 CLASSES, TOPICS = len(ResponseClass), 50
 TARGET, HEDGES, QUESTIONS = (BOUNDS[name] for name in ("token_target", "hedge_budget", "question_budget"))
@@ -49,7 +49,7 @@ ClassName = Literal["COMPLY", "REDIRECT", "CLARIFY", "NEGOTIATE", "REFUSE"]
 
 
 def _worded(topic: str) -> str:
-    if not worded(topic):
+    if not has_word(topic):
         raise ValueError("must have a word")
     return topic
 
