@@ -1,11 +1,12 @@
-"""The engine asked directly does what the vendor's own client does: the same calls, answers and faults."""
+"""The engine of the embedded Chroma: as the vendor's client, its folder, its answers to the service."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import chromadb
 import numpy as np
@@ -13,17 +14,36 @@ import pytest
 from chromadb.api.collection_configuration import create_collection_configuration_to_json_str
 from chromadb.errors import ChromaError
 
+from app.child import INTERNAL, REFUSED, Call, Parent
+from app.retrieval.retrievers import chroma_child as room
 from app.retrieval.retrievers.chroma_child import (
+    BROKEN,
+    CANARY,
     CONFIGURATION,
     HNSW,
+    UNFILLED,
     ChromaFault,
     Engine,
+    answer,
+    check_sizes,
     define_errors,
+    open_folder,
+    opened,
+    perform,
+    put_aside,
+    tidy,
 )
+from tests.fakes.chromas import DAMAGES
 
 ROWS = np.eye(4, dtype=np.float32)
+
+
 IDS = ["d:1", "d:2", "e:1", "e:2"]
+
+
 WHERE = [{"document": name} for name in "ddee"]
+
+
 NEAR = np.array([0.1, 0.2, 0.9, 0.3], np.float32)
 
 
@@ -69,6 +89,8 @@ class Vendors:
 
 
 Either = Vendors | Engine
+
+
 Work = Callable[[Either], object]
 
 
@@ -165,8 +187,8 @@ def test_what_is_refused_is_refused_alike(both: tuple[Either, Either], work: Wor
 
 def test_a_folder_of_the_vendors_is_ours_and_back(tmp_path: Path) -> None:
     """What one has written the other reads, with the index as it was configured."""
-    for opened in (Vendors, Engine, Vendors):
-        engine = filled(opened(tmp_path))
+    for kind in (Vendors, Engine, Vendors):
+        engine = filled(kind(tmp_path))
         assert engine.count("ibid-a") == len(IDS)
         engine.close()
     assert Vendors(tmp_path).named("ibid-a").configuration["hnsw"]["space"] == "cosine"
@@ -199,3 +221,365 @@ def test_where_the_vendors_client_is_loaded_it_stays() -> None:
     """Nothing takes its place."""
     define_errors()
     assert chromadb.PersistentClient.__module__ == "chromadb"
+
+
+THREE = np.eye(3, dtype=np.float32)
+
+
+WRITE = {"ids": ["d:1", "d:2", "d:3"], "metadatas": [{"document": "d"}] * 3}
+
+
+class Ended(BaseException):
+    """Where the process would have ended."""
+
+
+class Told:
+    """A parent, or a call, that remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.said: list[object] = []
+        self.name, self.data = "beat", b""
+        self.payload: dict[str, Any] = {}
+
+    def ready(self, payload: object) -> None:
+        """It has begun."""
+        self.said.append(payload)
+
+    def refuse(self, reason: str) -> None:
+        """It cannot begin."""
+        self.said.append(reason)
+        raise Ended
+
+    def fail(self, payload: object) -> None:
+        """A call's end."""
+        self.said.append(payload)
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    """How it would have ended."""
+    told: list[tuple[int, str]] = []
+
+    def end(code: int, said: str) -> None:
+        told.append((code, said))
+        raise Ended
+
+    monkeypatch.setattr(room, "end", end)
+    return told
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A folder's engine, three vectors in `ibid-a`."""
+    made, _ = open_folder(tmp_path_factory.mktemp("child"))
+    assert ask(made, "upsert", THREE.tobytes(), **WRITE) is None
+    yield made
+    made.close()
+
+
+def ask(engine: Engine, do: str, data: bytes = b"", **arguments: Any) -> Any:
+    """One call on `ibid-a`."""
+    return perform(engine, do, data, {"collection": "ibid-a", **arguments})
+
+
+def test_query_takes_its_vector_as_data(engine: Engine) -> None:
+    """And gives the nearest first."""
+    near = np.array([[0, 0.1, 0.9]], np.float32)
+    found = ask(engine, "query", near.tobytes(), where=None, limit=2)
+    assert found["ids"] == ["d:3", "d:2"]
+    assert found["distances"] == pytest.approx([0.006, 0.89], abs=0.001)
+
+
+def test_nothing_found_is_an_empty_list(engine: Engine) -> None:
+    """Of a query under a filter that nothing passes, and of a get."""
+    none: dict[str, Any] = {"where": {"document": "e"}}
+    assert ask(engine, "get", **none)["ids"] == []
+    assert ask(engine, "query", THREE[:1].tobytes(), limit=1, **none)["ids"] == []
+
+
+def test_a_refusal_is_told_and_no_reason_to_end(engine: Engine, ends: list[tuple[int, str]]) -> None:
+    """A matrix of another size, an argument that the vendor does not take."""
+    with pytest.raises(ChromaFault, match="dimension"):
+        ask(engine, "upsert", np.ones((1, 5), np.float32).tobytes(), ids=["x"], metadatas=[None])
+    call = Told()
+    call.name, call.payload = "get", {"collection": "ibid-a", "where": {"$no": 1}}
+    answer(engine, cast(Call, call))
+    [said] = call.said
+    assert isinstance(said, dict)
+    assert (said["down"], ends) == (False, [])
+
+
+class Failing:
+    """An engine whose calls fail."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+
+    def beat(self) -> None:
+        """Fails."""
+        raise ChromaFault(self.said)
+
+
+@pytest.mark.parametrize(
+    ("said", "internal"),
+    [
+        pytest.param("InternalError: Error finding id", True, id="its own"),
+        pytest.param("InternalError: database or disk is full", False, id="the machine's"),
+    ],
+)
+def test_a_failure_of_its_own_ends_it_after_its_answer(
+    ends: list[tuple[int, str]], said: str, *, internal: bool
+) -> None:
+    """The next one looks at the folder; a full disk is no reason to."""
+    call = Told()
+    try:
+        answer(cast(Engine, Failing(said)), cast(Call, call))
+    except Ended:
+        assert internal
+    assert call.said == [{"error": said, "down": True}]
+    assert ends == ([(INTERNAL, said)] if internal else [])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        pytest.param(OSError(28, "No space left on device"), REFUSED, id="no room"),
+        pytest.param(
+            ChromaFault("InternalError: attempt to write a readonly database"), REFUSED, id="rights"
+        ),
+        pytest.param(ChromaFault("InternalError: file is not a database"), BROKEN, id="content"),
+    ],
+)
+def test_how_it_ends_tells_whose_fault_it_is(
+    ends: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception, code: int
+) -> None:
+    """Only a folder whose content is at fault may be moved aside; else the reason goes to the parent."""
+
+    def fail(folder: Path, *, read_only: bool) -> None:
+        raise error
+
+    monkeypatch.setattr(room, "open_folder", fail)
+    parent = Told()
+    with pytest.raises(Ended):
+        opened(cast(Parent, parent), tmp_path)
+    assert ([told for told, _ in ends], len(parent.said)) == (([BROKEN], 0) if code == BROKEN else ([], 1))
+
+
+def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
+    """Then it begins an empty one, and says so."""
+    place = tmp_path / "chroma"
+    place.mkdir()
+    (place / "chroma.sqlite3").write_text("noise")
+    parent = Told()
+    opened(cast(Parent, parent), place, ["aside"]).close()
+    assert parent.said == [{"anew": True}]
+    assert len(list(tmp_path.glob("chroma.broken-*/chroma.sqlite3"))) == 1
+
+
+def test_it_imports_little() -> None:
+    """Until it opens the folder neither the vendor nor anything of the service's is there."""
+    heavy = "{'chromadb', 'structlog', 'asyncio', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.settings'}"
+    code = f"import sys, app.retrieval.retrievers.chroma_child; print(sorted({heavy} & set(sys.modules)))"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert said.stdout.strip() == "[]"
+
+
+HUNDREDS = 4
+
+
+def written(folder: Path, name: str, document: str) -> None:
+    """Four hundred vectors of a document; the engine is closed again."""
+    engine = Engine(folder)
+    rows = np.random.default_rng(1).normal(size=(100, 8)).astype(np.float32)
+    for hundred in range(HUNDREDS):
+        ids = [f"{document}:{100 * hundred + n}" for n in range(100)]
+        engine.upsert(name, rows, ids, [{"document": document}] * len(ids))
+    engine.close()
+
+
+def erased(folder: Path, name: str, documents: int) -> None:
+    """The first hundreds of document `d` deleted again."""
+    engine = Engine(folder)
+    for hundred in range(documents):
+        engine.delete(name, [f"d:{100 * hundred + n}" for n in range(100)])
+    engine.close()
+
+
+def counted(folder: Path, name: str) -> int:
+    """Vectors that are found by an engine opened now, as the service opens it."""
+    engine, _ = open_folder(folder)
+    count = engine.count(name)
+    engine.close()
+    return count
+
+
+def slots(folder: Path) -> int:
+    """Places in the index's files."""
+    return sum(path.stat().st_size for path in folder.glob("*/length.bin")) // 4
+
+
+def test_a_folder_of_the_dead_is_made_anew(tmp_path: Path) -> None:
+    """Vectors of deleted documents lie in the vendor's files until then, and no longer."""
+    written(tmp_path, "ibid-a", "d")
+    erased(tmp_path, "ibid-a", HUNDREDS)
+    assert slots(tmp_path) >= 100 * HUNDREDS
+    said = tidy(tmp_path)
+    assert not tmp_path.exists()
+    assert "made anew" in said
+    assert counted(tmp_path, "ibid-a") == 0
+
+
+@pytest.mark.parametrize("hundreds", [pytest.param(0, id="none"), pytest.param(1, id="a quarter")])
+def test_a_folder_of_the_living_stays(tmp_path: Path, hundreds: int) -> None:
+    """Few dead are no reason to write all others again."""
+    written(tmp_path, "ibid-a", "d")
+    erased(tmp_path, "ibid-a", hundreds)
+    assert counted(tmp_path, "ibid-a") == 100 * (HUNDREDS - hundreds)
+
+
+def test_a_large_folder_stays_whatever_is_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large parts are searched in Chroma alone: until it were full again they would find less."""
+    monkeypatch.setattr(room, "REMADE_MOST", 10)
+    written(tmp_path, "ibid-a", "d")
+    written(tmp_path, "ibid-a", "e")
+    erased(tmp_path, "ibid-a", HUNDREDS)
+    written(tmp_path, "ibid-b", "d")
+    erased(tmp_path, "ibid-b", HUNDREDS)
+    assert counted(tmp_path, "ibid-a") == 100 * HUNDREDS
+
+
+def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
+    """The vendor leaves them; those of other collections stay."""
+    written(tmp_path, "ibid-a", "d")
+    written(tmp_path, "ibid-b", "d")
+    engine = Engine(tmp_path)
+    engine.forget("ibid-a")
+    engine.close()
+    assert len(list(tmp_path.glob("*/length.bin"))) == 2
+    tidy(tmp_path)
+    assert len(list(tmp_path.glob("*/length.bin"))) == 1
+    assert counted(tmp_path, "ibid-b") == 100 * HUNDREDS
+
+
+@pytest.mark.parametrize(
+    "content", [pytest.param(b"", id="empty"), pytest.param(b"not a database" * 99, id="damaged")]
+)
+def test_a_folder_that_is_not_as_we_know_it_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    """Nothing is removed on a guess."""
+    (tmp_path / "segment").mkdir()
+    (tmp_path / "segment" / "length.bin").write_bytes(bytes(4_000))
+    (tmp_path / "chroma.sqlite3").write_bytes(content)
+    tidy(tmp_path)
+    assert (tmp_path / "segment" / "length.bin").exists()
+
+
+def test_no_folder_is_no_error(tmp_path: Path) -> None:
+    """The first start; and nothing is made by looking."""
+    tidy(tmp_path / "chroma")
+    assert not (tmp_path / "chroma").exists()
+
+
+@pytest.mark.parametrize(
+    ("filled", "anew"), [pytest.param(False, True, id="interrupted"), pytest.param(True, False, id="filled")]
+)
+def test_an_empty_folder_says_so_until_it_is_filled(tmp_path: Path, *, filled: bool, anew: bool) -> None:
+    """At every start: one that ended in the middle of the filling is no reason to leave the rest out."""
+    engine, told = open_folder(tmp_path)
+    engine.close()
+    assert told
+    if filled:
+        (tmp_path / UNFILLED).unlink()
+    engine, told = open_folder(tmp_path)
+    engine.close()
+    assert told == anew
+
+
+def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No vector is tried, nothing tidied, no folder begun."""
+    written(tmp_path, "ibid-a", "d")
+    erased(tmp_path, "ibid-a", HUNDREDS - 1)
+    monkeypatch.setattr(room, "probe_writes", None)  # calling it would fail
+    engine, anew = open_folder(tmp_path, read_only=True)
+    engine.close()
+    assert (anew, slots(tmp_path) >= 100 * HUNDREDS) == (False, True)
+    with pytest.raises(ChromaFault, match="missing"):
+        open_folder(tmp_path / "none", read_only=True)
+    assert list((tmp_path / "none").iterdir()) == []
+
+
+def test_trying_a_collection_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Neither what a killed start left; all vectors are as they were."""
+    written(tmp_path, "ibid-a", "d")
+    engine = Engine(tmp_path)
+    engine.upsert("ibid-a", np.ones((1, 8), np.float32), [CANARY], [{"document": CANARY}])
+    engine.close()
+    engine, _ = open_folder(tmp_path)
+    ids = engine.get("ibid-a")["ids"]
+    engine.close()
+    assert sorted(ids) == sorted(f"d:{n}" for n in range(100 * HUNDREDS))
+
+
+def test_what_fails_only_when_it_is_used_is_found_at_the_start(tmp_path: Path) -> None:
+    """The vendor opens it without a word."""
+    written(tmp_path, "ibid-a", "d")
+    DAMAGES["the metadata are gone"](tmp_path)
+    with pytest.raises(ChromaFault):
+        open_folder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["data_level0.bin", "link_lists.bin"])
+@pytest.mark.parametrize("bytes_less", [1, 400])
+def test_an_index_that_was_cut_is_found_by_its_header(tmp_path: Path, name: str, bytes_less: int) -> None:
+    """However little is missing: it would open, answer, and find less. As it was written it passes."""
+    written(tmp_path, "ibid-a", "d")
+    [path] = tmp_path.glob(f"*/{name}")
+    check_sizes(path.with_name("header.bin"))
+    os.truncate(path, path.stat().st_size - bytes_less)
+    with pytest.raises(ChromaFault, match=f"{name} is cut"):
+        check_sizes(path.with_name("header.bin"))
+
+
+def test_a_header_of_another_make_is_not_judged(tmp_path: Path) -> None:
+    """A later version of the vendor may write another; trying it tells."""
+    written(tmp_path, "ibid-a", "d")
+    [header] = tmp_path.glob("*/header.bin")
+    header.write_bytes(b"\x02" + header.read_bytes()[1:])
+    header.with_name("link_lists.bin").write_bytes(b"")
+    check_sizes(header)
+
+
+@pytest.mark.parametrize("content", [pytest.param(None, id="a folder"), pytest.param("x", id="a file")])
+def test_what_is_put_aside_keeps_its_content_and_the_newest_alone_is_kept(
+    tmp_path: Path, content: str | None
+) -> None:
+    """Beside its place, under a name that says what it is; broken ones do not pile up."""
+    place = tmp_path / "chroma"
+    (tmp_path / "chroma.broken-20200101T000000").mkdir()
+    if content is None:
+        place.mkdir()
+        (place / "file").write_text("y")
+    else:
+        place.write_text(content)
+    put_aside(place)
+    [aside] = tmp_path.glob("chroma.broken-*")
+    assert not place.exists()
+    assert (aside / "file" if content is None else aside).read_text() == (content or "y")
+
+
+def test_nothing_to_put_aside_is_no_error(tmp_path: Path) -> None:
+    """As when it was taken away by hand."""
+    put_aside(tmp_path / "chroma")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_a_folder_is_the_machines_fault() -> None:
+    """`OSError`, not `ChromaFault`: moving it would mend nothing."""
+    with pytest.raises(OSError, match="proc"):
+        open_folder(Path("/proc/none/chroma"))
+
+
+def test_a_file_in_its_place_is_the_folders_fault(tmp_path: Path) -> None:
+    """It can be moved."""
+    (tmp_path / "chroma").write_text("not a folder")
+    with pytest.raises(ChromaFault, match="no folder"):
+        open_folder(tmp_path / "chroma")

@@ -1,10 +1,14 @@
-"""Memories and reference texts as points, and points of any tool as passages."""
+"""Points and their payloads as passages, and back."""
 
 import json
+from datetime import UTC, datetime
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.retrieval import payload
 from app.retrieval.points import (
     LONG_AGO,
     REFERENCE,
@@ -96,3 +100,114 @@ def test_a_point_of_nothing_but_text_is_a_passage() -> None:
         "tags": "",
         "url": None,
     }
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+NAMES = st.sampled_from(
+    ["text", "content", "chunk", "kind", "tags", "url", "created_at", "tokens", "metadata"]
+)
+
+
+PAYLOADS = st.dictionaries(NAMES, JSON)
+
+
+@given(PAYLOADS)
+def test_whatever_was_written_can_be_read(facts: dict[str, Any]) -> None:
+    """Every reader gives a value of its kind."""
+    text = payload.text(facts)
+    assert isinstance(text, str)
+    assert isinstance(payload.fact(facts, "kind"), str)
+    assert "\n" not in payload.fact(facts, "kind")
+    assert all(isinstance(tag, str) and tag for tag in payload.tags(facts))
+    assert (payload.link(facts) or "https://").startswith(("https://", "http://"))
+    assert payload.tokens(facts, text) >= 0
+    moment = payload.moment(facts)
+    assert moment is None or moment.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({"text": "a", "content": "b", "chunk": "c"}, "a"),
+        ({"content": "b", "chunk": "c"}, "b"),
+        ({"text": " ", "chunk": "c"}, "c"),
+        ({"text": 7, "page_content": "d"}, ""),
+    ],
+    ids=["text", "content", "blank", "none"],
+)
+def test_the_text_is_the_first_there_is(facts: dict[str, Any], text: str) -> None:
+    """Of three names, in their order."""
+    assert payload.text(facts) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("2026-11-01T09:30:00+00:00", datetime(2026, 11, 1, 9, 30, tzinfo=UTC)),
+        ("2026-11-01T09:30:00Z", datetime(2026, 11, 1, 9, 30, tzinfo=UTC)),
+        ("2026-11-01T09:30:00", datetime(2026, 11, 1, 9, 30, tzinfo=UTC)),
+        ("2026-11-01T10:30:00+01:00", datetime(2026, 11, 1, 9, 30, tzinfo=UTC)),
+        (60, datetime(1970, 1, 1, 0, 1, tzinfo=UTC)),
+        (1e300, None),
+        ("yesterday", None),
+        (None, None),
+        (float("nan"), None),
+    ],
+)
+def test_times_of_several_kinds(value: object, moment: datetime | None) -> None:
+    """RFC 3339, with or without its offset, or seconds; what is none of them is no time."""
+    assert payload.moment({"created_at": value}) == moment
+
+
+@pytest.mark.parametrize(
+    ("facts", "day"),
+    [
+        pytest.param({"created_at": "2026-11-01T00:00:00Z"}, 1, id="written"),
+        pytest.param({"updated_at": "2026-11-02T00:00:00Z"}, 2, id="changed"),
+        pytest.param({"created_at": "2026-11-01T00:00:00Z", "updated_at": 1793577600}, 2, id="both"),
+        pytest.param(
+            {"created_at": "2026-11-03T00:00:00Z", "updated_at": "2026-11-02"}, 3, id="turned round"
+        ),
+        pytest.param({"created_at": "2026-11-01T00:00:00Z", "updated_at": "never"}, 1, id="no time"),
+        pytest.param({}, None, id="neither"),
+    ],
+)
+def test_a_text_is_of_when_it_last_changed(facts: dict[str, object], day: int | None) -> None:
+    """Older tools write `updated_at` too."""
+    found = payload.dated(facts)
+    assert (found.day if found else None) == day
+
+
+def test_facts_stand_at_the_top_or_below() -> None:
+    """The top first, then `metadata`; numbers too, spaces made one, and nothing endless."""
+    facts = {"kind": " a  b\n", "metadata": {"kind": "below", "source": "atlas", "page": 7}}
+    assert payload.fact(facts, "kind") == "a b"
+    assert payload.fact(facts, "origin", "source") == "atlas"
+    assert payload.fact(facts, "page") == "7"
+    assert len(payload.fact({"kind": "x" * 9_999}, "kind")) == payload.FACT
+
+
+def test_tokens_are_those_counted_or_about_as_many() -> None:
+    """A quarter of the bytes where nobody counted."""
+    assert payload.tokens({"tokens": 3}, "x" * 100) == 3
+    assert payload.tokens({"tokens": -3}, "x" * 100) == payload.tokens({}, "x" * 100) == 26
+
+
+@pytest.mark.parametrize(
+    ("facts", "day"),
+    [
+        pytest.param(
+            {"created_at": "2026-11-01T23:30:00-02:00", "updated_at": "2026-11-09"}, "2026-11-02", id="UTC"
+        ),
+        pytest.param({"updated_at": "2026-11-02T00:00:00Z"}, None, id="changed"),
+    ],
+)
+def test_a_text_was_said_when_it_was_written(facts: dict[str, object], day: str | None) -> None:
+    """Whatever changed it since; when that was tells nothing of it."""
+    assert payload.day(facts) == day
