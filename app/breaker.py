@@ -171,7 +171,6 @@ class Circuit:
         return self._clock() - begun
 
     def tell(self, failed: bool | None, era: int, begun: float, error: BaseException | None) -> None:
-        """Take one attempt's verdict."""
         if failed and isinstance(error, Exception):
             self.last = error
         if failed is False:

@@ -107,7 +107,6 @@ class Call:
         self._parent.send(Kind.ITEM, self._number, payload, data)
 
     def cancel(self) -> None:
-        """The caller has left."""
         self.cancelled = True
         self.on_cancel()
 

@@ -121,8 +121,6 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A call in flight."""
-
     answer: "asyncio.Future[Reply]"
     until: float | None
     """Loop time after which the child counts as hung."""

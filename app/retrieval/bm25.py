@@ -92,7 +92,6 @@ def invert(packed: Sequence[bytes]) -> Postings:
 
 
 def build(texts: Sequence[str]) -> Postings:
-    """The postings of texts."""
     return invert([pack(text) for text in texts])
 
 

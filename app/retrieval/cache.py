@@ -271,7 +271,6 @@ class Cache:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Searches under way end."""
         await self._flights.aclose()
 
 

@@ -80,7 +80,6 @@ class CorpusSource(PointSource[CollectionKey]):
         return scope[1]
 
     def row_id(self, entry: str) -> str:
-        """The point of `collection/point`."""
         return entry.rpartition("/")[2]
 
     def entry(self, scope: CollectionKey, row_id: str) -> str:
@@ -129,7 +128,6 @@ class CorpusSource(PointSource[CollectionKey]):
         return named and shape.name != RAW and self._imports.has_others(shape.name, self._space.name)
 
     async def _count_all(self, scope: Scope, names: Sequence[str]) -> ForeignCounts:
-        """Where there is something."""
         few = asyncio.Semaphore(AT_ONCE)
 
         async def count(name: str) -> int:

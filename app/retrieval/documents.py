@@ -135,7 +135,6 @@ class DocumentSource(IndexedSource[DocumentPart]):
         return Listing(rows[0]["version"], found, sum(each.chunks for each in found.values()))
 
     def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
-        """Chunks of each document."""
         return (listing.entries[entry].chunks for entry in entries)
 
     def passage_id(self, key: PassageKey) -> str:

@@ -218,7 +218,6 @@ def named(name: str, question: str) -> bool:
 
 
 def sought(name: str, question: str) -> bool:
-    """The same, looked for."""
     folded, wanted = low(question), low(name)
     if not wanted or (question == folded and wanted in WORDS):
         return False

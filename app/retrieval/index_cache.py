@@ -54,7 +54,6 @@ class ScopeRows(ABC):
         """Some entries, read by one statement or two; those that have gone meanwhile are left out."""
 
     def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
-        """Passages of each entry."""
         return (1 for _ in entries)
 
 
@@ -148,7 +147,6 @@ class IndexCache:
         return task
 
     def _loaded(self, key: Key) -> None:
-        """A load has ended."""
         del self._loads[key]
         if key in self._evicted:
             self._evicted.discard(key)

@@ -137,7 +137,6 @@ class MemorySource(PointSource[User]):
         return np.asarray((column == 0) | (column == namespace_number(reached.scope.vantage_id)))
 
     def spread(self) -> Spread:
-        """Neighbours in the thread."""
         return spread
 
     # The engine.
@@ -330,7 +329,6 @@ class Standing:
 
 
 async def standing_of(pool: Pool, tenant: str, user_id: str) -> Standing:
-    """Of a user's memories."""
     with pool.reading():
         row = await pool.fetchrow(USER, tenant, user_id)
     assert row is not None  # noqa: S101 - it joins to one row of its own

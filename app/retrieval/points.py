@@ -46,7 +46,6 @@ def owned(scope: Scope, *, kinds: tuple[str, ...] = ()) -> Where:
 
 
 def memory_to_point(scope: Scope, memory: Memory, embedding: Embedding, space: str) -> Point:
-    """As it is written."""
     held: dict[str, object] = {
         "tenant": scope.tenant,
         "user_id": memory.user_id,
@@ -182,7 +181,6 @@ def text_fields(facts: Payload, collection: str, id_: str) -> dict[str, str | in
 
 
 def text_to_point(scope: Scope, text: Reference, embedding: Embedding, space: str) -> Point:
-    """As it is written."""
     held: dict[str, object] = {
         "tenant": scope.tenant,
         "id": text.id,

@@ -299,7 +299,6 @@ class RowSource(IndexedSource[Lot]):
         return [(key, 1) for key in await self._nearest(scope, vector, limit)]
 
     async def _nearest(self, lot: Lot, vector: Embedding, limit: int) -> Mapping[str, float]:
-        """Ids with their cosines."""
         return dict(await postgres.nearest(self._pool, self._space, self.table, lot, vector, limit))
 
     async def passages(

@@ -62,7 +62,6 @@ class Redis:
         return found if isinstance(found, bytes) and 0 < len(found) <= VALUE_BYTES else None
 
     def put(self, key: str, value: bytes, *, seconds: float) -> None:
-        """Begin to write it."""
         self._call(lambda: self._vendor.set(PREFIX + key, value, px=max(1, round(seconds * 1000))))
 
     def _call(self, command: Callable[[], Awaitable[object]]) -> asyncio.Task[object] | None:
@@ -75,7 +74,6 @@ class Redis:
         return call
 
     async def _answered(self, command: Callable[[], Awaitable[object]]) -> object:
-        """Its answer, or None."""
         try:
             with self._breaker.attempt():
                 async with asyncio.timeout(CALL_SECONDS):

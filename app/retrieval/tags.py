@@ -281,7 +281,6 @@ FAMILY = "vb:"
 
 
 def load_latest_vb_desire_profile(cards: Iterable[Memory]) -> Memory | None:
-    """The newest `vb_desire_profile` card."""
     return newest(cards, DESIRE)
 
 
@@ -308,7 +307,6 @@ class Gravity:
 
 
 def load_latest_gravity_profile(cards: Iterable[Memory]) -> Memory | None:
-    """The newest `gravity_profile` card."""
     return newest(cards, GRAVITY)
 
 

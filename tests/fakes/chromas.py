@@ -32,11 +32,9 @@ class RunningChroma:
 
     @property
     def url(self) -> str:
-        """What goes into CHROMA_URL."""
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Until it answers."""
         arguments = ("run", "--path", str(self.folder), "--host", "127.0.0.1", "--port", str(self.port))
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "ANONYMIZED_TELEMETRY": "False"}
         quiet = subprocess.DEVNULL
@@ -47,7 +45,6 @@ class RunningChroma:
             time.sleep(0.05)
 
     def answers(self) -> bool:
-        """True if it does."""
         with suppress(httpx.HTTPError):
             return httpx.get(f"{self.url}/api/v2/heartbeat", timeout=1).is_success
         return False
@@ -58,7 +55,6 @@ class RunningChroma:
         self.process.send_signal(number)
 
     def kill(self) -> None:
-        """At once."""
         if self.process:
             self.process.kill()
             self.process.wait()
@@ -101,7 +97,6 @@ def segment(folder: Path) -> Path:
 
 
 def halve(path: Path) -> None:
-    """Cut a file in two."""
     os.truncate(path, path.stat().st_size // 2)
 
 

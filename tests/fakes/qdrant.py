@@ -33,8 +33,6 @@ LAG = 0.5
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong. The default: nothing."""
-
     only: str = ""
     """Part of the path it holds for; "": every path."""
     status: int = 200
@@ -68,11 +66,9 @@ class QdrantServer:
 
     @property
     def url(self) -> str:
-        """What goes into QDRANT_URL."""
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Listen, on the port it had."""
         self.over.clear()
         self.http = ThreadingHTTPServer(("127.0.0.1", self.port), handler(self))
         self.http.daemon_threads = True
@@ -80,7 +76,6 @@ class QdrantServer:
         threading.Thread(target=self.http.serve_forever, args=(0.05,), daemon=True).start()
 
     def stop(self) -> None:
-        """Nobody listens; what is stored stays."""
         self.over.set()
         if self.http:
             self.http.shutdown()
@@ -95,7 +90,6 @@ class QdrantServer:
         self.collections[name].put({"points": points})
 
     def answer(self, method: str, path: str, query: Mapping[str, list[str]], body: Json) -> tuple[int, Any]:
-        """Status and result."""
         parts = [unquote(part) for part in path.strip("/").split("/")]
         match parts, method:
             case [""], "GET":
@@ -122,7 +116,6 @@ class QdrantServer:
         return None
 
     def _within(self, name: str, method: str, rest: list[str], body: Json, wait: bool) -> tuple[int, Any]:
-        """A call about one collection."""
         if self.fault.vanishing and self.fault.only in f"/{name}" and "query" in rest:
             self.collections.pop(name, None)
         stored = self.collections.get(name)
@@ -174,7 +167,6 @@ class QdrantServer:
 
 
 def handler(server: QdrantServer) -> type[BaseHTTPRequestHandler]:
-    """How calls reach it."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -182,7 +174,6 @@ def handler(server: QdrantServer) -> type[BaseHTTPRequestHandler]:
         timeout = 30
 
         def serve(self) -> None:
-            """Any method."""
             status, content = server.respond(self)
             if server.over.is_set():
                 self.close_connection = True

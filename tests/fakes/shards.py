@@ -43,11 +43,9 @@ class Stored:
         )
 
     def close(self) -> None:
-        """Let go of the files."""
         self.shard.close()
 
     def info(self) -> Json:
-        """GET /collections/{name}."""
         none: Json = {}
         return {
             "status": "green",
@@ -68,7 +66,6 @@ class Stored:
         }
 
     def index(self, body: Json) -> None:
-        """PUT …/index."""
         told = body["field_schema"]
         kind = told if isinstance(told, str) else told["type"]
         tenant = isinstance(told, dict) and bool(told.get("is_tenant"))
@@ -77,18 +74,15 @@ class Stored:
         self.schema[body["field_name"]] = {"data_type": kind, "points": 0}
 
     def put(self, body: Json) -> None:
-        """PUT …/points."""
         points = [
             engine.Point(each["id"], vectors(each["vector"]), each.get("payload")) for each in body["points"]
         ]
         self.shard.update(engine.UpdateOperation.upsert_points(points))
 
     def delete(self, body: Json) -> None:
-        """POST …/points/delete."""
         self.shard.update(engine.UpdateOperation.delete_points_by_filter(condition(body["filter"])))
 
     def query(self, body: Json) -> Json:
-        """POST …/points/query."""
         query = body["query"]
         nearest = query["nearest"] if isinstance(query, dict) and "nearest" in query else query
         request = engine.QueryRequest(
@@ -102,7 +96,6 @@ class Stored:
         return {"points": [told(point) for point in self.shard.query(request)]}
 
     def scroll(self, body: Json) -> Json:
-        """POST …/points/scroll."""
         rows, after = self.shard.scroll(
             engine.ScrollRequest(
                 offset=body.get("offset"),
@@ -115,18 +108,15 @@ class Stored:
         return {"points": [told(row) for row in rows], "next_page_offset": spelt(after)}
 
     def count(self, body: Json) -> Json:
-        """POST …/points/count."""
         ask = engine.CountRequest(exact=body["exact"], filter=condition(body.get("filter")))
         return {"count": self.shard.count(ask)}
 
 
 def dense(told: Json) -> engine.EdgeVectorParams:
-    """A dense vector's size and distance."""
     return engine.EdgeVectorParams(size=told["size"], distance=DISTANCES[told["distance"]])
 
 
 def weights(told: Json) -> engine.EdgeSparseVectorParams:
-    """A sparse vector's modifier."""
     return engine.EdgeSparseVectorParams(
         modifier=engine.Modifier.Idf if told.get("modifier") == "idf" else None
     )
@@ -138,19 +128,16 @@ def vectors(told: Any) -> Any:
 
 
 def vector(told: Any) -> Any:
-    """Dense or sparse."""
     return engine.SparseVector(told["indices"], told["values"]) if isinstance(told, dict) else told
 
 
 def condition(told: Json | None) -> engine.Filter:
-    """A filter."""
     told = told or {}
     must, should, lacks = ([clause(each) for each in told.get(name) or ()] for name in CLAUSES)
     return engine.Filter(must or None, should or None, lacks or None)
 
 
 def clause(told: Json) -> Any:
-    """One of its conditions."""
     if "has_id" in told:
         return engine.HasIdCondition(set(told["has_id"]))
     if "is_empty" in told:
@@ -163,7 +150,6 @@ def clause(told: Json) -> Any:
 
 
 def told(found: engine.ScoredPoint | engine.Record) -> Json:
-    """A point as JSON."""
     shown: Json = {"id": spelt(found.id), "payload": found.payload, "vector": plain(found.vector)}
     if isinstance(found, engine.ScoredPoint):
         shown |= {"score": found.score, "version": found.version}
@@ -181,5 +167,4 @@ def plain(vector: Any) -> Any:
 
 
 def spelt(identity: Any) -> Any:
-    """An id as JSON has it."""
     return identity if isinstance(identity, int | None) else str(identity)

@@ -31,7 +31,6 @@ class Now:
     seconds: float = 1_000.0
 
     def __call__(self) -> float:
-        """Unix seconds."""
         return self.seconds
 
 
@@ -44,20 +43,16 @@ class FakeShared:
     asked: int = 0
 
     async def get(self, key: str) -> bytes | None:
-        """What is kept."""
         self.asked += 1
         return self.kept.get(key)
 
     def put(self, key: str, value: bytes, *, seconds: float) -> None:
-        """Kept at once."""
         self.kept[key] = value
         self.seconds.append(seconds)
 
 
 @dataclass
 class Searching:
-    """A search, counted."""
-
     found: Found = WHOLE
     count: int = 0
 
@@ -69,7 +64,6 @@ class Searching:
 
 
 async def ask(cache: Cache, search: Searching, key: str = "k") -> Found:
-    """An answer in time."""
     found = await cache.get(key, search, seconds=5)
     assert found is not None
     return found
@@ -98,7 +92,6 @@ async def test_another_key_is_another_result() -> None:
 
 
 async def test_it_is_kept_for_its_time() -> None:
-    """And not a moment longer."""
     now = Now()
     cache, search = Cache(300, clock=now), Searching()
     await ask(cache, search)
@@ -130,7 +123,6 @@ async def test_a_search_that_breaks_is_not_kept() -> None:
 
 
 async def test_nothing_in_time_is_none() -> None:
-    """The waiter's own deadline."""
     cache = Cache(300)
 
     async def endless() -> Found:
@@ -141,7 +133,6 @@ async def test_nothing_in_time_is_none() -> None:
 
 
 async def test_closing_ends_searches_under_way() -> None:
-    """No task outlives its cache."""
     before = asyncio.all_tasks()
     async with Cache(300) as cache:
         waiting = asyncio.create_task(cache.get("k", lambda: asyncio.sleep(30, WHOLE), seconds=60))
@@ -179,7 +170,6 @@ async def test_what_another_made_is_kept_for_the_rest_of_its_time(skew: float, c
 
 
 async def test_what_cannot_be_read_is_searched_for() -> None:
-    """And replaced."""
     shared = FakeShared({"k": b"rubbish"})
     assert await ask(Cache(300, shared), Searching()) == WHOLE
     assert (await ask(Cache(300, shared), Searching())).cached
@@ -192,7 +182,6 @@ async def test_what_was_put_under_another_key_is_searched_for() -> None:
 
 
 async def test_what_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the shared cache hands over."""
     read: list[int] = []
     monkeypatch.setattr(cache_, "unpack", lambda raw, _key: read.append(len(raw)))
     shared = FakeShared({"k": b" " * (VALUE_BYTES + 1)})
@@ -212,7 +201,6 @@ async def test_large_values_are_read_beside_the_loop(
 
 
 async def test_very_large_results_are_not_shared() -> None:
-    """They stay in this process."""
     shared = FakeShared()
     large = Found((Candidate(passage("a", "x" * VALUE_BYTES)),))
     cache, search = Cache(300, shared), Searching(large)
@@ -222,7 +210,6 @@ async def test_very_large_results_are_not_shared() -> None:
 
 
 def sized(letters: int) -> Found:
-    """A result with so much text."""
     return Found((Candidate(Passage("d", "a", "x" * letters, 1, "l")),))
 
 
@@ -284,7 +271,6 @@ class Work:
     error: Exception | None = None
 
     async def __call__(self) -> int:
-        """Its own number."""
         self.begun += 1
         number = self.begun
         try:
@@ -300,7 +286,6 @@ class Work:
 async def joined(
     flights: Flights[int], work: Work, count: int, *, seconds: float = 5
 ) -> list[asyncio.Task[int | None]]:
-    """So many who wait."""
     waiters = [asyncio.create_task(flights.join("k", work, seconds=seconds)) for _ in range(count)]
     await asyncio.sleep(0.01)
     return waiters
@@ -448,7 +433,6 @@ def test_what_comes_back_is_what_was_packed(found: Found, made_at: float) -> Non
 
 
 def packed() -> dict[str, Any]:
-    """A good one, open."""
     return dict(orjson.loads(pack(WHOLE_RESULT, KEY, 1.0) or b""))
 
 
@@ -511,12 +495,10 @@ def test_what_cannot_be_read_is_a_miss(raw: bytes) -> None:
 
 
 def test_what_json_cannot_say_is_not_packed() -> None:
-    """A lone surrogate."""
     assert pack(Found((Candidate(Passage("d", "a", "\ud800", 1, "l")),)), KEY, 1.0) is None
 
 
 def test_times_keep_their_zone() -> None:
-    """To the microsecond."""
     made = datetime(2026, 11, 21, 9, 30, 0, 123456, tzinfo=UTC)
     dated = Found((Candidate(Passage("d", "a", "t", 1, "l.pdf#1", created_at=made)),), answered=1)
     assert unpack(pack(dated, KEY, 1.0) or b"", KEY) == (dated, 1.0)
@@ -541,7 +523,6 @@ def test_an_address_is_such_as_its_source_gives(source: str, url: str | None, re
 
 @pytest.mark.parametrize("score", ["1e999", "-1e999", "NaN"])
 def test_no_number_is_beyond_reckoning(score: str) -> None:
-    """Whatever another's JSON may say."""
     raw = spoilt(score="SCORE").replace(b'"SCORE"', score.encode())
     assert unpack(raw, KEY) is None
 

@@ -39,13 +39,11 @@ MINE = {"tenant": "t", "document": "d"}
 
 
 def at(folder: Path) -> Settings:
-    """Settings of an embedded Chroma."""
     return Settings(ibid={"data_dir": folder})
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data folder for the module."""
     return tmp_path_factory.mktemp("chroma")
 
 
@@ -63,7 +61,6 @@ async def vendor(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def store(vendor: Chroma) -> Chroma:
-    """With four vectors in collection `ibid-a`."""
     await vendor.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
     return vendor
 
@@ -83,13 +80,11 @@ async def test_the_nearest_are_found_under_a_filter(store: Chroma) -> None:
 
 
 async def test_writing_again_replaces(store: Chroma) -> None:
-    """Upserts are idempotent, across batches too."""
     await store.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
     assert await store.count("ibid-a") == 4
 
 
 async def test_batches_write_everything(store: Chroma, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More vectors than one write takes."""
     monkeypatch.setattr(room, "BATCH", 3)
     await store.upsert("ibid-b", IDS, ROWS, [MINE] * 4)
     assert sorted(await store.ids("ibid-b", {"document": "d"})) == IDS
@@ -151,7 +146,6 @@ async def test_a_collection_is_forgotten_and_forgetting_again_is_no_error(store:
 
 
 async def test_what_is_dropped_is_gone_and_dropping_again_is_no_error(store: Chroma) -> None:
-    """By id and by metadata."""
     for _ in range(2):
         await store.drop("ibid-a", ["d:1"])
         await store.delete("ibid-a", {"document": "d"})
@@ -172,7 +166,6 @@ async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: R
 
 
 async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
-    """Nothing is to be given back."""
     told: list[str] = []
     store.renewed = lambda: told.append("renewed")
     await store.upsert("ibid-d", IDS, ROWS, [MINE] * 4)
@@ -183,7 +176,6 @@ async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
 
 
 async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> None:
-    """The vendor's errors do not leave."""
     with pytest.raises(Unavailable):
         await store.upsert("ibid-a", ["x:1"], np.ones((1, 3), np.float32), [MINE])
     with pytest.raises(RetrievalError) as caught:
@@ -245,7 +237,6 @@ async def test_an_interrupted_refill_is_begun_again_at_the_next_start(tmp_path: 
 
 
 def aside(folder: Path) -> list[str]:
-    """What was moved."""
     return [path.read_text() for path in folder.glob("chroma.broken-*")]
 
 
@@ -313,7 +304,6 @@ class Hung(InProcess):
 
 
 async def reason(chroma: Chroma) -> str:
-    """Why it does not answer."""
     with pytest.raises(RetrievalError) as caught:
         await chroma.beat()
     return caught.value.reason
@@ -332,7 +322,6 @@ async def test_a_write_that_hangs_is_unavailable(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_cancellation_is_not_swallowed() -> None:
-    """Whoever leaves, leaves at once."""
     task = asyncio.create_task(Hung().beat())
     await asyncio.sleep(0.02)
     task.cancel()
@@ -369,7 +358,6 @@ async def test_refusals_and_a_child_that_ended_do_not_count() -> None:
 
 
 async def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
-    """`import app.retrieval.retrievers.chroma` costs no chromadb."""
     code = "import sys, app.retrieval.documents; sys.exit('chromadb' in sys.modules)"
     assert (
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=False)

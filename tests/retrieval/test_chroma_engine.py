@@ -145,7 +145,6 @@ def test_what_is_asked_is_answered_alike(
 
 
 def test_what_is_written_and_deleted_is_alike(both: tuple[Either, Either]) -> None:
-    """By id, replaced, forgotten."""
 
     def work(engine: Either) -> object:
         engine.upsert("ibid-a", ROWS[:3], ["f:1", "g:1", "h:1"], [{"document": "f"}] * 3)
@@ -218,7 +217,6 @@ except ChromaFault as error:
 
 
 def test_where_the_vendors_client_is_loaded_it_stays() -> None:
-    """Nothing takes its place."""
     define_errors()
     assert chromadb.PersistentClient.__module__ == "chromadb"
 
@@ -242,22 +240,18 @@ class Told:
         self.payload: dict[str, Any] = {}
 
     def ready(self, payload: object) -> None:
-        """It has begun."""
         self.said.append(payload)
 
     def refuse(self, reason: str) -> None:
-        """It cannot begin."""
         self.said.append(reason)
         raise Ended
 
     def fail(self, payload: object) -> None:
-        """A call's end."""
         self.said.append(payload)
 
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """How it would have ended."""
     told: list[tuple[int, str]] = []
 
     def end(code: int, said: str) -> None:
@@ -278,12 +272,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 def ask(engine: Engine, do: str, data: bytes = b"", **arguments: Any) -> Any:
-    """One call on `ibid-a`."""
     return perform(engine, do, data, {"collection": "ibid-a", **arguments})
 
 
 def test_query_takes_its_vector_as_data(engine: Engine) -> None:
-    """And gives the nearest first."""
     near = np.array([[0, 0.1, 0.9]], np.float32)
     found = ask(engine, "query", near.tobytes(), where=None, limit=2)
     assert found["ids"] == ["d:3", "d:2"]
@@ -310,13 +302,10 @@ def test_a_refusal_is_told_and_no_reason_to_end(engine: Engine, ends: list[tuple
 
 
 class Failing:
-    """An engine whose calls fail."""
-
     def __init__(self, said: str) -> None:
         self.said = said
 
     def beat(self) -> None:
-        """Fails."""
         raise ChromaFault(self.said)
 
 
@@ -414,7 +403,6 @@ def counted(folder: Path, name: str) -> int:
 
 
 def slots(folder: Path) -> int:
-    """Places in the index's files."""
     return sum(path.stat().st_size for path in folder.glob("*/length.bin")) // 4
 
 
@@ -465,7 +453,6 @@ def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
     "content", [pytest.param(b"", id="empty"), pytest.param(b"not a database" * 99, id="damaged")]
 )
 def test_a_folder_that_is_not_as_we_know_it_is_left_alone(tmp_path: Path, content: bytes) -> None:
-    """Nothing is removed on a guess."""
     (tmp_path / "segment").mkdir()
     (tmp_path / "segment" / "length.bin").write_bytes(bytes(4_000))
     (tmp_path / "chroma.sqlite3").write_bytes(content)
@@ -579,7 +566,6 @@ def test_a_place_that_cannot_be_a_folder_is_the_machines_fault() -> None:
 
 
 def test_a_file_in_its_place_is_the_folders_fault(tmp_path: Path) -> None:
-    """It can be moved."""
     (tmp_path / "chroma").write_text("not a folder")
     with pytest.raises(ChromaFault, match="no folder"):
         open_folder(tmp_path / "chroma")

@@ -44,20 +44,17 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(filled: Path, tmp_path: Path) -> Path:
-    """A test's own copy."""
     return Path(shutil.copytree(filled, tmp_path / "chroma"))
 
 
 @pytest.fixture
 async def chroma(folder: Path) -> AsyncIterator[ChromaProcess]:
-    """Of that copy."""
     async with opened(folder) as made:
         yield made
 
 
 @asynccontextmanager
 async def opened(folder: Path, *, read_only: bool = False) -> AsyncIterator[ChromaProcess]:
-    """Closed at the end."""
     made = ChromaProcess(folder, read_only=read_only)
     try:
         yield made
@@ -66,12 +63,10 @@ async def opened(folder: Path, *, read_only: bool = False) -> AsyncIterator[Chro
 
 
 async def counted(chroma: ChromaProcess) -> int:
-    """How many vectors there are."""
     return await chroma.count("ibid-a")
 
 
 async def fault(call: Awaitable[object]) -> ChromaFault:
-    """Why it failed."""
     with pytest.raises(RetrievalError) as caught:
         await call
     assert isinstance(caught.value.__cause__, ChromaFault)
@@ -86,17 +81,14 @@ def renewals(chroma: ChromaProcess) -> list[str]:
 
 
 def aside(folder: Path) -> list[Path]:
-    """Folders that were moved."""
     return list(folder.parent.glob("chroma.broken-*"))
 
 
 def inside(folder: Path) -> set[str]:
-    """The folders of its indexes."""
     return {path.name for path in folder.iterdir() if path.is_dir()}
 
 
 async def struck(chroma: ChromaProcess, number: int) -> Child:
-    """The child dies of a signal."""
     child = await chroma.process.child()
     os.kill(child.pid, number)
     await child.exited()
@@ -130,7 +122,6 @@ async def test_a_call_that_is_lost_says_nothing_of_the_next(chroma: ChromaProces
 async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
     chroma: ChromaProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asks next has another."""
     monkeypatch.setattr(room, "ANSWER_SECONDS", 0.2)
     os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
     hung = await fault(counted(chroma))
@@ -216,7 +207,6 @@ async def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
 
 
 async def test_why_a_folder_cannot_be_used_is_logged(folder: Path) -> None:
-    """In the vendor's words."""
     (folder / "chroma.sqlite3").write_bytes(b"not a database" * 99)
     with captured() as lines:
         async with opened(folder, read_only=True) as looking:
@@ -233,7 +223,6 @@ async def test_what_is_no_fault_of_the_folder_is_told(tmp_path: Path) -> None:
 
 
 async def test_what_the_child_refuses_is_lost_with_its_words(chroma: ChromaProcess) -> None:
-    """And the child lives on."""
     refused = await fault(chroma.ids("ibid-a", {"$no": 1}))
     assert (refused.down, "Error" in str(refused)) == (False, True)
     first = await chroma.process.child()
@@ -257,7 +246,6 @@ async def test_more_calls_than_may_be_are_refused_at_once(folder: Path) -> None:
 
 
 async def test_it_steps_back_behind_the_service(chroma: ChromaProcess) -> None:
-    """Its niceness is above ours."""
     child = await chroma.process.child()
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     assert os.getpriority(os.PRIO_PROCESS, child.pid) == min(19, ours + NICE)

@@ -99,7 +99,6 @@ class Stocked:
 
 @pytest.fixture
 def projects(pool: Pool, rows: ProjectSources) -> dict[str, Stocked]:
-    """Those of projects."""
     return {
         "conversations": Stocked(rows.conversations, lambda scope, texts: told(pool, scope, "THN", texts)),
         "code": Stocked(rows.code, lambda scope, texts: chunked(pool, scope, "THN", texts)),
@@ -115,7 +114,6 @@ def stocked(
     corpus: CorpusSource,
     projects: dict[str, Stocked],
 ) -> Stocked:
-    """Each of them, empty."""
 
     async def filed(scope: Scope, texts: list[str]) -> None:
         part = DocumentPart(scope.tenant, scope.owner, scope.session_id or "")
@@ -131,7 +129,6 @@ def stocked(
 
 
 async def search(stocked: Stocked, scope: Scope = HERE, *, limit: int = 40, embedded: bool = True) -> Legs:
-    """The same question each time."""
     reached = await stocked.source.reach(scope)
     return await reached.search(Query(ASKED, scope, limit=limit), given(bag(ASKED) if embedded else None))
 
@@ -240,7 +237,6 @@ async def test_cancellation_passes_through(stocked: Stocked) -> None:
 
 
 async def test_only_retrieval_errors(stocked: Stocked, pool: Pool) -> None:
-    """Of whatever is down."""
     await stocked.write(HERE, TEXTS)
     await pool.close()
     with pytest.raises(RetrievalError):

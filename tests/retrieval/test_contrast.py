@@ -21,23 +21,19 @@ def falling(slope: float, *, best: float = 1.0, places: int = 12) -> list[float]
 
 @given(LEG, NEAR)
 def test_no_leg_is_turned_off(words: list[float], meaning: list[float]) -> None:
-    """Whatever they found."""
     assert LEAST <= weight(words, meaning) <= MOST_CONTRAST
 
 
 def test_legs_of_middling_clarity_weigh_as_they_are() -> None:
-    """That is what the constants say."""
     assert weight(falling(LEXICAL_CONTRAST), falling(DENSE_CONTRAST, best=0.7)) == pytest.approx(1)
 
 
 def test_the_clearer_words_tell_the_more_they_weigh() -> None:
-    """At the same similarities."""
     weights = [weight(falling(slope), falling(DENSE_CONTRAST, best=0.7)) for slope in (0.12, 0.16, 0.2, 0.3)]
     assert all(less < more for less, more in pairwise(weights))
 
 
 def test_the_clearer_meaning_tells_the_less_they_weigh() -> None:
-    """At the same word scores."""
     weights = [
         weight(falling(LEXICAL_CONTRAST), falling(slope, best=0.7)) for slope in (0.03, 0.055, 0.1, 0.14)
     ]
@@ -76,7 +72,6 @@ def test_a_word_leg_that_ran_out_fell_to_nothing() -> None:
     ],
 )
 def test_without_evidence_words_weigh_one(words: list[float], meaning: list[float]) -> None:
-    """Nothing is made of nothing."""
     assert weight(words, meaning) == 1
 
 
@@ -87,7 +82,6 @@ def test_a_leg_that_does_not_fall_tells_nothing() -> None:
 
 
 def test_a_fall_is_told_by_the_place_it_ends_at() -> None:
-    """At most DEPTH deep."""
     assert fall([1.0, 0.5]) == pytest.approx(0.5 / math.log(2))
     assert fall([1.0, *[0.4] * (DEPTH - 1), 0.0]) == pytest.approx(0.6 / math.log(DEPTH))
     assert fall([]) == fall([1.0]) == 0

@@ -33,7 +33,6 @@ async def search(
 
 
 def texts(legs: Legs) -> set[str]:
-    """What was found."""
     return {passage.text for passage in legs.passages.values()}
 
 
@@ -100,7 +99,6 @@ async def test_legs_are_no_longer_than_asked(corpus: CorpusSource) -> None:
 
 
 async def test_memories_are_no_corpus(corpus: CorpusSource, memories: MemorySource) -> None:
-    """`memory_raw` is a person's."""
     await keep(memories, ANN, "the danube is mine")
     await shelve(corpus, HERE, "rivers", RIVERS)
     assert texts(await search(corpus, "danube", ANN)) == {*RIVERS}
@@ -148,7 +146,6 @@ async def test_another_tenants_writes_leave_the_standing(
 
 
 async def test_postgres_away_fails_the_reach(pool: Pool, corpus: CorpusSource) -> None:
-    """Nobody can say what was removed."""
     await pool.close()
     with pytest.raises(RetrievalError):
         await corpus.reach(HERE)

@@ -33,7 +33,6 @@ CURRENT = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1,
 
 
 async def search(source: DocumentSource) -> Legs:
-    """The same question each time."""
     given: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
     given.set_result(bag(SEARCHED))
     return await (await source.reach(Scope())).search(Query(SEARCHED, Scope()), given)
@@ -54,7 +53,6 @@ async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
 
 @pytest.fixture
 async def chroma(tmp_path: Path) -> AsyncIterator[Chroma]:
-    """As the service opens it."""
     async with open_chroma(Settings(ibid={"data_dir": tmp_path})) as opened:
         yield opened
 
@@ -132,7 +130,6 @@ async def test_a_child_killed_in_the_middle_costs_no_answer(
 
 
 async def crash(chroma: Chroma) -> None:
-    """kill -9 of the child."""
     assert isinstance(chroma, ChromaProcess)
     child = await chroma.process.child()
     os.kill(child.pid, signal.SIGKILL)

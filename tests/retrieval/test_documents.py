@@ -25,14 +25,12 @@ RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea
 
 
 def given(vector: Embedding | None) -> Awaitable[Embedding | None]:
-    """An embedding that is there already."""
     found: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
     found.set_result(vector)
     return found
 
 
 def asked(text: str, *, embedded: bool = True) -> Awaitable[Embedding | None]:
-    """The query's embedding, or none."""
     return given(bag(text) if embedded else None)
 
 
@@ -98,7 +96,6 @@ async def test_without_an_embedding_words_alone_are_searched(pool: Pool, source:
 
 
 async def test_postgres_down_is_a_retrieval_error(pool: Pool, source: DocumentSource) -> None:
-    """Never the vendor's error: `unavailable`."""
     await pool.close()
     with pytest.raises(RetrievalError) as caught:
         await search(source, "rhine")
@@ -157,7 +154,6 @@ async def test_scopes_that_see_different_things_never_stand_alike(
 
 
 async def test_user_thread_and_project_do_not_count(source: DocumentSource) -> None:
-    """Documents are not filtered by them."""
     same = Scope(user_id="ann", session_id="s1", thread_id="t", project="p")
     assert await standing(source, HERE) == await standing(source, same)
 

@@ -29,7 +29,6 @@ DANUBE, OTTERS = "the danube flows to the sea", "otters eat fish"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[QdrantServer]:
-    """A fresh one."""
     with qdrant_server(tmp_path) as running:
         yield running
 
@@ -63,12 +62,10 @@ def plant(server: QdrantServer, name: str, *texts: str, shape: Json = COSINE, **
 
 
 async def search(source: MemorySource | CorpusSource, scope: Scope = ANN) -> Legs:
-    """The same question each time."""
     return await (await source.reach(scope)).search(Query("danube sea", scope), given(bag("danube sea")))
 
 
 def texts(legs: Legs) -> set[str]:
-    """What was found."""
     return {passage.text for passage in legs.passages.values()}
 
 

@@ -13,7 +13,6 @@ from app.types import Candidate, Hit, Legs, Passage
 
 
 def passage(key: str, similarity: float | None, source: str = "documents") -> Passage:
-    """A passage of that similarity."""
     return Passage(source, key, f"text of {key}", 3, f"{key}.pdf#1", similarity=similarity)
 
 
@@ -40,7 +39,6 @@ def legs(
 
 
 def order(found: list[Candidate]) -> list[str]:
-    """Ids, best first."""
     return [item.passage.id for item in found]
 
 
@@ -192,7 +190,6 @@ def test_words_of_a_passage_that_meaning_chose_count_too() -> None:
 
 
 def test_equals_stay_in_the_order_of_their_source() -> None:
-    """Ties are the source's to break."""
     assert order(fuse([legs({"c": 0.3, "a": 0.3, "b": 0.3})])) == ["c", "a", "b"]
 
 
@@ -201,7 +198,6 @@ def test_equals_stay_in_the_order_of_their_source() -> None:
     [pytest.param([], id="no sources"), pytest.param([Legs("documents")], id="nothing found")],
 )
 def test_nothing_found_is_nothing(found: list[Legs]) -> None:
-    """No candidates, no error."""
     assert fuse(found) == []
 
 

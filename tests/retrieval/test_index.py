@@ -41,7 +41,6 @@ QUERY = st.lists(st.sampled_from([*WORDS, "absent"]), min_size=1, max_size=4).ma
 
 
 def vectors(texts: Sequence[str]) -> Matrix:
-    """One dimension per word, unit length."""
     rows = [[text.split().count(word) for word in WORDS] for text in texts]
     matrix = np.array(rows, dtype=np.float32).reshape(-1, len(WORDS))
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -49,7 +48,6 @@ def vectors(texts: Sequence[str]) -> Matrix:
 
 
 def document(name: str, texts: Sequence[str]) -> Segment:
-    """An entry of several passages."""
     return Segment((name,), (0, len(texts)), build(texts), vectors(texts))
 
 
@@ -61,12 +59,10 @@ def added(index: ScopeIndex, name: str, texts: Sequence[str]) -> ScopeIndex:
 
 
 def removed(index: ScopeIndex, name: str) -> ScopeIndex:
-    """After one has gone."""
     return index.updated(index.version + 1, {k: v for k, v in index.entries.items() if k != name}, [])
 
 
 def mask_of(data: st.DataObject, texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Any."""
     return np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool)
 
 

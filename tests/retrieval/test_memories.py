@@ -41,7 +41,6 @@ async def search(
 
 
 def texts(legs: Legs) -> set[str]:
-    """What was found."""
     return {passage.text for passage in legs.passages.values()}
 
 
@@ -236,7 +235,6 @@ async def test_cards_are_the_users_newest_first(memories: MemorySource, pool: Po
 
 
 async def test_without_a_collection_there_are_no_cards(memories: MemorySource) -> None:
-    """Nobody has written anything yet."""
     assert await memories.cards(ANN, ["persona"]) == []
 
 
@@ -274,7 +272,6 @@ async def test_erasing_takes_everything_and_counts_it(memories: MemorySource, ed
 
 
 async def test_an_export_has_every_point(memories: MemorySource) -> None:
-    """As it is kept, JSON-ready."""
     keys = await keep(memories, ANN, *RIVERS)
     await keep(memories, BEN, "elbe")
     found = [item async for item in memories.export(ANN)]
@@ -283,7 +280,6 @@ async def test_an_export_has_every_point(memories: MemorySource) -> None:
 
 
 async def test_postgres_away_fails_the_reach(pool: Pool, memories: MemorySource) -> None:
-    """Nobody can say what was removed."""
     await keep(memories, ANN, *RIVERS)
     await pool.close()
     with pytest.raises(RetrievalError):
@@ -338,7 +334,6 @@ async def test_a_removed_memory_is_gone_though_its_point_is_not(pool: Pool, memo
 
 
 async def test_whose_a_memory_is(pool: Pool, memories: MemorySource) -> None:
-    """Its user's, while it is there."""
     mine, gone = await keep(memories, ANN, *RIVERS[:2])
     await withdraw(pool, ANN, gone)
     asked = [(ANN, mine), (ANN, gone), (ANN, named("x")), (ANN, "no id"), (BEN, mine), (Scope(), mine)]

@@ -49,7 +49,6 @@ class BuiltIn:
     async def cast(
         self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
     ) -> bool:
-        """One vote."""
         return bool(await self.judge(scope, [memory_id], signal, answer_id=answer_id or "", told=told))
 
     async def judge(
@@ -64,11 +63,9 @@ class BuiltIn:
         return list(changed)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """Nine votes on everything."""
         return Tallies({key: Tally(9, 0) for key in ids})
 
     async def last(self, scope: Scope) -> Moment:
-        """Months ago."""
         return Moment("months")
 
 
@@ -96,7 +93,6 @@ async def world(server: OutsideServer) -> AsyncIterator[World]:
 
 @pytest.fixture
 async def opened(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    """A service that is well."""
     monkeypatch.setattr(memory, "SECONDS", DEADLINE)
     async with outside_server() as server, world(server) as found:
         yield found
@@ -109,7 +105,6 @@ async def test_without_an_address_there_is_none() -> None:
 
 
 async def test_an_address_that_cannot_be_spoken_to_stops_the_start() -> None:
-    """By its setting's name."""
     with pytest.raises(StartError, match="MEMORY_SERVICE_URL"):
         async with open_outside(Settings(_env_file=None, memory=Memory(service_url="ftp://127.0.0.1"))):
             pass
@@ -148,7 +143,6 @@ async def test_its_votes_add_up_to_those_that_stand(opened: World) -> None:
 
 @pytest.mark.parametrize("user", ["a/b c", "日本", "?x=1", "%2e", "a&ids=z"])
 async def test_any_user_can_be_asked_about(opened: World, user: str) -> None:
-    """Whatever characters are in the name."""
     scope = replace(ADA, user_id=user)
     opened.server.counts[user, "m1"] = {"positive": 1, "negative": 0}
     assert await opened.votes.tallies(scope, ["m1"]) == {"m1": Tally(1, 0)}
@@ -170,7 +164,6 @@ async def test_whom_it_cannot_know_it_is_not_asked_about(opened: World, scope: S
 
 
 async def test_a_user_that_no_path_can_name(opened: World) -> None:
-    """Is the built-in store's."""
     assert await opened.temporal.last(replace(ADA, user_id="..")) == Moment("months")
     assert opened.server.requests == []
 
@@ -211,13 +204,11 @@ async def test_a_vote_it_does_not_take_is_not_kept(opened: World, ill: str) -> N
 
 
 async def test_a_slow_one_is_waited_for(opened: World) -> None:
-    """Up to the deadline."""
     opened.server.ill = Ill(delay=DEADLINE / 4)
     assert (await opened.votes.tallies(ADA, ["m1"])).lost == ""
 
 
 async def test_one_that_is_down_is_stood_in_for(opened: World) -> None:
-    """Nobody listens there any more."""
     async with outside_server() as gone:
         pass
     async with world(gone) as found:
@@ -298,7 +289,6 @@ def test_votes_on_what_was_asked_for() -> None:
     ids=json.dumps,
 )
 def test_votes_of_another_shape_are_no_answer(said: object) -> None:
-    """Not even in part."""
     with pytest.raises(RetrievalError):
         tallies(said, ["m1"])
 
@@ -337,7 +327,6 @@ def test_a_moment_of_another_shape_is_no_answer(said: object) -> None:
 
 @given(ANY)
 def test_law_anything_is_read_or_no_answer(said: object) -> None:
-    """Nothing else is raised, whatever comes."""
     for read in (lambda: tallies(said, ["m1"]), lambda: moment(said)):
         with suppress(RetrievalError):
             read()

@@ -38,7 +38,6 @@ WORDS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
     place=st.integers(0, 9),
 )
 def test_what_was_written_comes_back(text: str, **facts: object) -> None:
-    """Every field, through JSON."""
     kept = draft(ANN, text, **facts, fields={"weights": {"a": 0.5}})
     wrote = memory_to_point(ANN, kept, bag(text), "bag@32")
     assert memory_from_point(Point(wrote.id, json.loads(json.dumps(dict(wrote.payload))))) == kept
@@ -142,7 +141,6 @@ def test_whatever_was_written_can_be_read(facts: dict[str, Any]) -> None:
     ids=["text", "content", "blank", "none"],
 )
 def test_the_text_is_the_first_there_is(facts: dict[str, Any], text: str) -> None:
-    """Of three names, in their order."""
     assert payload.text(facts) == text
 
 
@@ -179,7 +177,6 @@ def test_times_of_several_kinds(value: object, moment: datetime | None) -> None:
     ],
 )
 def test_a_text_is_of_when_it_last_changed(facts: dict[str, object], day: int | None) -> None:
-    """Older tools write `updated_at` too."""
     found = payload.dated(facts)
     assert (found.day if found else None) == day
 

@@ -28,7 +28,6 @@ async def test_the_nearest_of_a_filter(pool: Pool) -> None:
 
 
 async def test_only_retrieval_errors(pool: Pool) -> None:
-    """Nothing of the vendor's."""
     await pool.close()
     with pytest.raises(RetrievalError):
         await nearest(pool, SPACE, CHUNK, Lot("t", "", ""), bag("sea"), 1)

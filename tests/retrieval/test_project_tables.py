@@ -61,7 +61,6 @@ def test_owners_are_each_named_once() -> None:
 
 
 async def read(pool: Pool, table: Table) -> dict[str, Any]:
-    """The only row's columns."""
     row = await pool.fetchrow(f"SELECT {table.columns} FROM {table.name}")  # noqa: S608 - ours
     assert row is not None
     return dict(row)
@@ -71,7 +70,6 @@ async def read(pool: Pool, table: Table) -> dict[str, Any]:
     "value", [["a", "b"], [], ["x" * 3_900], {"a": 1}, "plain", [{"name": "n"}, 7, None]], ids=repr
 )
 async def test_lists_are_read_as_they_are_stored(pool: Pool, value: object) -> None:
-    """To the byte."""
     await insert(pool, CONVERSATION.name, {"tags": json.dumps(value)})
     row = await read(pool, CONVERSATION)
     assert row["tags"] == await pool.fetchval("SELECT tags::text FROM public.conversation_index")
@@ -175,7 +173,6 @@ async def test_terms_of_another_revision_are_not_kept(pool: Pool) -> None:
 
 
 async def test_terms_are_dropped_by_kind(pool: Pool) -> None:
-    """Of rows that go."""
     [chunk], [talk] = (
         await chunked(pool, Scope(), "THN", ["x"]),
         await told(pool, Scope(), "THN", ["x"]),

@@ -36,12 +36,10 @@ FILL = """
 
 @pytest.fixture
 def source(pool: Pool, indexes: IndexCache) -> CodeSource:
-    """The simplest of them."""
     return CodeSource(pool, indexes, SPACE, store="one")
 
 
 def another(pool: Pool) -> CodeSource:
-    """As another process has it."""
     return CodeSource(pool, IndexCache(SPACE.dim), SPACE)
 
 
@@ -51,13 +49,11 @@ async def search(
     scope: Scope = EVERYBODY,
     limit: int = 40,
 ) -> Legs:
-    """By words and meaning."""
     reached = await source.reach(scope)
     return await reached.search(Query(text, scope, limit=limit), given(bag(text)))
 
 
 def texts(legs: Legs) -> set[str]:
-    """What was found."""
     return {passage.text for passage in legs.passages.values()}
 
 
@@ -109,7 +105,6 @@ async def test_owners_share_what_is_the_tenants(pool: Pool, source: CodeSource) 
 
 
 async def test_rows_that_say_nothing_are_left_out(pool: Pool, source: CodeSource) -> None:
-    """White space is no passage."""
     await insert(pool, CHUNK, chunk(Scope(), "THN", " \n "), chunk(Scope(), "THN", "sea"))
     legs = await search(source, "sea")
     assert texts(legs) == {"sea"}
@@ -130,7 +125,6 @@ async def test_a_standing_names_all_that_a_result_depends_on(pool: Pool, source:
 
 
 async def test_a_question_of_another_space_is_told(pool: Pool, source: CodeSource) -> None:
-    """Not a wrong answer."""
     await chunked(pool, Scope(), "THN", ["sea"])
     reached = await source.reach(Scope())
     with pytest.raises(RetrievalError) as caught:
@@ -145,8 +139,6 @@ async def test_without_an_index_in_time_meaning_answers(
     go_on = threading.Event()
 
     class Slow(CodeSource):
-        """Analyses when it may."""
-
         def analysed(self, row: Mapping[str, Any]) -> Analysed:
             go_on.wait(10)
             return super().analysed(row)
@@ -261,7 +253,6 @@ async def test_rows_without_a_time_are_the_oldest(pool: Pool, rows: ProjectSourc
 
 
 async def test_named_rows_must_be_in_reach(pool: Pool, rows: ProjectSources) -> None:
-    """Whoever names them."""
     ids = await insert(
         pool,
         CONVERSATION,
@@ -392,7 +383,6 @@ async def test_tags_that_are_text_stay_text(pool: Pool, rows: ProjectSources) ->
 
 
 async def test_dreams_are_not_conversations(pool: Pool, rows: ProjectSources) -> None:
-    """Rows of no project are."""
     await told(pool, Scope(), "DAAS", ["sea dream"])
     await told(pool, Scope(), None, ["sea talk"])
     await told(pool, Scope(), "daas", ["sea other"])
@@ -438,12 +428,10 @@ LINES = {"start_line": 10, "end_line": 42}
 
 
 def lines(**facts: Any) -> str:
-    """A chunk's metadata."""
     return json.dumps(LINES | facts)
 
 
 async def newest(rows: ProjectSources, scope: Scope) -> dict[str, Passage]:
-    """By id."""
     return {each.id: each for each in await rows.code.newest(scope, 40)}
 
 
@@ -515,7 +503,6 @@ def test_a_path_that_must_be_cut_has_no_lines() -> None:
 
 
 async def test_words_find_paths_names_and_signatures(pool: Pool, rows: ProjectSources) -> None:
-    """However they are written."""
     facts = lines(function_name="getUserName", signature="def signature_of(key)")
     row = chunk(Scope(), "THN", "fetches it", file_path="app/main.py", chunk_metadata=facts)
     other = chunk(Scope(), "THN", "another text", file_path="lib/other.rs")

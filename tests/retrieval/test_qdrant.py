@@ -50,18 +50,15 @@ NAME = "memory_raw"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[QdrantServer]:
-    """A test's own."""
     with qdrant_server(tmp_path / "qdrant", key="secret") as running:
         yield running
 
 
 async def nearest(points: Qdrant) -> list[Point]:
-    """A search."""
     return await points.search(NAME, Where(), embedding(1), 5)
 
 
 def at(server: QdrantServer) -> Settings:
-    """Settings that name it."""
     return Settings(qdrant=Named(url=server.url, api_key=SecretStr("secret")))
 
 
@@ -71,14 +68,12 @@ def eager(points: Qdrant) -> None:
 
 
 async def reason(points: Qdrant) -> str:
-    """What a search says."""
     with pytest.raises(RetrievalError) as caught:
         await nearest(points)
     return caught.value.reason
 
 
 async def test_nothing_set_is_embedded_under_the_data_folder(tmp_path: Path) -> None:
-    """By its own engine."""
     async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
         await points.create(NAME, DIM)
         assert points.embedded
@@ -92,7 +87,6 @@ def test_who_needs_no_server_does_without_its_client() -> None:
 
 
 async def test_an_address_that_is_none_stops_the_start() -> None:
-    """With the setting's name."""
     with pytest.raises(StartError, match="QDRANT_URL"):
         async with open_points(Settings(qdrant=Named(url="redis://127.0.0.1:1"))):
             pass
@@ -157,7 +151,6 @@ async def test_who_leaves_says_nothing_of_it(server: QdrantServer) -> None:
 
 
 async def test_the_probe_asks_whatever_the_breaker_says(server: QdrantServer) -> None:
-    """And an answer closes it."""
     async with open_points(at(server)) as points:
         eager(points)
         server.stop()
@@ -214,24 +207,20 @@ EVERY = Where()
 
 
 async def search_of(engine: QdrantProcess) -> list[Point]:
-    """Five points."""
     return await engine.search(NAME, EVERY, embedding(1), 5)
 
 
 async def fill(engine: QdrantProcess, name: str = NAME) -> None:
-    """A collection of twenty points."""
     await engine.create(name, DIM)
     await engine.put(name, [point(n) for n in range(20)])
 
 
 async def names(engine: QdrantProcess) -> list[str]:
-    """Of its collections."""
     return [each.name for each in await engine.collections()]
 
 
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[QdrantProcess]:
-    """Open, with one collection."""
     async with QdrantProcess(tmp_path) as engine:
         await fill(engine)
         yield engine
@@ -288,7 +277,6 @@ async def test_a_collection_that_keeps_crashing_it_is_put_aside(
 
 
 async def test_crashes_long_apart_are_chance(engine: QdrantProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is put aside."""
     monkeypatch.setattr(process, "SUSPECT_SECONDS", 0.0)
     for _ in range(3):
         await dies(engine, signal.SIGSEGV)
@@ -401,8 +389,6 @@ async def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
 
 
 class Heard(Call):
-    """A call whose answer is kept."""
-
     def __init__(self, name: str, payload: dict[str, Any]) -> None:
         self.name, self.payload, self.data = name, payload, bytearray()
         self.faults: list[Mapping[str, Any]] = []
@@ -450,55 +436,45 @@ class CountingEngine(Qdrant):
     """Raised by the next writes, one each."""
 
     async def collections(self) -> list[Collection]:
-        """After a moment."""
         self.calls.append("collections")
         listed = list(self.listed)
         await asyncio.sleep(0)
         return listed
 
     async def count(self, name: str, where: Where) -> int:
-        """Always seven."""
         self.calls.append("count")
         return 7
 
     async def create(self, name: str, dim: int, **fields: Sequence[str]) -> None:
-        """One more."""
         self.calls.append("create")
         assert fields == {"keys": ("kind",), "tenants": ("tenant",), "times": ("created_at",)}
         self.listed.append(Collection(name, dim, DENSE))
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
-        """Unless it fails."""
         self.calls.append("put")
         if self.faults:
             raise self.faults.pop(0)
 
     async def drop(self, name: str) -> None:
-        """Not asked here."""
         raise NotImplementedError
 
     async def remove(self, name: str, where: Where) -> None:
-        """Not asked here."""
         raise NotImplementedError
 
     async def search(
         self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
     ) -> list[Point]:
-        """Not asked here."""
         raise NotImplementedError
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
-        """Not asked here."""
         raise NotImplementedError
 
     async def compact(self, name: str) -> None:
-        """Not asked here."""
         raise NotImplementedError
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Not asked here."""
         raise NotImplementedError
 
     async def close(self) -> None:

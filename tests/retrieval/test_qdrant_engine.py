@@ -39,32 +39,27 @@ FIELDS: tuple[tuple[str, ...], ...] = ((), (), ())
 
 
 def nearest(edge: Engine) -> list[Point]:
-    """Five points."""
     return edge.search(NAME, EVERY, embedding(1), 5, payload=True)
 
 
 def names(edge: Engine) -> list[str]:
-    """Of the collections."""
     return [name for name, _ in edge.shapes()]
 
 
 @contextmanager
 def opened(root: Path, *, read_only: bool = False) -> Iterator[Engine]:
-    """Closed at the end."""
     edge = Engine(root, read_only=read_only)
     yield edge
     edge.close()
 
 
 def fill(edge: Engine, name: str) -> None:
-    """A collection of twenty points."""
     edge.create(name, DIM, *FIELDS)
     edge.put(name, [point(n) for n in range(20)])
 
 
 @pytest.fixture
 def edge(tmp_path: Path) -> Iterator[Engine]:
-    """Open, with one collection."""
     with opened(tmp_path / "qdrant") as edge:
         fill(edge, NAME)
         yield edge
@@ -79,12 +74,10 @@ def stored(root: Path) -> Path:
 
 
 def inside(folder: Path) -> list[Path]:
-    """What is in a folder."""
     return list(folder.iterdir())
 
 
 def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
-    """Whatever the collections are called."""
     called = ["", "..", "a/../../b", "CON", "Notes", "notes", "n" * 3_000, "\ud800"]
     with opened(tmp_path / "qdrant") as edge:
         for n, name in enumerate(called):
@@ -98,7 +91,6 @@ def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
 
 
 def only(place: Path, pattern: str) -> Path:
-    """The one file of that name."""
     [found] = place.rglob(pattern)
     return found
 
@@ -177,7 +169,6 @@ def test_a_full_disk_puts_nothing_aside(edge: Engine, monkeypatch: pytest.Monkey
 
 
 def test_what_fails_once_is_tried_on_files_read_anew(edge: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A moment's fault loses nothing."""
     search, fails = StoredCollection.search, [True]
 
     def once(self: StoredCollection, *asked: Any, **also: Any) -> object:
@@ -202,7 +193,6 @@ def test_what_a_crash_left_of_a_compaction_is_swept(tmp_path: Path) -> None:
 
 
 def test_a_collection_dropped_is_gone_with_its_files(edge: Engine, tmp_path: Path) -> None:
-    """Made again it is empty."""
     edge.drop(NAME)
     assert inside(tmp_path / "qdrant") == []
     edge.create(NAME, DIM, *FIELDS)
@@ -229,14 +219,12 @@ for number in range(100_000):
 
 @pytest.fixture
 def shard(tmp_path: Path) -> Iterator[StoredCollection]:
-    """An empty one with indexes."""
     made = StoredCollection.make(tmp_path / "n", SHAPE)
     yield made
     made.close()
 
 
 def found_by(shard: StoredCollection, limit: int, where: Where = EVERY) -> list[Point]:
-    """A search."""
     return shard.search(where, embedding(1), limit, payload=True)
 
 
@@ -468,7 +456,6 @@ def test_a_collection_costs_few_threads(tmp_path: Path, loaded: bool) -> None:
     ids=["disk", "handles", "damage"],
 )
 def test_a_full_disk_is_no_damage(said: str, files: bool) -> None:
-    """Nothing is put aside for it."""
     with pytest.raises(EngineError) as caught, vendor_errors:
         raise Exception(said)
     assert caught.value.files is files
@@ -478,14 +465,12 @@ def test_a_full_disk_is_no_damage(said: str, files: bool) -> None:
     "said", ["Vector dimension error: expected dim: 8, got 9", "Not existing vector name error: x"]
 )
 def test_what_the_engine_refuses_is_no_failure(said: str) -> None:
-    """The request is at fault."""
     with pytest.raises(RetrievalError) as caught, vendor_errors:
         raise Exception(said)
     assert caught.value.rejected
 
 
 def test_our_own_errors_pass() -> None:
-    """Only the vendor's are turned."""
     with pytest.raises(KeyError), vendor_errors:
         raise KeyError
 
@@ -509,7 +494,6 @@ def test_a_folder_lies_in_the_root_whatever_the_name(name: str) -> None:
 
 @given(entries, entries)
 def test_two_names_have_two_folders(one: str, other: str) -> None:
-    """`Notes` and `notes` too."""
     same = qdrant_engine.folder_of(ROOT, one) == qdrant_engine.folder_of(ROOT, other)
     assert same == (one == other)
     assert qdrant_engine.folder_of(ROOT, "Notes") != qdrant_engine.folder_of(ROOT, "notes")
@@ -517,7 +501,6 @@ def test_two_names_have_two_folders(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("name", ["memory_raw", "..", "a/../b", "\ud800", "", "n" * 5_000], ids=ascii)
 def test_the_true_name_is_kept(tmp_path: Path, name: str) -> None:
-    """Beside the files."""
     shape = Shape(name, 8, ("kind",), ("tenant",), ("at",), turn=3)
     place = qdrant_engine.folder_of(tmp_path, name)
     qdrant_engine.write_shape(place, shape)
@@ -527,7 +510,6 @@ def test_the_true_name_is_kept(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"name": "x", "dim": "y"}', "\xff"])
 def test_a_page_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
-    """Cut off, or another program's."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / qdrant_engine.PAGE).write_bytes(content.encode("latin-1"))
     assert qdrant_engine.read_shape(tmp_path / "x") is None
@@ -564,6 +546,5 @@ def test_only_the_newest_is_kept_aside(tmp_path: Path) -> None:
 
 
 def test_fields_are_added_once() -> None:
-    """In the order they came."""
     shape = Shape("n", 8, ("a",), ("t",)).also(("b", "a"), ("t",), ("at",))
     assert (shape.keys, shape.tenants, shape.times) == (("a", "b"), ("t",), ("at",))

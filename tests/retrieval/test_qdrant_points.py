@@ -43,7 +43,6 @@ EVERY = Where()
 
 @asynccontextmanager
 async def in_memory(_folder: Path) -> AsyncIterator[Qdrant]:
-    """The vendor's own engine for tests."""
     engine = QdrantRemote(AsyncQdrantClient(":memory:"))
     yield engine
     await engine.close()
@@ -51,7 +50,6 @@ async def in_memory(_folder: Path) -> AsyncIterator[Qdrant]:
 
 @asynccontextmanager
 async def over_http(folder: Path) -> AsyncIterator[Qdrant]:
-    """A server's."""
     with qdrant_server(folder) as server:
         engine = connected(server.url, None)
         yield engine
@@ -67,7 +65,6 @@ ENGINES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[Qdrant]]] = {
 
 @pytest.fixture(params=list(ENGINES))
 async def points(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Qdrant]:
-    """An engine with one empty collection."""
     async with ENGINES[request.param](tmp_path / "qdrant") as engine:
         await engine.create(NAME, DIM)
         yield engine
@@ -75,7 +72,6 @@ async def points(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 @pytest.fixture(params=["embedded", "server"])
 async def real(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Qdrant]:
-    """An engine that users have."""
     async with ENGINES[request.param](tmp_path / "qdrant") as engine:
         await engine.create(NAME, DIM)
         yield engine
@@ -94,7 +90,6 @@ async def test_the_nearest_come_first_with_their_cosine(points: Qdrant) -> None:
 
 
 async def test_equal_scores_are_ordered_by_id(points: Qdrant) -> None:
-    """Whoever was written first."""
     stored = [Point(point(n).id, {"at": n * 37 % 60}, embedding(5)) for n in range(60)]
     stored.sort(key=lambda each: each.payload["at"])
     await points.put(NAME, stored)
@@ -117,7 +112,6 @@ async def test_filters_are_exact(points: Qdrant) -> None:
 
 
 def drawn(chance: random.Random, stored: list[Point]) -> Where:
-    """Any filter."""
     users = (("user_id", tuple(chance.sample("abcd", 2))),)
     kinds = (("kind", tuple(chance.sample(("note", "card", "fact"), chance.randrange(1, 3)))),)
     return Where(
@@ -150,7 +144,6 @@ async def test_what_is_written_is_read_back(real: Qdrant) -> None:
 
 
 async def test_a_search_gives_what_was_asked_for(points: Qdrant) -> None:
-    """Payloads or none, never the vector."""
     await points.put(NAME, [point(1)])
     [full] = await points.search(NAME, EVERY, embedding(1), 1)
     [bare] = await points.search(NAME, EVERY, embedding(1), 1, payload=False)
@@ -226,7 +219,6 @@ async def test_what_does_not_fit_is_told(points: Qdrant) -> None:
 
 
 async def test_nothing_written_is_nothing_found(points: Qdrant) -> None:
-    """An empty write, an empty collection."""
     await points.put(NAME, [])
     assert await points.search(NAME, EVERY, embedding(1), 5) == []
 

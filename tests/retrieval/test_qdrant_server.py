@@ -22,21 +22,18 @@ MANY = {**COSINE, "multivector_config": {"comparator": "max_sim"}}
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[QdrantServer]:
-    """A test's own."""
     with qdrant_server(tmp_path / "qdrant", key="secret") as running:
         yield running
 
 
 @pytest.fixture
 async def qdrant(server: QdrantServer) -> AsyncIterator[QdrantRemote]:
-    """A client of it."""
     opened = connected(server.url, "secret")
     yield opened
     await opened.close()
 
 
 async def nearest(qdrant: QdrantRemote, name: str = NAME) -> list[Point]:
-    """A search."""
     return await qdrant.search(name, EVERY, embedding(1), 5)
 
 
@@ -54,7 +51,6 @@ async def test_a_search_is_one_round_trip(qdrant: QdrantRemote, server: QdrantSe
 async def test_small_collections_are_searched_exactly(
     qdrant: QdrantRemote, server: QdrantServer, points: int
 ) -> None:
-    """Large ones by the server's index."""
     await qdrant.create(NAME, DIM)
     answered = server.answer
 
@@ -68,7 +64,6 @@ async def test_small_collections_are_searched_exactly(
 
 
 async def test_a_name_is_one_part_of_a_path(qdrant: QdrantRemote, server: QdrantServer) -> None:
-    """Whatever is in it."""
     await qdrant.create("a/../b ☃?x", DIM)
     assert list(server.collections) == ["a/../b ☃?x"]
     with pytest.raises(RetrievalError) as caught:
@@ -105,7 +100,6 @@ async def test_collections_of_others_are_searched_as_they_are(
 async def test_collections_of_others_are_written_as_they_are(
     qdrant: QdrantRemote, server: QdrantServer, vectors: Any
 ) -> None:
-    """The vector under its own name."""
     server.create("notes", {"vectors": vectors})
     await qdrant.put("notes", [point(n) for n in range(4)])
     assert ids(await qdrant.search("notes", EVERY, embedding(3), 1)) == [point(3).id]
@@ -219,7 +213,6 @@ async def test_faults_become_ours(
 
 
 async def test_a_server_that_is_away_comes_back(qdrant: QdrantRemote, server: QdrantServer) -> None:
-    """On the same client."""
     await qdrant.create(NAME, DIM)
     server.stop()
     for call in (nearest(qdrant), qdrant.collections(), qdrant.check()):
@@ -231,7 +224,6 @@ async def test_a_server_that_is_away_comes_back(qdrant: QdrantRemote, server: Qd
 
 
 async def test_the_key_is_sent(server: QdrantServer) -> None:
-    """Another is refused: nothing is down."""
     stranger = connected(server.url, "guess")
     with pytest.raises(RetrievalError) as caught:
         await stranger.collections()
@@ -258,7 +250,6 @@ async def test_a_collection_that_goes_while_they_are_listed_is_left_out(
 
 
 async def test_points_of_any_payload_are_read(qdrant: QdrantRemote, server: QdrantServer) -> None:
-    """One without any."""
     server.create("bare", {"vectors": COSINE})
     server.plant("bare", [{"id": 1, "vector": [1.0] * DIM}])
     assert (await nearest(qdrant, "bare"))[0].payload == {}

@@ -11,7 +11,6 @@ from app.types import Candidate, Passage
 
 
 def candidates(texts: list[str]) -> list[Candidate]:
-    """One candidate a text."""
     return [Candidate(Passage("documents", str(n), text, 1, f"a.pdf#{n}")) for n, text in enumerate(texts)]
 
 
@@ -80,7 +79,6 @@ def test_a_copy_in_another_source_is_one_whatever_its_words_of_time() -> None:
     "text", ["I like tea", "I was born on 8 May 1990", "An apple a day", "I just march on", "Since 2019"]
 )
 def test_what_means_the_same_on_any_day_is_told_once(text: str) -> None:
-    """A date with its year does."""
     assert told(text, MAY, JUNE) == 1
 
 

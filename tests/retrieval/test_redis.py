@@ -27,14 +27,12 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def client(redis: RedisServer) -> AsyncIterator[Redis]:
-    """A client of the module's server."""
     opened = connected(redis.url)
     yield opened
     await opened.aclose()
 
 
 async def settled(client: Redis) -> None:
-    """What was begun has ended."""
     await asyncio.gather(*client._calls)
 
 
@@ -80,7 +78,6 @@ async def test_who_leaves_during_a_call_spoils_no_connection(client: Redis) -> N
 
 
 async def test_no_more_than_so_many_calls_are_made_at_once(client: Redis) -> None:
-    """The rest are misses, at once."""
     client.put("k", b"v", seconds=60)
     await settled(client)
     begun = [client._call(lambda: client._vendor.get(f"{PREFIX}k")) for _ in range(CALLS + 9)]
@@ -212,18 +209,15 @@ def test_an_address_that_is_none_stops_the_start(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["redis://h:1/2", "rediss://h:1", "valkey://h:1/2", "unix:///tmp/x.sock"])
 async def test_addresses_of_both_vendors_are_taken(url: str) -> None:
-    """Nothing is connected to yet."""
     await connected(url).aclose()
 
 
 async def test_nothing_is_opened_where_nothing_is_configured() -> None:
-    """One process needs no server."""
     async with open_cache(Settings()) as opened:
         assert opened is None
 
 
 async def test_a_server_that_is_not_there_does_not_stop_the_start() -> None:
-    """Its probe says so."""
     url = SecretStr(f"redis://127.0.0.1:{free_port()}/0")
     async with open_cache(Settings(cache=Cache(url=url))) as opened:
         assert opened

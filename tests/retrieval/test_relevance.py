@@ -51,7 +51,6 @@ def test_a_boosted_score_makes_no_match() -> None:
     ("hit", "said"), [pytest.param(RARE, True, id="rare"), pytest.param(SOME, False, id="common")]
 )
 def test_words_vouch_by_what_is_rare(hit: Hit, said: bool) -> None:
-    """Common words alone say nothing."""
     assert vouched(hit) is said
 
 

@@ -46,8 +46,6 @@ class Engine(Protocol):
 
 @dataclass
 class ChromaEngine:
-    """Chroma's."""
-
     client: Chroma
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
@@ -68,8 +66,6 @@ class ChromaEngine:
 
 @dataclass
 class QdrantEngine:
-    """Qdrant's."""
-
     client: Qdrant
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
@@ -89,14 +85,12 @@ class QdrantEngine:
 
 @pytest.fixture(scope="module")
 def chroma_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The vendor's own server."""
     with chroma_server(tmp_path_factory.mktemp("server")) as server:
         yield server.url
 
 
 @pytest.fixture(scope="module")
 def chroma_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """An embedded Chroma's."""
     return Settings(_env_file=None, ibid={"data_dir": tmp_path_factory.mktemp("embedded")})
 
 
@@ -115,7 +109,6 @@ async def served_chroma(chroma_url: str) -> AsyncIterator[Engine]:
 
 @pytest.fixture(scope="module")
 def qdrant_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An embedded engine's."""
     return tmp_path_factory.mktemp("qdrant")
 
 
@@ -169,7 +162,6 @@ def id_of(label: str) -> str:
 
 
 def label(id_: str) -> str:
-    """And back."""
     return uuid.UUID(id_).bytes.rstrip(b"\0").decode()
 
 
@@ -178,7 +170,6 @@ def labels(found: Sequence[tuple[str, float]]) -> list[str]:
 
 
 def at(degrees: float) -> Embedding:
-    """A unit vector in a plane."""
     angle = np.deg2rad(degrees)
     return np.array([np.cos(angle), np.sin(angle), 0, 0], dtype="<f4").tobytes()
 
@@ -188,7 +179,6 @@ def point(name: str, degrees: float, **payload: str) -> Point:
 
 
 def random(rows: int, seed: int) -> Matrix:
-    """Unit vectors."""
     made = np.random.default_rng(seed).normal(size=(rows, DIM)).astype("<f4")
     unit: Matrix = made / np.linalg.norm(made, axis=1, keepdims=True)
     return unit
@@ -204,13 +194,11 @@ async def test_the_nearest_come_in_order_with_their_cosines(engine: Engine, name
 
 
 async def test_equal_ones_come_by_id(engine: Engine, name: str) -> None:
-    """So that two engines answer alike."""
     await engine.put(name, [point(each, 10) for each in "cab"])
     assert labels(await engine.nearest(name, at(0), EVERY, 5)) == ["a", "b", "c"]
 
 
 async def test_opposite_vectors_have_negative_cosines(engine: Engine, name: str) -> None:
-    """Scores are raw cosines, not distances."""
     await engine.put(name, [point("x", 180)])
     [(_, score)] = await engine.nearest(name, at(0), EVERY, 1)
     assert score == pytest.approx(-1, abs=1e-5)
@@ -260,13 +248,11 @@ async def test_what_is_deleted_is_gone(engine: Engine, name: str) -> None:
 
 
 async def test_a_collection_that_is_not_there_is_empty(engine: Engine, name: str) -> None:
-    """Neither reads nor deletes fail."""
     assert await engine.nearest(name, at(0), {"tenant": "t"}, 5) == []
     await engine.remove(name, [id_of("a")])
 
 
 async def test_more_can_be_asked_for_than_there_is(engine: Engine, name: str) -> None:
-    """Then all come."""
     await engine.put(name, [point(str(n), n, kind="k") for n in range(3)])
     assert len(await engine.nearest(name, at(0), EVERY, 1_000)) == 3
     assert len(await engine.nearest(name, at(0), {"kind": "k"}, 1_000)) == 3

@@ -97,11 +97,9 @@ def test_a_question_may_be_a_test_itself(text: str, expected: bool) -> None:
 
 @given(st.sampled_from(PROBES))
 def test_who_probes_tests(text: str) -> None:
-    """Every probe, asked, is a test."""
     assert is_test(text)
 
 
 @given(st.text(max_size=200))
 def test_nothing_raises(text: str) -> None:
-    """Whatever is written."""
     assert is_probe(text) in (True, False)

@@ -21,7 +21,6 @@ MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 def memory(
     text: str = "I swam", at: datetime | None = MAY, *, key: str = "m", score: float = 0.4
 ) -> Candidate:
-    """A memory that was found."""
     return Candidate(Passage("memories", key, text, 1, f"memory#{key}", score=score, created_at=at))
 
 
@@ -190,7 +189,6 @@ def test_a_season_is_found_in_every_month(word: str, month: int) -> None:
 
 
 def test_since_winter_is_since_the_last_that_is_over() -> None:
-    """Asked within one."""
     (span,) = asked("since winter", datetime(2027, 1, 15, tzinfo=UTC)).spans
     assert span.start == date(2025, 12, 1)
 
@@ -279,7 +277,6 @@ def test_what_one_asker_knows_stays_with_the_question() -> None:
     ],
 )
 def test_the_days_that_are_asked_about(question: str, stretches: tuple[Stretch, ...]) -> None:
-    """In their order, each once."""
     assert asked(question, NOW).stretches(NOW.year) == stretches
 
 

@@ -21,7 +21,6 @@ def test_short_forms_are_stable_and_different(keys: set[str]) -> None:
 
 
 def test_those_that_would_look_alike_are_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both of them, and nobody else."""
     monkeypatch.setattr(
         source, "digest", lambda text: (b"x" if text[-1] in "ab" else b"y") * 5 + text[-1].encode() * 5
     )

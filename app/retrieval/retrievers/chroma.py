@@ -132,7 +132,6 @@ class Chroma(ABC):
         return list(await self._read("names"))
 
     async def count(self, collection: str) -> int:
-        """Vectors in a collection."""
         return int(await self._read("count", collection=collection))
 
     async def ids(self, collection: str, where: Where) -> list[str]:

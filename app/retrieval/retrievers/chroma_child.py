@@ -141,7 +141,6 @@ class Engine:
         called(self._bindings.delete, self._id(collection), list(ids), None, None, None, *DATABASE)
 
     def close(self) -> None:
-        """Give the folder back."""
         del self._bindings
 
     def _id(self, collection: str) -> str:

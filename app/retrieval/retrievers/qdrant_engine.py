@@ -124,7 +124,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def files_of(place: Path, shape: Shape) -> Path:
-    """The engine's own folder."""
     return place / str(shape.turn)
 
 

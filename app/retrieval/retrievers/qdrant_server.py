@@ -330,7 +330,6 @@ def shape_of(name: str, info: models.CollectionInfo, dim: int = 0) -> Collection
 def indexes(
     keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]
 ) -> Mapping[str, models.PayloadSchemaType | models.KeywordIndexParams]:
-    """How fields are indexed."""
     own = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
     return {
         **dict.fromkeys(keys, models.PayloadSchemaType.KEYWORD),
