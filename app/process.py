@@ -120,7 +120,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingCall:
     answer: "asyncio.Future[Reply]"
     until: float | None
     """Loop time after which the child counts as hung."""
@@ -147,7 +147,7 @@ class Child:
         self._writer: asyncio.StreamWriter | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._numbers = itertools.count(1)
-        self._calls: dict[int, Pending] = {}
+        self._calls: dict[int, PendingCall] = {}
         self._closing = False
         self._over = False
         self._hung = False
@@ -225,7 +225,7 @@ class Child:
         number = next(self._numbers)
         told = frame(Kind.CALL, number, {"call": name, **(payload or {})}, data)
         until = None if hangs_after is None else now + hangs_after
-        pending = self._calls[number] = Pending(self._loop.create_future(), until, each, about)
+        pending = self._calls[number] = PendingCall(self._loop.create_future(), until, each, about)
         self._write(told)
         if self._look is None:
             self._look = self._loop.call_later(self.program.look_seconds, self._watch)

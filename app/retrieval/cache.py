@@ -162,7 +162,7 @@ OBJECT_BYTES = 1_000
 Search = Callable[[], Coroutine[Any, Any, Found]]
 
 
-class Kept:
+class ResultCache:
     """The results of this process: the least recently used makes room; what has ended is never given."""
 
     def __init__(self, most_bytes: int = MEMORY_BYTES, clock: Callable[[], float] = time.time) -> None:
@@ -221,7 +221,7 @@ class Cache:
         self._seconds = seconds
         self._shared = shared
         self._clock = clock
-        self._kept = Kept(most_bytes, clock)
+        self._kept = ResultCache(most_bytes, clock)
         self._flights: Flights[Found] = Flights()
 
     async def get(self, key: str, search: Search, *, seconds: float) -> Found | None:

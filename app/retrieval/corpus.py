@@ -21,7 +21,7 @@ from app.errors import RetrievalError
 from app.retrieval.index import Address, IndexSearch, PassageKey
 from app.retrieval.index_cache import Listing
 from app.retrieval.points import CORPUS, tenants, text_key, text_point_passage, text_row_passage
-from app.retrieval.qdrant_source import ForeignPoints, PointSource, Table
+from app.retrieval.qdrant_source import ForeignPoints, PointSource, PointTable
 from app.retrieval.retrievers.points import Collection, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported_count
 from app.retrieval.source import Foreign, Reached, revisions, short
@@ -57,7 +57,7 @@ log = structlog.get_logger(__name__)
 
 class CorpusSource(PointSource[CollectionKey]):
     name = CORPUS
-    table = Table("ibid.corpus_text", "point", "title || E'\\n' || text")
+    table = PointTable("ibid.corpus_text", "point", "title || E'\\n' || text")
 
     # The record.
 

@@ -90,7 +90,7 @@ class Listed:
     created_at: datetime
 
 
-class Documents(dict[str, Listed]):
+class ListedDocuments(dict[str, Listed]):
     """The ready documents of a part by id, in the order of their creation. Never changed once made."""
 
     @cached_property
@@ -246,7 +246,7 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
     )
 
 
-def documents(rows: Iterable[Iterable[Any]]) -> Documents:
+def documents(rows: Iterable[Iterable[Any]]) -> ListedDocuments:
     """Rows of LISTING; a part without documents has one row, without an id. Names that were admitted before a
     rule for names was made keep it all the same."""
     listed = (
@@ -254,7 +254,7 @@ def documents(rows: Iterable[Iterable[Any]]) -> Documents:
         for _, id_, name, filename, title, chunks, created_at in map(tuple, rows)
         if id_ is not None
     )
-    return Documents((document.id, document) for document in listed)
+    return ListedDocuments((document.id, document) for document in listed)
 
 
 def columns_of(keys: Iterable[PassageKey]) -> tuple[list[str], list[int]]:
@@ -266,9 +266,9 @@ def columns_of(keys: Iterable[PassageKey]) -> tuple[list[str], list[int]]:
 def shown_names(indexes: Sequence[ScopeIndex]) -> Mapping[str, str]:
     """Names by document id: the session's documents keep theirs, a shared one that looks like another shows
     as `name-2.pdf`. Empty where no two names look alike: then all keep theirs."""
-    own, shared = Documents(), Documents()
+    own, shared = ListedDocuments(), ListedDocuments()
     for index in indexes:
-        if isinstance(index.entries, Documents) and isinstance(index.scope, DocumentPart):
+        if isinstance(index.entries, ListedDocuments) and isinstance(index.scope, DocumentPart):
             own, shared = (own, index.entries) if index.scope.is_global else (index.entries, shared)
     if len(own.looks) + len(shared.looks) == len(own) + len(shared) and own.looks.isdisjoint(shared.looks):
         return {}

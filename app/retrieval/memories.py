@@ -36,7 +36,7 @@ from app.retrieval.points import (
     memory_row_passage,
     owned,
 )
-from app.retrieval.qdrant_source import PointSource, Row, Table
+from app.retrieval.qdrant_source import PointSource, PointTable, Row
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
 from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions, short
@@ -77,7 +77,7 @@ class MemorySource(PointSource[User]):
     """See the module. Beside `types.Source` it reads and erases the points (`Holding`)."""
 
     name = MEMORIES
-    table = Table("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))
+    table = PointTable("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))
 
     # The record.
 
@@ -158,7 +158,7 @@ class MemorySource(PointSource[User]):
         """True if other tools may write memories that are searched where they are."""
         return self._shared and self._imports.has_others(RAW, self._space.name)
 
-    async def _foreign_count(self, scope: Scope, standing: "Standing") -> int | str:
+    async def _foreign_count(self, scope: Scope, standing: "MemoryStanding") -> int | str:
         """How many points of the user's other tools wrote; a random string if the engine does not answer."""
         if not self._foreign_here or standing.since is not None:
             return 0  # while an erasure is under way they are not shown
@@ -319,7 +319,7 @@ USER = """
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MemoryStanding:
     """What the record says of a user's memories: their version, and whether an erasure is under way."""
 
     version: int
@@ -328,12 +328,12 @@ class Standing:
     """Ids that may be shown while an erasure is under way; None: all."""
 
 
-async def standing_of(pool: Pool, tenant: str, user_id: str) -> Standing:
+async def standing_of(pool: Pool, tenant: str, user_id: str) -> MemoryStanding:
     with pool.reading():
         row = await pool.fetchrow(USER, tenant, user_id)
     assert row is not None  # noqa: S101 - it joins to one row of its own
     since = row["since"]
-    return Standing(row["version"], None if since is None else tuple(since))
+    return MemoryStanding(row["version"], None if since is None else tuple(since))
 
 
 STEPS = {-1: 0.5, 1: 0.5, -2: 0.25, 2: 0.25}

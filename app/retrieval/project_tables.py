@@ -81,7 +81,7 @@ def some(texts: Sequence[str], json: Sequence[str] = ()) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ProjectTable:
     name: str
     kind: str
     """In `ibid.project_part` and `ibid.project_words`."""
@@ -99,7 +99,7 @@ class Table:
 
 
 SPOKEN = (("title", "summary_short", "summary_detailed", "memory_snippet"), ("tags", "key_entities"))
-CONVERSATION = Table(
+CONVERSATION = ProjectTable(
     name="public.conversation_index",
     kind="conversations",
     id="session_id",
@@ -113,7 +113,7 @@ CONVERSATION = Table(
     searchable=some(*SPOKEN),
     shown=some(*SPOKEN),
 )
-CHUNK = Table(
+CHUNK = ProjectTable(
     name="public.code_index",
     kind="code",
     id="id",
@@ -136,7 +136,7 @@ CHUNK = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class RowFilter:
     """Which rows a scope may see of a source: SQL with its parameters, from $1 on."""
 
     sql: str
@@ -152,7 +152,7 @@ class Where:
         return [f"${len(self.values) + n}" for n in range(1, count + 1)]
 
 
-NOBODY = Where("false", ())
+NOBODY = RowFilter("false", ())
 
 
 class Lot(NamedTuple):
@@ -164,9 +164,9 @@ class Lot(NamedTuple):
     """Its first 200 characters; "": of none."""
 
     @property
-    def where(self) -> Where:
+    def where(self) -> RowFilter:
         named = "left(project, 200) = $3" if self.project else "(project = $3 OR project IS NULL)"
-        return Where(f"{WHOSE} AND {named}", tuple(self))
+        return RowFilter(f"{WHOSE} AND {named}", tuple(self))
 
 
 def owners(scope: Scope) -> list[str]:
@@ -174,18 +174,18 @@ def owners(scope: Scope) -> list[str]:
     return sorted({"", scope.owner})
 
 
-def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = True) -> Where:
+def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = True) -> RowFilter:
     """Rows of the tables. `projects`: the source's alone (`inside`), or all but them; None: it has all."""
     known: Sequence[object] = (scope.tenant, owners(scope))
     if scope.project is not None:
         if projects is not None and (scope.project in projects) is not inside:
             return NOBODY
         named = IN_PROJECT.format("$3") if scope.project else "(project = $3 OR project IS NULL)"
-        return Where(f"{REACHED} AND {named}", (*known, scope.project))
+        return RowFilter(f"{REACHED} AND {named}", (*known, scope.project))
     if projects is None:
-        return Where(REACHED, tuple(known))
+        return RowFilter(REACHED, tuple(known))
     named = "project = ANY($3::text[])" if inside else "(project <> ALL($3::text[]) OR project IS NULL)"
-    return Where(f"{REACHED} AND {named}", (*known, sorted(projects)))
+    return RowFilter(f"{REACHED} AND {named}", (*known, sorted(projects)))
 
 
 class Analysed(NamedTuple):
@@ -235,14 +235,14 @@ KEPT = """
 FORGET = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
 
 
-def kept(table: Table, column: str) -> str:
+def kept(table: ProjectTable, column: str) -> str:
     """`terms` or `tokens` of a row of `held`, as SQL."""
     return KEPT.format(column=column, kind=table.kind, id=table.id, version=VERSION)
 
 
 async def keep(
     connection: Connection | Pool,
-    table: Table,
+    table: ProjectTable,
     analysed: Mapping[str, Analysed],
     seen: Mapping[str, str] | None = None,
 ) -> None:
@@ -254,6 +254,6 @@ async def keep(
     await connection.execute(statement, table.kind, VERSION, list(analysed), terms, tokens, revisions)
 
 
-async def forget(connection: Connection | Pool, table: Table, ids: Collection[str]) -> None:
+async def forget(connection: Connection | Pool, table: ProjectTable, ids: Collection[str]) -> None:
     """Drop what is kept of rows that go."""
     await connection.execute(FORGET, table.kind, list(ids))

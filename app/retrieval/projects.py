@@ -39,8 +39,8 @@ from app.retrieval.project_tables import (
     MOMENT,
     Analysed,
     Lot,
-    Table,
-    Where,
+    ProjectTable,
+    RowFilter,
     chunk_analysed,
     chunk_shown,
     conversation_analysed,
@@ -135,7 +135,7 @@ log = structlog.get_logger(__name__)
 class RowSource(IndexedSource[Lot]):
     """Rows of a project. Each kind says what its rows are as passages."""
 
-    table: ClassVar[Table]
+    table: ClassVar[ProjectTable]
     inside: ClassVar[bool] = True
     """Whether it has the rows of its projects, or all but those."""
 
@@ -315,7 +315,7 @@ class RowSource(IndexedSource[Lot]):
 
     # What is read.
 
-    def _where(self, scope: Scope) -> Where:
+    def _where(self, scope: Scope) -> RowFilter:
         """The rows that the scope may see."""
         return rows_of(scope, self._projects, inside=self.inside)
 
@@ -327,7 +327,7 @@ class RowSource(IndexedSource[Lot]):
         return await self._read(chosen, where, list(similar), similar)
 
     async def _read(
-        self, chosen: str, where: Where, asked: object, similar: Mapping[str, float | None]
+        self, chosen: str, where: RowFilter, asked: object, similar: Mapping[str, float | None]
     ) -> list[Passage]:
         """Chosen rows as passages, in one statement."""
         table = self.table

@@ -40,7 +40,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PointTable:
     """Where the passages of a source are kept."""
 
     name: str
@@ -70,7 +70,7 @@ class ForeignPoints:
 
 
 class PointSource(IndexedSource[ScopeKey]):
-    table: ClassVar[Table]
+    table: ClassVar[PointTable]
 
     def __init__(
         self,

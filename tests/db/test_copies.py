@@ -18,7 +18,7 @@ from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.retrieval.retrievers.chroma import Chroma, ChromaProcess, ChromaServer, collection
-from app.retrieval.retrievers.chroma_child import REMADE_MOST, Engine
+from app.retrieval.retrievers.chroma_child import REMADE_MOST, EmbeddedChroma
 from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant
 from app.types import Space
 from tests.fakes.chromas import InProcess
@@ -33,7 +33,7 @@ RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea
 def chroma() -> Iterator[Chroma]:
     """On a fresh folder."""
     with tempfile.TemporaryDirectory() as folder:
-        opened = Engine(Path(folder))
+        opened = EmbeddedChroma(Path(folder))
         yield InProcess(opened)
         opened.close()
 
@@ -130,7 +130,7 @@ class Counted(InProcess):
     """A Chroma that says how many vectors it has."""
 
     def __init__(self, stored: int) -> None:
-        super().__init__(cast(Engine, None))
+        super().__init__(cast(EmbeddedChroma, None))
         self.stored = stored
         self.made_anew = 0
 

@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 
 from app.retrieval.retrievers.chroma import Chroma
-from app.retrieval.retrievers.chroma_child import Engine, Json, Matrix, perform
+from app.retrieval.retrievers.chroma_child import EmbeddedChroma, Json, Matrix, perform
 
 START_SECONDS = 30.0
 CHROMA = str(Path(sys.executable).with_name("chroma"))
@@ -79,7 +79,7 @@ class InProcess(Chroma):
 
     embedded = False
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: EmbeddedChroma) -> None:
         super().__init__()
         self._engine = engine
 

@@ -13,7 +13,7 @@ from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.retrieval.memories import MemorySource
 from app.retrieval.retrievers.chroma import Chroma
-from app.retrieval.retrievers.chroma_child import Engine
+from app.retrieval.retrievers.chroma_child import EmbeddedChroma
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.wiring import ProjectSources, open_project_sources
 from tests.fakes.chromas import InProcess, RunningChroma, chroma_server
@@ -22,9 +22,9 @@ from tests.fakes.qdrant import QdrantThread
 
 
 @pytest.fixture(scope="module")
-def engine_of_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine_of_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedChroma]:
     """On a fresh folder; documents have fresh ids, so tests do not meet."""
-    opened = Engine(tmp_path_factory.mktemp("chroma"))
+    opened = EmbeddedChroma(tmp_path_factory.mktemp("chroma"))
     yield opened
     opened.close()
 
@@ -37,7 +37,7 @@ def chroma_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningChro
 
 
 @pytest.fixture
-def chroma(engine_of_chroma: Engine) -> Chroma:
+def chroma(engine_of_chroma: EmbeddedChroma) -> Chroma:
     return InProcess(engine_of_chroma)
 
 

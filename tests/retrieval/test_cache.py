@@ -13,7 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.retrieval import cache as cache_
-from app.retrieval.cache import OBJECT_BYTES, READ_BYTES, Cache, Flights, Kept, Recent, pack, unpack, weight
+from app.retrieval.cache import (
+    OBJECT_BYTES,
+    READ_BYTES,
+    Cache,
+    Flights,
+    Recent,
+    ResultCache,
+    pack,
+    unpack,
+    weight,
+)
 from app.text.labels import label, label_name
 from app.types import VALUE_BYTES, Candidate, Degraded, Found, Hit, Passage, Scope
 from tests.fakes.answering import passage
@@ -217,7 +227,7 @@ def sized(letters: int) -> Found:
 def test_memory_is_bounded_and_the_newest_stay(puts: list[tuple[str, int]]) -> None:
     """Never over the limit, the sum is the sum, and what was put last is there unless it is too large."""
     most = 5 * OBJECT_BYTES + 18_000
-    kept = Kept(most, Now())
+    kept = ResultCache(most, Now())
     for key, letters in puts:
         found = sized(letters)
         kept.put(key, found, 300)
@@ -228,7 +238,7 @@ def test_memory_is_bounded_and_the_newest_stay(puts: list[tuple[str, int]]) -> N
 def test_the_least_recently_used_makes_room() -> None:
     """A look at it counts as use."""
     one = sized(1_000)
-    kept = Kept(2 * weight(one), Now())
+    kept = ResultCache(2 * weight(one), Now())
     for key in "ab":
         kept.put(key, one, 300)
     kept.get("a")
@@ -244,7 +254,7 @@ def test_texts_weigh_what_they_take() -> None:
 
 async def test_what_this_process_holds_can_be_forgotten() -> None:
     """All of it, with its size; what is shared stays until its time."""
-    shared, kept = FakeShared(), Kept()
+    shared, kept = FakeShared(), ResultCache()
     kept.put("k", WHOLE, 60)
     kept.clear()
     assert (len(kept), kept.nbytes, kept.get("k")) == (0, 0, None)

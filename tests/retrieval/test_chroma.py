@@ -26,7 +26,7 @@ from app.retrieval.retrievers.chroma import (
     ChromaServer,
     open_chroma,
 )
-from app.retrieval.retrievers.chroma_child import ChromaFault, Engine
+from app.retrieval.retrievers.chroma_child import ChromaFault, EmbeddedChroma
 from app.settings import Settings
 from tests.fakes.chromas import InProcess, RunningChroma
 from tests.fakes.processes import children
@@ -122,7 +122,7 @@ class Slow(InProcess):
     """Notes how large each write is, and how many there are at once."""
 
     def __init__(self) -> None:
-        super().__init__(cast(Engine, None))
+        super().__init__(cast(EmbeddedChroma, None))
         self.sizes: list[int] = []
         self.most = self.now = 0
 
@@ -288,7 +288,7 @@ class Hung(InProcess):
     """Its calls wait for a gate, as those of a server do that accepts and says nothing."""
 
     def __init__(self, breaker: Breaker | None = None) -> None:
-        super().__init__(cast(Engine, None))
+        super().__init__(cast(EmbeddedChroma, None))
         self._breaker = breaker or self._breaker
         self.gate = asyncio.Event()
         self.calls = 0

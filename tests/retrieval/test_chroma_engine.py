@@ -23,7 +23,7 @@ from app.retrieval.retrievers.chroma_child import (
     HNSW,
     UNFILLED,
     ChromaFault,
-    Engine,
+    EmbeddedChroma,
     answer,
     check_sizes,
     define_errors,
@@ -48,7 +48,7 @@ NEAR = np.array([0.1, 0.2, 0.9, 0.3], np.float32)
 
 
 class Vendors:
-    """The vendor's own client, with the methods of `Engine`."""
+    """The vendor's own client, with the methods of `EmbeddedChroma`."""
 
     def __init__(self, folder: Path) -> None:
         settings = chromadb.Settings(_env_file=None, anonymized_telemetry=False)
@@ -88,7 +88,7 @@ class Vendors:
         self._client.close()
 
 
-Either = Vendors | Engine
+Either = Vendors | EmbeddedChroma
 
 
 Work = Callable[[Either], object]
@@ -104,7 +104,7 @@ def filled(engine: Either) -> Either:
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Either, Either]]:
     """The vendor's client and ours, each on a folder of its own with the same vectors."""
     theirs, ours = (tmp_path_factory.mktemp(name) for name in ("vendors", "ours"))
-    engines = Vendors(theirs), Engine(ours)
+    engines = Vendors(theirs), EmbeddedChroma(ours)
     yield filled(engines[0]), filled(engines[1])
     for engine in engines:
         engine.close()
@@ -186,7 +186,7 @@ def test_what_is_refused_is_refused_alike(both: tuple[Either, Either], work: Wor
 
 def test_a_folder_of_the_vendors_is_ours_and_back(tmp_path: Path) -> None:
     """What one has written the other reads, with the index as it was configured."""
-    for kind in (Vendors, Engine, Vendors):
+    for kind in (Vendors, EmbeddedChroma, Vendors):
         engine = filled(kind(tmp_path))
         assert engine.count("ibid-a") == len(IDS)
         engine.close()
@@ -203,9 +203,9 @@ def test_the_vendors_client_is_not_imported_even_for_its_errors(tmp_path: Path) 
     code = f"""
 import sys
 from pathlib import Path
-from app.retrieval.retrievers.chroma_child import ChromaFault, Engine, define_errors
+from app.retrieval.retrievers.chroma_child import ChromaFault, EmbeddedChroma, define_errors
 define_errors()
-engine = Engine(Path({str(tmp_path)!r}))
+engine = EmbeddedChroma(Path({str(tmp_path)!r}))
 engine.forget("none")
 try:
     engine.get("ibid-a", where={{"$no": 1}})
@@ -263,7 +263,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedChroma]:
     """A folder's engine, three vectors in `ibid-a`."""
     made, _ = open_folder(tmp_path_factory.mktemp("child"))
     assert ask(made, "upsert", THREE.tobytes(), **WRITE) is None
@@ -271,25 +271,25 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     made.close()
 
 
-def ask(engine: Engine, do: str, data: bytes = b"", **arguments: Any) -> Any:
+def ask(engine: EmbeddedChroma, do: str, data: bytes = b"", **arguments: Any) -> Any:
     return perform(engine, do, data, {"collection": "ibid-a", **arguments})
 
 
-def test_query_takes_its_vector_as_data(engine: Engine) -> None:
+def test_query_takes_its_vector_as_data(engine: EmbeddedChroma) -> None:
     near = np.array([[0, 0.1, 0.9]], np.float32)
     found = ask(engine, "query", near.tobytes(), where=None, limit=2)
     assert found["ids"] == ["d:3", "d:2"]
     assert found["distances"] == pytest.approx([0.006, 0.89], abs=0.001)
 
 
-def test_nothing_found_is_an_empty_list(engine: Engine) -> None:
+def test_nothing_found_is_an_empty_list(engine: EmbeddedChroma) -> None:
     """Of a query under a filter that nothing passes, and of a get."""
     none: dict[str, Any] = {"where": {"document": "e"}}
     assert ask(engine, "get", **none)["ids"] == []
     assert ask(engine, "query", THREE[:1].tobytes(), limit=1, **none)["ids"] == []
 
 
-def test_a_refusal_is_told_and_no_reason_to_end(engine: Engine, ends: list[tuple[int, str]]) -> None:
+def test_a_refusal_is_told_and_no_reason_to_end(engine: EmbeddedChroma, ends: list[tuple[int, str]]) -> None:
     """A matrix of another size, an argument that the vendor does not take."""
     with pytest.raises(ChromaFault, match="dimension"):
         ask(engine, "upsert", np.ones((1, 5), np.float32).tobytes(), ids=["x"], metadatas=[None])
@@ -322,7 +322,7 @@ def test_a_failure_of_its_own_ends_it_after_its_answer(
     """The next one looks at the folder; a full disk is no reason to."""
     call = Told()
     try:
-        answer(cast(Engine, Failing(said)), cast(Call, call))
+        answer(cast(EmbeddedChroma, Failing(said)), cast(Call, call))
     except Ended:
         assert internal
     assert call.said == [{"error": said, "down": True}]
@@ -378,7 +378,7 @@ HUNDREDS = 4
 
 def written(folder: Path, name: str, document: str) -> None:
     """Four hundred vectors of a document; the engine is closed again."""
-    engine = Engine(folder)
+    engine = EmbeddedChroma(folder)
     rows = np.random.default_rng(1).normal(size=(100, 8)).astype(np.float32)
     for hundred in range(HUNDREDS):
         ids = [f"{document}:{100 * hundred + n}" for n in range(100)]
@@ -388,7 +388,7 @@ def written(folder: Path, name: str, document: str) -> None:
 
 def erased(folder: Path, name: str, documents: int) -> None:
     """The first hundreds of document `d` deleted again."""
-    engine = Engine(folder)
+    engine = EmbeddedChroma(folder)
     for hundred in range(documents):
         engine.delete(name, [f"d:{100 * hundred + n}" for n in range(100)])
     engine.close()
@@ -440,7 +440,7 @@ def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
     """The vendor leaves them; those of other collections stay."""
     written(tmp_path, "ibid-a", "d")
     written(tmp_path, "ibid-b", "d")
-    engine = Engine(tmp_path)
+    engine = EmbeddedChroma(tmp_path)
     engine.forget("ibid-a")
     engine.close()
     assert len(list(tmp_path.glob("*/length.bin"))) == 2
@@ -497,7 +497,7 @@ def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 def test_trying_a_collection_leaves_nothing_behind(tmp_path: Path) -> None:
     """Neither what a killed start left; all vectors are as they were."""
     written(tmp_path, "ibid-a", "d")
-    engine = Engine(tmp_path)
+    engine = EmbeddedChroma(tmp_path)
     engine.upsert("ibid-a", np.ones((1, 8), np.float32), [CANARY], [{"document": CANARY}])
     engine.close()
     engine, _ = open_folder(tmp_path)

@@ -20,7 +20,7 @@ from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.retrieval.documents import DocumentSource
 from app.retrieval.retrievers.chroma import Chroma, ChromaProcess, open_chroma
-from app.retrieval.retrievers.chroma_child import Engine
+from app.retrieval.retrievers.chroma_child import EmbeddedChroma
 from app.settings import Settings
 from app.types import Embedding, Legs, Query, Scope
 from tests.fakes.chromas import DAMAGES, InProcess
@@ -42,7 +42,7 @@ async def search(source: DocumentSource) -> Legs:
 async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
     """A document, its vectors in a folder that is closed again, and what a search found."""
     await pool.execute(CURRENT, SPACE.name)
-    engine = Engine(tmp_path / "chroma")
+    engine = EmbeddedChroma(tmp_path / "chroma")
     chroma = InProcess(engine)
     document = await file(pool, SHARED, TEXTS)
     await Outbox(pool, ChromaCopy(pool, chroma, SPACE), await identity(pool)).drain()

@@ -12,7 +12,7 @@ from app.db.pool import Pool
 from app.errors import RetrievalError
 from app.retrieval.fusion import fuse
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.memories import MemorySource, Standing, newest_cards, newest_of, standing_of
+from app.retrieval.memories import MemorySource, MemoryStanding, newest_cards, newest_of, standing_of
 from app.retrieval.relevance import is_match
 from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
@@ -465,7 +465,7 @@ MEMORY = """
 
 async def test_nobody_knows_of_a_stranger(pool: Pool) -> None:
     """Version 0, and everything may be told."""
-    assert await standing_of(pool, "t", "ann") == Standing(0)
+    assert await standing_of(pool, "t", "ann") == MemoryStanding(0)
 
 
 async def test_a_user_is_known_by_tenant_and_name(pool: Pool) -> None:
@@ -473,7 +473,7 @@ async def test_a_user_is_known_by_tenant_and_name(pool: Pool) -> None:
     for tenant, user in (("t", "ann"), ("t", "ben"), ("u", "ann")):
         version = len(tenant + user) + (user == "ben")
         await pool.execute("INSERT INTO ibid.memory_user VALUES ($1, $2, $3)", tenant, user, version)
-    assert await standing_of(pool, "t", "ann") == Standing(4)
+    assert await standing_of(pool, "t", "ann") == MemoryStanding(4)
 
 
 async def test_of_an_erased_user_the_record_knows_the_living(pool: Pool) -> None:
@@ -482,9 +482,9 @@ async def test_of_an_erased_user_the_record_knows_the_living(pool: Pool) -> None
     assert (await standing_of(pool, "t", "ann")).since == ()
     for key in ("b", "a"):
         await pool.execute(MEMORY, key, "t", "ann")
-    assert await standing_of(pool, "t", "ann") == Standing(0, ("a", "b"))
+    assert await standing_of(pool, "t", "ann") == MemoryStanding(0, ("a", "b"))
     await pool.execute("UPDATE ibid.memory_user SET ended_at = now()")
-    assert await standing_of(pool, "t", "ann") == Standing(0)
+    assert await standing_of(pool, "t", "ann") == MemoryStanding(0)
 
 
 async def test_without_postgres_no_user_is_known(pool: Pool) -> None:

@@ -11,7 +11,7 @@ from app.retrieval.project_tables import (
     CHUNK,
     CONVERSATION,
     Analysed,
-    Table,
+    ProjectTable,
     chunk_analysed,
     chunk_shown,
     conversation_analysed,
@@ -60,7 +60,7 @@ def test_owners_are_each_named_once() -> None:
     assert owners(Scope(owner="ann")) == ["", "ann"]
 
 
-async def read(pool: Pool, table: Table) -> dict[str, Any]:
+async def read(pool: Pool, table: ProjectTable) -> dict[str, Any]:
     row = await pool.fetchrow(f"SELECT {table.columns} FROM {table.name}")  # noqa: S608 - ours
     assert row is not None
     return dict(row)

@@ -35,7 +35,7 @@ from app.retrieval.retrievers.qdrant import (
     open_points,
     too_old,
 )
-from app.retrieval.retrievers.qdrant_engine import Engine, answer, folder_of
+from app.retrieval.retrievers.qdrant_engine import EmbeddedQdrant, answer, folder_of
 from app.settings import Ibid, Settings
 from app.settings import Qdrant as Named
 from app.types import Embedding
@@ -415,9 +415,9 @@ def test_what_fails_is_told_apart(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(Engine, "drop", fail)
+    monkeypatch.setattr(EmbeddedQdrant, "drop", fail)
     call = Heard("drop", {"name": NAME})
-    answer(Engine(tmp_path), call)
+    answer(EmbeddedQdrant(tmp_path), call)
     assert [told["fault"] for told in call.faults] == [fault]
 
 

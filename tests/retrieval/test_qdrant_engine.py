@@ -20,7 +20,7 @@ from app.retrieval.retrievers import qdrant_engine
 from app.retrieval.retrievers.points import DENSE, Point, Where, floats
 from app.retrieval.retrievers.qdrant_engine import (
     SEARCHERS,
-    Engine,
+    EmbeddedQdrant,
     EngineError,
     Shape,
     StoredCollection,
@@ -38,28 +38,28 @@ EVERY = Where()
 FIELDS: tuple[tuple[str, ...], ...] = ((), (), ())
 
 
-def nearest(edge: Engine) -> list[Point]:
+def nearest(edge: EmbeddedQdrant) -> list[Point]:
     return edge.search(NAME, EVERY, embedding(1), 5, payload=True)
 
 
-def names(edge: Engine) -> list[str]:
+def names(edge: EmbeddedQdrant) -> list[str]:
     return [name for name, _ in edge.shapes()]
 
 
 @contextmanager
-def opened(root: Path, *, read_only: bool = False) -> Iterator[Engine]:
-    edge = Engine(root, read_only=read_only)
+def opened(root: Path, *, read_only: bool = False) -> Iterator[EmbeddedQdrant]:
+    edge = EmbeddedQdrant(root, read_only=read_only)
     yield edge
     edge.close()
 
 
-def fill(edge: Engine, name: str) -> None:
+def fill(edge: EmbeddedQdrant, name: str) -> None:
     edge.create(name, DIM, *FIELDS)
     edge.put(name, [point(n) for n in range(20)])
 
 
 @pytest.fixture
-def edge(tmp_path: Path) -> Iterator[Engine]:
+def edge(tmp_path: Path) -> Iterator[EmbeddedQdrant]:
     with opened(tmp_path / "qdrant") as edge:
         fill(edge, NAME)
         yield edge
@@ -153,7 +153,7 @@ def test_a_page_that_is_gone_costs_its_collection(tmp_path: Path) -> None:
         assert place.with_name(place.name + qdrant_engine.ASIDE).is_dir()
 
 
-def test_a_full_disk_puts_nothing_aside(edge: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_puts_nothing_aside(edge: EmbeddedQdrant, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do too many open files: it is tried again by the next."""
 
     def full(*_: object, **__: object) -> object:
@@ -168,7 +168,9 @@ def test_a_full_disk_puts_nothing_aside(edge: Engine, monkeypatch: pytest.Monkey
     assert not edge.set_aside
 
 
-def test_what_fails_once_is_tried_on_files_read_anew(edge: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_once_is_tried_on_files_read_anew(
+    edge: EmbeddedQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     search, fails = StoredCollection.search, [True]
 
     def once(self: StoredCollection, *asked: Any, **also: Any) -> object:
@@ -192,7 +194,7 @@ def test_what_a_crash_left_of_a_compaction_is_swept(tmp_path: Path) -> None:
         assert edge.count(NAME, EVERY) == 20
 
 
-def test_a_collection_dropped_is_gone_with_its_files(edge: Engine, tmp_path: Path) -> None:
+def test_a_collection_dropped_is_gone_with_its_files(edge: EmbeddedQdrant, tmp_path: Path) -> None:
     edge.drop(NAME)
     assert inside(tmp_path / "qdrant") == []
     edge.create(NAME, DIM, *FIELDS)

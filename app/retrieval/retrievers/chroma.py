@@ -98,7 +98,7 @@ class Chroma(ABC):
 
     @abstractmethod
     async def _ask(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
-        """Call a method of `chroma_child.Engine`, or of the server. Raises `ChromaFault` and `Overloaded`."""
+        """Call a method of `EmbeddedChroma`, or of the server. Raises `ChromaFault` and `Overloaded`."""
 
     @abstractmethod
     async def _open(self) -> None:

@@ -1,11 +1,11 @@
 """The child process of the embedded Chroma (`main`, with FOLDER [aside] [read-only]).
 
-`Engine` calls the vendor's bindings directly: importing the vendor's Python client takes a second of a
-processor and 35 MB at every start. The bindings are no public interface, so their version is pinned and a
-test compares `Engine` with the vendor's client (docs/adr/0001). The folder is checked, tidied, opened and
-tried at the start. Chroma is an index of what Postgres has, so a folder that cannot be used may be lost:
-`put_aside` moves it away as `chroma.broken-<time>`, and an empty one takes its place. Everything blocks.
-Raises `OSError` for what is no fault of the folder's content (rights, a full disk), else `ChromaFault`.
+`EmbeddedChroma` calls the vendor's bindings directly: importing the vendor's Python client takes a second of
+a processor and 35 MB at every start. The bindings are no public interface, so their version is pinned and a
+test compares both (docs/adr/0001). The folder is checked, tidied, opened and tried at the start. Chroma is an
+index of what Postgres has, so a folder that cannot be used may be lost: `put_aside` moves it away as
+`chroma.broken-<time>`, and an empty one takes its place. Everything blocks. Raises `OSError` for what is no
+fault of the folder's content (rights, a full disk), else `ChromaFault`.
 """
 
 import importlib
@@ -64,7 +64,7 @@ class ChromaFault(IbidError):
         """False: it answered, if only to refuse us; None: says nothing of the next call."""
 
 
-class Engine:
+class EmbeddedChroma:
     """The vendor's engine on a folder. Collections are made when first named. Safe in several threads."""
 
     def __init__(self, folder: Path) -> None:
@@ -203,7 +203,7 @@ SCARCE = re.compile(r"disk is full|No space left|locked|readonly|Permission deni
 """What the vendor says where the machine is at fault. Moving the folder would mend nothing."""
 
 
-def open_folder(folder: Path, *, read_only: bool = False) -> tuple[Engine, bool]:
+def open_folder(folder: Path, *, read_only: bool = False) -> tuple[EmbeddedChroma, bool]:
     """The engine on a folder that works, tidied; whether it began empty and was not filled since.
     `read_only`: nothing is tidied, and nothing written in trying it."""
     check_writable(folder)
@@ -213,7 +213,7 @@ def open_folder(folder: Path, *, read_only: bool = False) -> tuple[Engine, bool]
     mark_unfilled(folder, read_only=read_only)
     for header in folder.glob("*/header.bin"):
         check_sizes(header)
-    engine = Engine(folder)
+    engine = EmbeddedChroma(folder)
     probe = probe_reads if read_only else probe_writes
     for name in engine.names():
         probe(engine, name)
@@ -266,7 +266,7 @@ def check_links(links: Path, elements: int) -> None:
         raise ChromaFault(f"{links} is cut")
 
 
-def probe_writes(engine: Engine, collection: str) -> None:
+def probe_writes(engine: EmbeddedChroma, collection: str) -> None:
     """Try what a collection is used for: damaged files are opened without a word, and fail, or end the
     process, when they are first read or written."""
     row = probe_reads(engine, collection)
@@ -275,7 +275,7 @@ def probe_writes(engine: Engine, collection: str) -> None:
         engine.delete(collection, [CANARY])
 
 
-def probe_reads(engine: Engine, collection: str) -> Matrix | None:
+def probe_reads(engine: EmbeddedChroma, collection: str) -> Matrix | None:
     """Try to read a collection; a row of it, or None if it is empty."""
     count = engine.count(collection)
     if count == 0:
@@ -340,7 +340,7 @@ def main() -> None:
     engine.close()
 
 
-def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Engine:
+def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> EmbeddedChroma:
     """Open the folder and report READY; exit if it cannot be used."""
     try:
         if "aside" in mode:
@@ -360,7 +360,7 @@ def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Engine:
     return engine
 
 
-def answer(engine: Engine, call: Call) -> None:
+def answer(engine: EmbeddedChroma, call: Call) -> None:
     try:
         result = perform(engine, call.name, bytes(call.data), call.payload)
     except ChromaFault as error:
@@ -372,8 +372,8 @@ def answer(engine: Engine, call: Call) -> None:
         call.reply({"result": result})
 
 
-def perform(engine: Engine, do: str, data: bytes, arguments: Mapping[str, Any]) -> Json:
-    """Call a method of `Engine`; its result is JSON. `data`: the rows of a query or an upsert."""
+def perform(engine: EmbeddedChroma, do: str, data: bytes, arguments: Mapping[str, Any]) -> Json:
+    """Call a method of `EmbeddedChroma`; its result is JSON. `data`: the rows of a query or an upsert."""
     if data:
         rows = len(arguments["ids"]) if do == "upsert" else 1
         arguments = {**arguments, "matrix": np.frombuffer(data, "<f4").reshape(rows, -1)}

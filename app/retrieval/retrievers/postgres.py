@@ -5,7 +5,7 @@ short (0.1 s for 50,000 rows of 384 dimensions). The rows are the record itself:
 """
 
 from app.db.pool import Pool, retrieval_faults
-from app.retrieval.project_tables import DISTANCE, FAR, Lot, Table
+from app.retrieval.project_tables import DISTANCE, FAR, Lot, ProjectTable
 from app.types import Embedding, Space
 
 NEAREST = """
@@ -17,7 +17,7 @@ NEAREST = """
 
 
 async def nearest(  # noqa: PLR0917 - what is searched, and for what
-    pool: Pool, space: Space, table: Table, lot: Lot, vector: Embedding, limit: int
+    pool: Pool, space: Space, table: ProjectTable, lot: Lot, vector: Embedding, limit: int
 ) -> list[tuple[str, float]]:
     """Ids and cosines, best first, ties by id; rows with nothing to show, or without a vector of the space,
     are left out."""

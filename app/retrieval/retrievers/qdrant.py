@@ -258,7 +258,7 @@ class QdrantProcess(Qdrant):
         *,
         seconds: float = 0.0,
     ) -> Reply:
-        """Call a method of `qdrant_engine.Engine`."""
+        """Call a method of `qdrant_engine.EmbeddedQdrant`."""
         asked = {**({"name": name} if name else {}), **(arguments or {})}
         with self._faults():
             reply = await self.process.call(

@@ -3,7 +3,7 @@
 
 Everything blocks; safe in threads. A search compares every point that the filter leaves. A write is on disk
 when it returns; writers that come together share one flush. What fails is tried once more on files read anew;
-a collection whose files cannot be read is then put aside and named in `Engine.set_aside`: it is missing from
+a collection whose files cannot be read is then put aside and named in `set_aside`: it is missing from
 then on, and the outbox writes it anew. Collections that older versions made with a sparse vector are read and
 written as they are; compaction leaves that vector out. Collections that are suspected of having crashed the
 last process (their names as JSON) are put aside first; read-only, nothing in the folder is moved.
@@ -446,7 +446,7 @@ def point_of(found: qdrant_edge.Record | qdrant_edge.ScoredPoint) -> Point:
 Result = TypeVar("Result")
 
 
-class Engine:
+class EmbeddedQdrant:
     """An open folder, made if it is missing. A collection is opened at its first use. `read_only`: nothing is
     moved or tidied."""
 
@@ -625,15 +625,15 @@ def main() -> None:
     engine.close()
 
 
-def opened(parent: Parent, folder: Path, *, read_only: bool) -> Engine:
+def opened(parent: Parent, folder: Path, *, read_only: bool) -> EmbeddedQdrant:
     """The folder; exit if it cannot be used."""
     try:
-        return Engine(folder, read_only=read_only)
+        return EmbeddedQdrant(folder, read_only=read_only)
     except OSError as error:
         parent.refuse(str(error))
 
 
-def answer(engine: Engine, call: Call) -> None:
+def answer(engine: EmbeddedQdrant, call: Call) -> None:
     """Answer a call: a reply, or a fault (`fault`: missing, rejected, full, unavailable). Both name
     the collections that were put aside (`set_aside`)."""
     try:
@@ -654,8 +654,10 @@ def answer(engine: Engine, call: Call) -> None:
         call.reply({**reply, **names_set_aside(engine)}, data)
 
 
-def perform(engine: Engine, do: str, given: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Call a method of `Engine`; the reply's payload and data. Vectors travel as data."""
+def perform(
+    engine: EmbeddedQdrant, do: str, given: Mapping[str, Any], data: bytes
+) -> tuple[dict[str, Any], bytes]:
+    """Call a method of `EmbeddedQdrant`; the reply's payload and data. Vectors travel as data."""
     arguments = dict(given)
     if "where" in arguments:
         arguments["where"] = where_of(arguments["where"])
@@ -667,7 +669,7 @@ def perform(engine: Engine, do: str, given: Mapping[str, Any], data: bytes) -> t
     return to_frame(result) if do in {"search", "scroll"} else ({"result": result}, b"")
 
 
-def names_set_aside(engine: Engine) -> dict[str, list[str]]:
+def names_set_aside(engine: EmbeddedQdrant) -> dict[str, list[str]]:
     """Take the names of the collections that were put aside."""
     names = []
     while engine.set_aside:
