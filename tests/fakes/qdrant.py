@@ -214,7 +214,7 @@ class EngineThread:
     """The embedded engine in a thread, called like its child process: no 0.25 s for a start."""
 
     def __init__(self, folder: Path) -> None:
-        self.engine = qdrant_engine.Engine(folder)
+        self.engine = qdrant_engine.EmbeddedQdrant(folder)
 
     async def call(self, name: str, payload: Mapping[str, Any], data: bytes, **_: object) -> Reply:
         call = EngineCall(name, json.loads(json.dumps(payload)), data)
