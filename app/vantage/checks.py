@@ -136,7 +136,7 @@ LABEL = re.compile(r"[,:]?[ \t]?[\[【][^\[\]【】#\n]{1,160}+(?<!\s)#[0-9A-Za-
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WholeAnswer:
     """A whole answer, as the requirements examine it."""
 
     sentences: Sequence[Sentence]
@@ -168,7 +168,7 @@ class Requirement:
     """A condition that an answer of a class must meet."""
 
     says: str
-    holds: Callable[[Answer], bool] = field(repr=False)
+    holds: Callable[[WholeAnswer], bool] = field(repr=False)
 
 
 REQUIREMENTS: Mapping[str, Requirement] = {
@@ -267,7 +267,7 @@ def check(
     unquoted, everything = QUOTED.sub(" ", text), sentences(text)
     own = everything if unquoted == text else sentences(unquoted)
     asks = decision.response_class is ResponseClass.CLARIFY
-    answer = Answer(
+    answer = WholeAnswer(
         sentences=everything,
         unhelped=sentences(text.replace(HELP, " ")) if HELP in text else everything,
         words=words_of(text),

@@ -29,19 +29,19 @@ no questions at all means that the policy never asks back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Formula:
     """One parameter: its start, and the amount that each descriptor adds at 1."""
 
     start: float
     adds: Mapping[str, float]
 
 
-TABLE: Mapping[str, Line] = {
-    TOKEN_TARGET: Line(800, {"breadth": 1_200, "stakes.*": 300}),
-    HEDGE_BUDGET: Line(3, {"stakes.*": 5, "risk.*": 1}),
-    QUESTION_BUDGET: Line(2, {"breadth": 1}),
-    "directness": Line(0.5, {"pressure": 0.4, "affect": -0.2}),
-    "warmth": Line(0.4, {"affect": 0.5}),
+TABLE: Mapping[str, Formula] = {
+    TOKEN_TARGET: Formula(800, {"breadth": 1_200, "stakes.*": 300}),
+    HEDGE_BUDGET: Formula(3, {"stakes.*": 5, "risk.*": 1}),
+    QUESTION_BUDGET: Formula(2, {"breadth": 1}),
+    "directness": Formula(0.5, {"pressure": 0.4, "affect": -0.2}),
+    "warmth": Formula(0.4, {"affect": 0.5}),
 }
 """`stakes.*` and `risk.*` are the highest of all of them."""
 

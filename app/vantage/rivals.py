@@ -56,7 +56,7 @@ WIDE = 0x2E80
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Contender:
     """What one source says to the question."""
 
     passage: Passage
@@ -103,7 +103,7 @@ def asks_value(message: str, asked: Sequence[str]) -> str | None:
     return "" if message.rstrip().endswith(tuple(MARKS)) and asked[0] not in listed["closed"] else None
 
 
-def fitting(wanted: str, found: Sequence[Answer]) -> list[Answer]:
+def fitting(wanted: str, found: Sequence[Contender]) -> list[Contender]:
     """Those whose value is of the kind that is asked for: a number or a time, a name."""
     listed = lists()
     if wanted in listed["counted"]:
@@ -120,13 +120,13 @@ def several(noun: Sequence[str]) -> bool:
     return any(word.endswith("s") and word[-2:] not in ("ss", "us", "is") for word in phrase)
 
 
-def contenders(query: Sequence[str], passages: Sequence[Passage], coverage: float) -> list[Answer]:
+def contenders(query: Sequence[str], passages: Sequence[Passage], coverage: float) -> list[Contender]:
     """The best answer of each source that is about as strong as the strongest and holds that share of the
     question's words."""
     best = max((passage.score for passage in passages), default=0.0)
     near = [passage for passage in passages if passage.score >= STRENGTH * best]
     titled = {passage.id: source_name(passage, near) for passage in near}
-    found: dict[str, Answer] = {}
+    found: dict[str, Contender] = {}
     for passage in sorted(near, key=lambda one: -one.score):
         one = answer(query, passage, titled[passage.id])
         if one and len(one.held) >= coverage * len(query):
@@ -143,7 +143,7 @@ def source_name(passage: Passage, others: Sequence[Passage]) -> str:
     return ""
 
 
-def answer(query: Sequence[str], passage: Passage, title: str) -> Answer | None:
+def answer(query: Sequence[str], passage: Passage, title: str) -> Contender | None:
     """What a passage says to the question; None: it has no name, or no value."""
     said = BRACKETED.sub(" ", passage.text[:READ])
     told = max(sentences(said), key=lambda one: len(holds(query, tokens(one))), default="")
@@ -158,7 +158,7 @@ def answer(query: Sequence[str], passage: Passage, title: str) -> Answer | None:
     if not name or not value:
         return None
     proper = any(word[0].isupper() for word in value)
-    return Answer(passage, tuple(name), title, held, frozenset(map(str.lower, value)), proper)
+    return Contender(passage, tuple(name), title, held, frozenset(map(str.lower, value)), proper)
 
 
 def runs(query: Sequence[str], told: str) -> list[tuple[str, list[str]]]:
@@ -195,7 +195,7 @@ def valued(fresh: list[list[str]]) -> list[list[str]]:
     return [run for run in fresh if any(map(numeric, run))] or fresh
 
 
-def differ(found: Sequence[Answer]) -> bool:
+def differ(found: Sequence[Contender]) -> bool:
     """True if any two of them give different values."""
     first, *others = found
     return any(not same(first.value, other.value) for other in others)
@@ -209,7 +209,7 @@ def same(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= SAME * min(len(one), len(other))
 
 
-def named(one: Answer, found: Sequence[Answer], said: frozenset[str]) -> bool:
+def named(one: Contender, found: Sequence[Contender], said: frozenset[str]) -> bool:
     """True if the asker said a word that tells this source from another."""
     shared = set(one.name).intersection(*(other.name for other in found))
     return bool(holds([word for word in one.name if word not in shared], said))
