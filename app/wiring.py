@@ -220,12 +220,12 @@ async def fill_chroma(
     """Chroma's copy of the documents' vectors, and the outbox that fills it."""
     copy = ChromaCopy(pool, chroma, space)
     outbox = Outbox(pool, copy, await identity(pool), claim)
-    chroma.renewed = outbox.report_loss
+    chroma.on_files_lost(outbox.report_loss)
     try:
         await chroma.ready()
         yield copy, outbox
     finally:
-        chroma.renewed = None
+        chroma.on_files_lost(None)
 
 
 @asynccontextmanager
@@ -265,7 +265,7 @@ async def open_qdrant(
 async def qdrant_outbox(pool: Pool, engine: Qdrant, copy: QdrantCopy, claim: EngineClaim | None) -> Outbox:
     """The outbox that fills Qdrant; it learns of files that the engine loses."""
     outbox = Outbox(pool, copy, await identity(pool), claim)
-    engine.on_set_aside(outbox.report_loss)
+    engine.on_files_lost(outbox.report_loss)
     return outbox
 
 

@@ -22,7 +22,7 @@ from app.db.memories import BUMP, NAMES, Memory, row_of
 from app.db.pool import Pool
 from app.db.postgres import open_postgres
 from app.retrieval.memories import MemorySource
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.settings import Ibid, Settings
 from app.types import Embedding, Query, Scope, Space
 from app.wiring import index_cache, open_qdrant
@@ -62,7 +62,8 @@ async def fill(pool: Pool, rows: range, chance: np.random.Generator) -> None:
     for at in range(rows.start, rows.stop, BATCH):
         some = [memory(row) for row in range(at, min(at + BATCH, rows.stop))]
         records = [
-            ("default", SPACE.name, *row_of(each), embedding(chance), pack(each.text)) for each in some
+            ("default", SPACE.name, *row_of(each), embedding(chance), encode_terms(each.text))
+            for each in some
         ]
         await pool.copy_records_to_table("memory", schema_name="ibid", columns=columns, records=records)
     await pool.executemany(BUMP, [("default", f"user-{n}") for n in range(USERS)])

@@ -25,7 +25,7 @@ from app.db.memories import BUMP, NAMES, Memory, row_of
 from app.db.pool import Pool
 from app.db.postgres import open_postgres
 from app.retrieval.index import Matrix
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.settings import Ibid, Settings
 from app.types import Embedding, Legs, Query, Scope, Space
 from app.wiring import QdrantParts, index_cache, open_qdrant
@@ -47,7 +47,7 @@ class World:
         chance = np.random.default_rng(7)
         self._centres = unit(chance.normal(size=(CENTRES, dim)))
         self._texts = [corpus.text(n)[:LETTERS] for n in range(TEXTS)]
-        self._packed = [pack(each) for each in self._texts]
+        self._packed = [encode_terms(each) for each in self._texts]
 
     def vectors(self, rows: range) -> Matrix:
         """Float32 rows of unit length."""

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -91,6 +91,21 @@ def test_no_module_is_left_unwired(floor: str) -> None:
         wired |= new
         new = set().union(*(imported(names[name]) for name in new))
     assert sorted(names.keys() - wired) == []
+
+
+def test_docstrings_name_what_is_there() -> None:
+    """`module.Name`: a module of that name defines or imports it."""
+    known: defaultdict[str, set[str]] = defaultdict(set)
+    named = set()
+    for module in MODULES:
+        for node in ast.walk(tree(module)):
+            match node:
+                case ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()) | ast.alias(name=name):
+                    known[module.stem].add(name)
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    named |= {(str(module), *name) for name in re.findall(r"`([a-z_]+)\.([A-Z]\w*)", text)}
+    wrong = [f"{where}: {module}.{name}" for where, module, name in named if name not in known[module]]
+    assert sorted(wrong) == []
 
 
 def imported(module: Path) -> set[str]:

@@ -259,9 +259,8 @@ TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[,;:.?!]")
 CLITIC = re.compile(r"(?:'s|'re|'ll|'d|'ve)$")
 MARK = re.compile(r"[,;:.?!]")
 SENTENCES = re.compile(r"(?<=[.!?。！？؟])[*_\"'”’»)\]]*\s+")
-ASKING_STARTS = re.compile(r"[?？؟]\W*$")
-"""A sentence that asks, whatever marks, quotes or emoji stand behind it."""
-"""How a question ends."""
+QUESTION_END = re.compile(r"[?？؟]\W*$")
+"""How a question ends, whatever marks, quotes or emoji follow."""
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
 NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
@@ -299,7 +298,7 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
 def answers(message: str, turns: Sequence[Turn]) -> str:
     """The search text of a yes or no: behind the question of the last answer; "" where it asked nothing."""
     parts = [part for part in SENTENCES.split(_said(turns[-TURNS:])) if re.search(r"\w", part)]
-    asked = [part for part in parts[-2:] if ASKING_STARTS.search(part)]
+    asked = [part for part in parts[-2:] if QUESTION_END.search(part)]
     return f"{_cut(asked[-1])} {message}" if asked else ""
 
 

@@ -17,7 +17,7 @@ from app.answering.budget import Budget, Meter, PromptLimits, ledger, reason_of,
 from app.answering.enforcement import POLICY
 from app.answering.meta import Used, build_meta_explanation, recalled
 from app.answering.question import Context, Question
-from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack, tags_of
+from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack_recalled, tags_of
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import recipe_of
 from app.answering.ruling import Ruling, written
@@ -27,7 +27,7 @@ from app.db.sessions import ChatLogStore
 from app.models.base import ChatModel
 from app.models.tokens import O200k
 from app.retrieval.ranking import Wants
-from app.retrieval.search import VERSION
+from app.retrieval.search import RANKING_VERSION
 from app.retrieval.tags import (
     Gravity,
     gravity,
@@ -181,7 +181,7 @@ def select_recalled(
     """Rank, boost and cut memories and reference texts, and pack those that fit."""
     drawn = chosen(known.drawn, known.found.candidates, known.tallies or Tallies(), wants, by)
     room = Budget(budget, TOLD + by.split.corpus)
-    return pack(drawn, known.found.duplicates, budget=room, meter=meter)
+    return pack_recalled(drawn, known.found.duplicates, budget=room, meter=meter)
 
 
 def room_for(limits: PromptLimits, meter: Meter, prompt: Prompt) -> int:
@@ -225,7 +225,7 @@ def recalled_context(
     return Context(
         prompt=prompt,
         trace=trace,
-        recipe=recipe_of(prompt, ranking=VERSION, before=before, notes=notes),
+        recipe=recipe_of(prompt, ranking=RANKING_VERSION, before=before, notes=notes),
         tokens=meter.prompt(prompt),
         explanation=build_meta_explanation(
             wants.tags, used, wants.gravity, gravity(wants.tags, wants.gravity), known.moment
@@ -249,7 +249,7 @@ def bare_context(
     return Context(
         prompt=prompt,
         trace=Trace(prompt.reason, degraded=tuple(lost)),
-        recipe=recipe_of(prompt, ranking=VERSION, before=before),
+        recipe=recipe_of(prompt, ranking=RANKING_VERSION, before=before),
         tokens=meter.prompt(prompt),
         explanation=explanation,
         bypass=None if prompt.reason is Reason.UNASKED else prompt.reason,

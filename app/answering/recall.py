@@ -20,13 +20,13 @@ from app.retrieval.memories import MemorySource
 from app.retrieval.ranking import (
     BOUND,
     Wants,
-    apart,
     content,
     corpus_tags,
     is_probe,
     is_test,
     score_corpus_hit,
     score_personal_hit,
+    without_copies_of,
 )
 from app.retrieval.relevance import is_match
 from app.retrieval.search import Retrieval
@@ -54,6 +54,8 @@ MARKS, CLOSING = frozenset("?？"), "?？!！.。… \t\n\r"
 
 RECENCY = "recency"
 """The boost's name in a ledger."""
+RECENCY_HALF_LIFE_DAYS, RECENCY_BOUND = 30.0, 0.1
+"""Of the recency boost alone. A change alters how recorded answers remix: bump RANKING_VERSION."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def unified_retrieve(
     tags of the question that they have; one global top_k. A copy of a memory that is `told` does not: the
     memory can be voted on. What no boost could bring in is not looked at for tags: a long list costs time."""
     asked = corpus_tags(wanted)
-    others, copies = apart(of(found, CORPUS), told)
+    others, copies = without_copies_of(of(found, CORPUS), told)
     drawn = draw(others, threshold, len(others))
     matches = running(drawn)
     least = matches[top_k - 1].passage.score if 0 < top_k <= len(matches) else 0.0
@@ -163,7 +165,7 @@ def top(candidates: Sequence[Candidate], keep: int) -> list[Candidate]:
     return [*ranked[:keep], *judged(ranked[keep:], Verdict.OVER_LIMIT)]
 
 
-def weighed(mix: Mix, top_k: int, *, threshold: float, at: datetime, personal: bool = True) -> Weighing:
+def resolve_mix(mix: Mix, top_k: int, *, threshold: float, at: datetime, personal: bool = True) -> Weighing:
     """`threshold`: RETRIEVE_THRESHOLD, for a mix without its own; `personal`: VANTAGE_PERSONAL_MEMORY."""
     shares = split(mix, top_k)
     own = mix.similarity_threshold
@@ -186,12 +188,13 @@ def share(weight: float, top_k: int) -> int:
 
 
 def recency(at: datetime | None, now: datetime, bias: float | None) -> float:
-    """A factor in [1, 1 + BOUND × bias]: the most for a new text, half the bonus after 30 days (`decay`).
+    """A factor in [1, 1 + RECENCY_BOUND × bias]: the most for a new text, half the bonus after
+    RECENCY_HALF_LIFE_DAYS.
 
     1 without a date or bias; a date in the future counts as now."""
     if at is None or not bias:
         return 1.0
-    return 1 + BOUND * min(1.0, max(0.0, bias)) * decay(at, now)
+    return 1 + RECENCY_BOUND * min(1.0, max(0.0, bias)) * decay(at, now, RECENCY_HALF_LIFE_DAYS)
 
 
 def chosen(
@@ -223,7 +226,7 @@ def by_recency(drawn: Sequence[Candidate], by: Weighing, *, keep: int) -> list[C
     return [*top(fresh, keep), *(item for item in drawn if item.verdict)]
 
 
-def pack(
+def pack_recalled(
     drawn: Sequence[Candidate], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
 ) -> list[Candidate]:
     """Every candidate with its verdict: of those in the running what fits, in the order given."""

@@ -46,7 +46,7 @@ from app.answering.prompt import (
 from app.db.cards import Card
 from app.db.memories import Memory
 from app.db.projects import Knowledge
-from app.retrieval.search import VERSION
+from app.retrieval.search import RANKING_VERSION
 from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
 from app.types import Passage
 from app.vantage.policy import policy
@@ -296,7 +296,7 @@ def replayed(answer: Answer, recipe: Recipe, today: Today) -> Replayed:
     lens = next((block.name for block in recipe.blocks if block.kind is Kind.LENS), "")
     texts |= {Kind.LENS: lens_block(lens)} if lens in LENSES else {}
     today = replace(today, texts=texts)
-    found = [*differing("ranking", recipe.ranking, VERSION), *judged(answer, weighed)]
+    found = [*differing("ranking", recipe.ranking, RANKING_VERSION), *judged(answer, weighed)]
     found += changes(answer, recipe, today)
     if any(change.after == NOT_KEPT for change in found):
         return Replayed(answer.prompt_sha256, None, tuple(found))

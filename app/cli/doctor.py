@@ -301,7 +301,7 @@ async def embedded_qdrant(settings: Settings) -> str:
     """The folder's own Qdrant, opened here; damaged files stay where they are."""
     lost: list[str] = []
     async with hold(settings.ibid.data_dir), open_points(settings, read_only=True) as points:
-        points.on_set_aside(lost.append)
+        points.on_files_lost(lost.append)
         try:
             found = await points.collections()
         except RetrievalError as error:

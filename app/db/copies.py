@@ -183,7 +183,7 @@ class QdrantCopy:
 
     That is read anew for each call: `ibid adopt` may import a collection while a replica runs, whose points
     are not to be written over. Where another tool has a collection of the same name that cannot hold our
-    vectors, the copy gets a home of its own. Keeps `holding.Files`, too.
+    vectors, the copy gets a home of its own. Keeps `Files` in `db/users.py`, too.
     """
 
     name = "qdrant"
@@ -418,7 +418,7 @@ def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Reco
 
 class ChromaCopy:
     """Documents: the vectors of each, with the part that it belongs to. Keeps `types.Probe` and
-    `holding.Files`, too."""
+    `Files` in `db/users.py`, too."""
 
     name = "chroma"
 

@@ -17,7 +17,7 @@ import asyncpg
 from app.db.pool import Pool
 from app.db.rows import Connection, closed, opened, storable, take_turns, transaction
 from app.errors import TooMany
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.types import Embedding, Scope
 
 
@@ -36,7 +36,7 @@ class Reference:
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Citations and `memory_used` show it; kind, origin (or source), url and tags also by themselves."""
     revision: int = field(default=0, compare=False)
-    """As `memory.Memory.revision`."""
+    """As `memories.Memory.revision`."""
 
 
 METADATA_BYTES = 8 << 10
@@ -110,7 +110,7 @@ BUMP = """
     INSERT INTO ibid.collection_version AS known (tenant, collection, version) VALUES ($1, $2, 1)
     ON CONFLICT (tenant, collection) DO UPDATE SET version = known.version + 1
 """
-SHELVES = """
+COLLECTIONS = """
     SELECT collection, count(*), sum(tokens)::bigint, max(created_at) FROM ibid.corpus_text
     WHERE tenant = $1 GROUP BY collection ORDER BY collection COLLATE "C"
 """
@@ -174,7 +174,7 @@ class CorpusStore:
 
     async def collections(self, scope: Scope) -> list[CollectionFigures]:
         with self._pool.asking():
-            return [CollectionFigures(*row) for row in await self._pool.fetch(SHELVES, scope.tenant)]
+            return [CollectionFigures(*row) for row in await self._pool.fetch(COLLECTIONS, scope.tenant)]
 
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int
@@ -205,7 +205,10 @@ class CorpusStore:
 
 def packed(texts: Sequence[ReferenceDraft]) -> list[bytes]:
     """The terms of each; a text is found by its title's words, too."""
-    return [pack(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text)) for given in texts]
+    return [
+        encode_terms(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text))
+        for given in texts
+    ]
 
 
 async def bump(connection: Connection, tenant: str, collection: str) -> None:

@@ -23,7 +23,7 @@ from app.answer import new_id
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, check_not_erased, closed, is_id, opened, storable, take_turns, transaction
 from app.errors import Conflict, Missing, Overloaded, Unavailable
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.text.labels import clean, distinct, key, label_name, unique
 from app.types import Embedding, PendingDocument, Scope
 
@@ -214,14 +214,14 @@ async def hold(connection: Connection, part: DocumentPart) -> None:
     await take_turns(connection, "ibid.part", *place(part))
 
 
-async def found(connection: Connection, part: DocumentPart) -> None:
+async def ensure_part(connection: Connection, part: DocumentPart) -> None:
     """Make the tenant's and the part's rows if they are missing."""
     await connection.execute(TENANT, part.tenant)
     await connection.execute(PART, *place(part))
 
 
 async def bump(connection: Connection, part: DocumentPart) -> None:
-    """A search in this part would see a change: shelves and caches compare the version."""
+    """A search in this part would see a change: scope indexes and result caches compare the version."""
     await connection.execute(BUMP, *place(part))
 
 
@@ -480,7 +480,7 @@ async def enter(
     connection: Connection, part: DocumentPart, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
 ) -> Document:
     """Make an arrived document visible, with its label name and its job."""
-    await found(connection, part)
+    await ensure_part(connection, part)
     serving = next((row["id"] for row in namesakes if row["state"] == State.READY), None)
     if namesakes:
         name = namesakes[-1][
@@ -512,7 +512,7 @@ def chunk_rows(
     for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
         text, heading = storable(chunk.text), storable(chunk.heading)
         place = (chunk.page, chunk.page_end, heading, chunk.tokens)
-        terms = pack(indexed_text(filename, title, heading, text), text)
+        terms = encode_terms(indexed_text(filename, title, heading, text), text)
         rows.append((document_id, chunk.ordinal, text, *place, space, vector, terms))
     return rows
 

@@ -1,4 +1,4 @@
-"""The job queue (`ibid.jobs`) and the LISTEN/NOTIFY listener that wakes its workers.
+"""The job queue (`ibid.job`) and the LISTEN/NOTIFY listener that wakes its workers.
 
 A claimed job is leased; the lease ends by finish, by retry, or by running out after a crash. Jobs of one
 document run in order, one at a time. A worker's name, `<host>:<pid namespace>:<pid>:<random>`, tells others

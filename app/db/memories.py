@@ -21,7 +21,7 @@ from app.db.pool import Pool
 from app.db.rows import CLOCK, Connection, closed, is_id, opened, storable, take_turns, transaction
 from app.errors import RemovedMeanwhile
 from app.retrieval.retrievers.points import DIGITS
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.types import Embedding, Scope
 
 RAW = "memory_raw"
@@ -301,7 +301,7 @@ PAGE = f"""
 
 def analysed(texts: Sequence[str]) -> list[bytes]:
     """The packed terms of texts. CPU: half a millisecond each."""
-    return [pack(storable(text)) for text in texts]
+    return [encode_terms(storable(text)) for text in texts]
 
 
 class MemoryStore:

@@ -136,7 +136,7 @@ def failed(error: Exception) -> bool:
 
 
 class OutsideVotes:
-    """Keeps `memory.Votes`: what the service counts, and our votes beside it in the built-in store."""
+    """Keeps `memories.Votes`: what the service counts, and our votes beside it in the built-in store."""
 
     def __init__(self, outside: Outside, built_in: VoteStore) -> None:
         self._outside = outside
@@ -184,7 +184,7 @@ class OutsideVotes:
 
 
 class OutsideTemporal:
-    """Keeps `memory.Temporal`: what the service knows, or what the built-in store does where it is away."""
+    """Keeps `memories.Temporal`: what the service knows, or what the built-in store does where it is away."""
 
     def __init__(self, outside: Outside, built_in: Temporal) -> None:
         self._outside = outside

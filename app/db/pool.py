@@ -150,8 +150,8 @@ LASTING = 3.0
 
 class Connection(asyncpg.Connection):
     """A connection that is given back as it is: nothing of ours outlives its transaction (advisory locks and
-    cursors are a transaction's, the bell takes its LISTEN back), and the statement that would undo it costs
-    every other statement a round trip. A transaction left open is still rolled back."""
+    cursors are a transaction's, `jobs.Listener` takes its LISTEN back), and the statement that would undo it
+    costs every other statement a round trip. A transaction left open is still rolled back."""
 
     def get_reset_query(self) -> str:
         return ""

@@ -16,7 +16,7 @@ import orjson
 
 from app.db.documents import DocumentPart, cleared, hold
 from app.db.jobs import Listener
-from app.db.memories import lock_user
+from app.db.memories import RAW, lock_user
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import compact
 from app.db.projects import OWN, unfolded
@@ -140,6 +140,8 @@ NOTHING = """
             WHEN $4::timestamptz IS NOT NULL THEN clock_timestamp() END
     WHERE tenant = $1 AND user_id = $2
 """
+PERSONAL_COLLECTIONS = (RAW,)
+"""Qdrant collections that hold vectors of a person: an erasure waits until they are deleted there."""
 # A purge has yet to take a removed document away, or an engine a vector: rewriting files would keep them.
 # Reference texts are their tenant's; one that waits for its collection keeps nobody's erasure back.
 DUE = """
@@ -152,7 +154,7 @@ DUE = """
         AND document.removed_at IS NOT NULL)
     AND NOT EXISTS (
         SELECT FROM ibid.outbox AS entry WHERE written_at <= known.dirty_at
-        AND (entry.engine = 'chroma' OR entry.collection = 'memory_raw' OR entry.item = ''))
+        AND (entry.engine = 'chroma' OR entry.collection = ANY($1::text[]) OR entry.item = ''))
     ORDER BY due_at LIMIT 1000
 """
 LISTEN_SECONDS = 60.0
@@ -219,7 +221,7 @@ class ErasureStore:
     async def due(self) -> list[Due]:
         """Whose erasures can be compacted now: nothing of theirs waits to be cleared away."""
         with postgres_faults():
-            rows = await self._pool.fetch(DUE)
+            rows = await self._pool.fetch(DUE, PERSONAL_COLLECTIONS)
         return [
             Due(row["tenant"], row["user_id"], tuple(row["dirty"] or ()), row["dirty_at"]) for row in rows
         ]
@@ -238,8 +240,8 @@ class ErasureStore:
 
 
 async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
-    """Drop the indexes of erased users for as long as the service lives. One that is not heard of is never
-    asked for again at its old version, and goes as others come."""
+    """Drops an erased user's indexes on this replica, after NOTIFY `ibid_erased`. A missed notification is
+    harmless: the erasure raised the version, so the index is not used again, and the LRU drops it."""
 
     def heard(payload: str) -> None:
         tenant, _, user = payload.partition("\x1f")

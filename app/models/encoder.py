@@ -206,7 +206,7 @@ class Lane:
 
 
 class Lanes:
-    """All lanes over one model. Implements `embedder.Model`."""
+    """All lanes over one model. Implements `bundled.Model`."""
 
     def __init__(self, encode: Encoder, faults: Faults = ()) -> None:
         self.lanes = {kind: Lane(encode, pace, faults) for kind, pace in PACES.items()}

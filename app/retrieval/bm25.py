@@ -28,10 +28,10 @@ from app.retrieval.terms import (
     LONGEST,
     TERM_BYTES,
     calmed,
+    encode_terms,
     forms,
     hashed,
     names,
-    pack,
     stem,
     words,
 )
@@ -92,7 +92,7 @@ def invert(packed: Sequence[bytes]) -> Postings:
 
 
 def build(texts: Sequence[str]) -> Postings:
-    return invert([pack(text) for text in texts])
+    return invert([encode_terms(text) for text in texts])
 
 
 def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:

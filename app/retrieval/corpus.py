@@ -24,7 +24,7 @@ from app.retrieval.points import CORPUS, tenants, text_key, text_point_passage, 
 from app.retrieval.qdrant_source import ForeignPoints, PointSource, PointTable
 from app.retrieval.retrievers.points import Collection, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported_count
-from app.retrieval.source import Foreign, Reached, revisions, short
+from app.retrieval.source import Foreign, Reached, label_suffixes, revisions
 from app.types import Embedding, Passage, Query, Scope
 
 AT_ONCE = 8
@@ -94,7 +94,7 @@ class CorpusSource(PointSource[CollectionKey]):
         points = [self.row_id(key) for key in addresses]
         rows = await self._fetch(SHOWN, points, reached.scope.tenant, collections)
         keyed = {text_key(row["collection"], row["point"]): row for row in rows}
-        marks = short(self.name, sorted(keyed))
+        marks = label_suffixes(self.name, sorted(keyed))
         return {
             addresses[key]: text_row_passage(row, marks[key], similar[addresses[key]])
             for key, row in keyed.items()
@@ -188,7 +188,7 @@ def best_of(source: str, names: Sequence[str], found: Sequence[ForeignPoints], l
         ((name, *pair) for name, each in zip(names, found, strict=True) for pair in each.points),
         key=lambda item: (-item[2], text_key(item[0], item[1].id)),
     )[:limit]
-    marks = short(source, [text_key(collection, point.id) for collection, point, _ in every])
+    marks = label_suffixes(source, [text_key(collection, point.id) for collection, point, _ in every])
     passages = [
         text_point_passage(collection, point, marks[text_key(collection, point.id)], similar)
         for collection, point, similar in every

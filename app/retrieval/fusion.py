@@ -336,7 +336,7 @@ def bounded(found: Expression, at: date) -> Span | None:
     return span if span.start < span.end else None
 
 
-def weighed(candidates: Sequence[Candidate], question: Asked) -> list[Candidate]:
+def with_time_evidence(candidates: Sequence[Candidate], question: Asked) -> list[Candidate]:
     """The same, most relevant first, with this evidence; equal ones in their order."""
     return sorted((supported(item, question) for item in candidates), key=lambda item: -item.passage.score)
 

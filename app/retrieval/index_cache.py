@@ -157,7 +157,7 @@ class IndexCache:
         scope = key[1]
         async with self._readers:
             listing = await rows.listing(scope)
-        exact = 4 * self._dim * listing.passages <= self._exact
+        exact = self.is_exact(listing)
         index = self._indexes.get(key)
         if index is None or index.exact != exact:
             index = ScopeIndex(scope, 0, exact=exact)
@@ -178,6 +178,11 @@ class IndexCache:
             del self._reserved[key]
         self._store(key, index)
         return index
+
+    def is_exact(self, listing: Listing) -> bool:
+        """True if a scope's vectors fit EXACT_MAX_MB: they are searched in memory, else its engine is asked
+        (`IndexedSource._dense`)."""
+        return 4 * self._dim * listing.passages <= self._exact
 
     def _store(self, key: Key, index: ScopeIndex) -> None:
         """Replace the scope's index. Empty indexes are not kept: they cost nothing to make. Searches under

@@ -39,7 +39,7 @@ from app.retrieval.points import (
 from app.retrieval.qdrant_source import PointSource, PointTable, Row
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
-from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions, short
+from app.retrieval.source import DAY, Foreign, Reached, day_number, label_suffixes, revisions
 from app.types import Embedding, Passage, Query, Scope
 
 log = structlog.get_logger(__name__)
@@ -123,7 +123,7 @@ class MemorySource(PointSource[User]):
         addresses = {search.passage_id(address): address for address in similar}
         scope = reached.scope  # again, so that no index however late shows another's
         rows = await self._fetch(SHOWN, [*addresses], scope.tenant, scope.user_id)
-        marks = short(self.name, [row["id"] for row in rows])
+        marks = label_suffixes(self.name, [row["id"] for row in rows])
         made = ((addresses[row["id"]], row) for row in rows)
         return {address: memory_row_passage(row, marks[row["id"]], similar[address]) for address, row in made}
 
@@ -179,7 +179,7 @@ class MemorySource(PointSource[User]):
                 count = max(0, count - await imported_count(self._pool, RAW, *reached.versions[0][0]))
         except RetrievalError as error:
             return Foreign(fault=error.reason)
-        marks = short(self.name, [point.id for point, _ in found.points])
+        marks = label_suffixes(self.name, [point.id for point, _ in found.points])
         passages = [memory_point_passage(point, marks[point.id], similar) for point, similar in found.points]
         return Foreign(passages, count if isinstance(count, int) else len(passages), found.notes)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from app.db import project_text
 from app.db.pool import Pool
 from app.db.rows import Connection
-from app.retrieval.terms import VERSION, pack
+from app.retrieval.terms import VERSION, encode_terms
 from app.retrieval.vocabulary import count
 from app.types import Scope
 
@@ -192,7 +192,7 @@ class Analysed(NamedTuple):
     """What is kept of a row's text."""
 
     terms: bytes
-    """As `terms.pack` makes them, of all that the row is found by."""
+    """As `terms.encode_terms` makes them, of all that the row is found by."""
     tokens: int
     """Of the text that is shown."""
 
@@ -200,13 +200,13 @@ class Analysed(NamedTuple):
 def conversation_analysed(row: Mapping[str, Any], *, brief: bool) -> Analysed:
     """Of a row of conversation_index, JSON as text or as values. `brief`: it is a dream."""
     shown = project_text.conversation_text(row, brief=brief)
-    return Analysed(pack(project_text.conversation_words(row), shown), count(shown))
+    return Analysed(encode_terms(project_text.conversation_words(row), shown), count(shown))
 
 
 def chunk_analysed(row: Mapping[str, Any]) -> Analysed:
     """Of a row of code_index."""
     shown = chunk_shown(row)
-    return Analysed(pack(project_text.code_words(row), shown), count(shown))
+    return Analysed(encode_terms(project_text.code_words(row), shown), count(shown))
 
 
 def chunk_shown(row: Mapping[str, Any]) -> str:

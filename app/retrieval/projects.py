@@ -49,7 +49,7 @@ from app.retrieval.project_tables import (
     rows_of,
 )
 from app.retrieval.retrievers import postgres
-from app.retrieval.source import IndexedSource, Reached, revisions, short, stack
+from app.retrieval.source import IndexedSource, Reached, label_suffixes, revisions, stack
 from app.retrieval.terms import is_current
 from app.retrieval.vocabulary import count
 from app.text.labels import is_label, label, path_name
@@ -347,7 +347,7 @@ class RowSource(IndexedSource[Lot]):
 
     def _passages(self, rows: Sequence[Row], similar: Mapping[str, float | None]) -> list[Passage]:
         """Rows as passages, in order. Those that no lot was loaded with are counted here."""
-        marks = short(self.name, [row["id"] for row in rows])
+        marks = label_suffixes(self.name, [row["id"] for row in rows])
         found = []
         for row in rows:
             text = Text(self.text(row))

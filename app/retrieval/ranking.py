@@ -46,7 +46,7 @@ FLEETING = wordset(WEEKDAYS.replace("|", " ")) | wordset(
 """Words that mean another time on another day, and of themselves no day that can be told. Without accents."""
 
 
-def dedupe(
+def without_identical(
     candidates: Sequence[Candidate], *, across: bool = True
 ) -> tuple[list[Candidate], list[Candidate]]:
     """(kept, duplicates), each in the order given: give the best first. Not `across`: each source alone,
@@ -99,7 +99,7 @@ def fleeting(text: str) -> bool:
     return not FLEETING.isdisjoint(WORD.findall(bare(text).lower()))
 
 
-def apart(
+def without_copies_of(
     candidates: Sequence[Candidate], told: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """(others, copies of what is `told`), each in the order given."""
@@ -142,11 +142,11 @@ Pair = tuple[Candidate, Candidate]
 def begun(text: str) -> str:
     """How it begins: of twins the same, at a fifth of the price of all that it says. Of OPENED words one may
     be an interjection and one a mark that closes."""
-    return " ".join(told(" ".join(text.split(None, OPENED)[:OPENED])).split()[:COMPARED_CHARACTERS])
+    return " ".join(normalised(" ".join(text.split(None, OPENED)[:OPENED])).split()[:COMPARED_CHARACTERS])
 
 
 @once
-def told(text: str) -> str:
+def normalised(text: str) -> str:
     """What it says: of twins the same."""
     low = text.lower() if text.isascii() else normalize("NFC", text).lower().translate(STRAIGHT)
     low = " ".join(low.split())
@@ -171,15 +171,15 @@ def whose(passage: Passage) -> Hashable:
     return passage.source, fields.get("vantage_id"), fields.get("kind"), meant(passage)
 
 
-def single(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[str]]:
+def without_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[str]]:
     """(kept, duplicates and twins, what is told of the twins), of each source alone: give the best first.
     Identical content is told once whatever its kind and namespace, near duplicates within theirs."""
-    first, same = dedupe(candidates, across=False)
-    kept, pairs = twins(first)
+    first, same = without_identical(candidates, across=False)
+    kept, pairs = without_near_duplicates(first)
     return kept, [*same, *(item for item, _ in pairs)], notes(pairs)
 
 
-def twins(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]:
+def without_near_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]:
     """(kept, twins of them with the one that stays), each in the order given: give the best first."""
     kept: list[Candidate] = []
     pairs: list[Pair] = []
@@ -190,7 +190,9 @@ def twins(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]
     alike = Counter(firsts)
     for item, first in zip(candidates, firsts, strict=True):
         group = (
-            groups.setdefault(told(item.passage.text), []) if first is not None and alike[first] > 1 else []
+            groups.setdefault(normalised(item.passage.text), [])
+            if first is not None and alike[first] > 1
+            else []
         )
         stays = next((each for each in group if whose(each.passage) == whose(item.passage)), None)
         if stays:

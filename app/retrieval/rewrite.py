@@ -19,7 +19,7 @@ from app.breaker import Breaker
 from app.errors import ModelError, ModelTimeout
 from app.models.base import ChatModel, read_answer
 from app.retrieval.fusion import scored
-from app.retrieval.ranking import content, is_probe, noted, single
+from app.retrieval.ranking import content, is_probe, noted, without_duplicates
 from app.retrieval.relevance import SHORT_CHARACTERS, is_match, vouched
 from app.text.sanitise import quote
 from app.types import REWRITE, Candidate, Degraded, Found, Query
@@ -170,7 +170,7 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
     if not others:
         return own
     every = (own, *others)
-    candidates, duplicates, twins = single(falling(ordered(own, every, threshold)))
+    candidates, duplicates, twins = without_duplicates(falling(ordered(own, every, threshold)))
     labels = {item.passage.label for item in (*candidates, *duplicates)}
     rest = (note for found in every for note in found.notes if not noted(note, labels))
     return replace(

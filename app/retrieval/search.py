@@ -24,7 +24,7 @@ from app.models.bundled import whole
 from app.retrieval import fusion
 from app.retrieval.cache import FORMAT, Cache, Recent
 from app.retrieval.fusion import fuse
-from app.retrieval.ranking import single
+from app.retrieval.ranking import without_duplicates
 from app.retrieval.rerank import First, Second
 from app.tasks import deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
@@ -35,9 +35,11 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 9
+RANKING_VERSION = 9
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
-Beside it in every key: the form in which replicas hand results to each other (`cache.py`)."""
+Beside it in every key: the form in which replicas hand results to each other (`cache.py`).
+Bump it by hand: replay compares it and searches nothing again, so a forgotten bump is reported as
+identical."""
 
 NOW: Clock = partial(datetime.now, UTC)
 
@@ -124,7 +126,7 @@ class Retrieval:
             return None  # the search will tell who it was
         standings = [[name, task.result().standing] for name, task in reaching.items()]
         parts = [
-            VERSION,
+            RANKING_VERSION,
             query.scope.tenant,
             query.scope.owner,
             standings,
@@ -136,7 +138,7 @@ class Retrieval:
         parts += [asked.key, [list(map(str, days)) for days in asked.stretches(now.year)]]
         parts += self._second.key(query) if self._second else []
         told = json.dumps([*parts, self._embedder.space]).encode()
-        return f"{VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
+        return f"{RANKING_VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
 
     async def _search(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
         """Every source at once, and what they found as one list, whatever orders it. `now`: what the key was
@@ -194,7 +196,7 @@ def fused(
     """What the sources found as one list, most relevant first. `now` tells what `yesterday` is, `grasp` how
     much of the question the embedder can read."""
     question = fusion.asked(query.text, now)
-    kept, duplicates, twins = single(fusion.weighed(fuse(found, grasp), question))
+    kept, duplicates, twins = without_duplicates(fusion.with_time_evidence(fuse(found, grasp), question))
     named = fusion.notes(kept, question, query.threshold)
     return Found(
         candidates=tuple(kept),

@@ -34,7 +34,7 @@ from app.retrieval.index import (
     computed,
 )
 from app.retrieval.index_cache import IndexCache, ScopeRows
-from app.retrieval.terms import VERSION, is_current, pack
+from app.retrieval.terms import VERSION, encode_terms, is_current
 from app.tasks import deadline
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, Stretch, similarity
 
@@ -364,7 +364,7 @@ async def analysed(
     for at in range(0, len(stale), ANALYSED):
         texts = await read(stale[at : at + ANALYSED])
         made = await asyncio.to_thread(
-            lambda some: {key: pack(words, text) for key, (_, words, text) in some.items()}, texts
+            lambda some: {key: encode_terms(words, text) for key, (_, words, text) in some.items()}, texts
         )
         found |= made
         try:
@@ -427,8 +427,8 @@ HEAD = 5
 """Bytes of a digest that a label shows, as 8 characters; all 16 where two would look alike."""
 
 
-def short(source: str, keys: Iterable[str]) -> dict[str, str]:
-    """Each id as its label shows it: always the same, and no two alike."""
+def label_suffixes(source: str, keys: Iterable[str]) -> dict[str, str]:
+    """Each id as its label shows it: 8 characters, or 16 for those of this call whose 8 are alike."""
     digests = {key: digest(f"{source}\x1f{key}") for key in keys}
     alike = Counter(found[:HEAD] for found in digests.values())
     return {key: letters(full[:HEAD] if alike[full[:HEAD]] == 1 else full) for key, full in digests.items()}

@@ -231,10 +231,10 @@ HALF_LIFE_DAYS = 30.0
 DAY_SECONDS = 86_400.0
 
 
-def decay(at: datetime, now: datetime) -> float:
-    """What a message counts: 1 now, half after 30 days; one from the future counts as now."""
+def decay(at: datetime, now: datetime, half_life: float = HALF_LIFE_DAYS) -> float:
+    """What a message counts: 1 now, half after `half_life` days; one from the future counts as now."""
     age = max(0.0, (now - at).total_seconds()) / DAY_SECONDS
-    return float(0.5 ** (age / HALF_LIFE_DAYS))
+    return float(0.5 ** (age / half_life))
 
 
 def tag_weights(

@@ -6,7 +6,7 @@ spaces as character bigrams. Signs that make a name stay (`C++`, `C#`, `.NET`), 
 from a common word (`US`, `IT`, `WHO`), each beside the plain word, in compounds too (`C/C++`, `US-based`). No
 list of stop words: BM25's IDF knows them. A term is 64 bits of its BLAKE2b hash: postings are plain numbers.
 
-`pack` is the form in which the record keeps a passage's terms, so that loading an index analyses nothing.
+`encode_terms` writes a passage's terms as the record keeps them, so that loading an index analyses nothing.
 """
 
 import re
@@ -169,7 +169,7 @@ def hashed(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def pack(words: str, text: str | None = None) -> bytes:
+def encode_terms(words: str, text: str | None = None) -> bytes:
     """The terms of one passage as they are stored, of all the words that it is found by;
     `text`: what is shown of it, where that is less. CPU: about 0.7 ms for 300 words."""
     text = words if text is None else text
@@ -182,7 +182,7 @@ def pack(words: str, text: str | None = None) -> bytes:
 
 
 def is_current(packed: bytes | None) -> bool:
-    """True if `pack` of this version of the analysis wrote it."""
+    """True if `encode_terms` of this version of the analysis wrote it."""
     if (
         packed is None
         or len(packed) < HEADER.size

@@ -75,10 +75,10 @@ from app.db.documents import DocumentStore
 from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore
 from app.errors import InvalidField, Unavailable
-from app.retrieval.ranking import dedupe
+from app.retrieval.ranking import without_identical
 from app.retrieval.relevance import skipped
 from app.retrieval.rewrite import earlier
-from app.retrieval.search import VERSION, Retrieval
+from app.retrieval.search import RANKING_VERSION, Retrieval
 from app.services.projects import ProjectService, chosen, reason
 from app.tasks import deadline, timely
 from app.text.greeting import is_assent, is_small_talk
@@ -256,7 +256,7 @@ def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, met
     )
     before, notes = blocks(question, prompt, "" if parts == every else str(parts))
     project = question.scope.project
-    recipe = recipe_of(prompt, ranking=VERSION, before=before, notes=notes, project=project)
+    recipe = recipe_of(prompt, ranking=RANKING_VERSION, before=before, notes=notes, project=project)
     return Context(prompt=prompt, trace=trace, recipe=recipe, tokens=meter.prompt(prompt))
 
 
@@ -298,7 +298,7 @@ def selected(
     if isinstance(found, Gathered):
         candidates, short = chosen(question, found, budget, limits.threshold, meter)
         return candidates, reason(found, candidates, short=short)
-    kept, copies = dedupe(found.candidates)
+    kept, copies = without_identical(found.candidates)
     short = skipped(question.message, kept, limits.threshold)
     candidates = select(
         kept,

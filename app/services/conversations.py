@@ -48,7 +48,7 @@ class ConversationService:
     ) -> list[Written]:
         """One outcome a draft, in order; durable and searchable when it returns, all or none. Of one id in
         one request the last stands. `scope` names the project."""
-        self.shelf(scope, kind)
+        self.check_kind(scope, kind)
         start = deadline(0)
         entries = await asyncio.to_thread(lambda: list(map(entry, drafts)))
         last = {called(each): each for each in entries}
@@ -72,7 +72,7 @@ class ConversationService:
     async def list(
         self, scope: Scope, kind: str, *, cursor: str | None, limit: int
     ) -> tuple[list[Conversation], str | None]:
-        self.shelf(scope, kind)
+        self.check_kind(scope, kind)
         return await self._record.list(scope, cursor=cursor, limit=limit)
 
     async def get(self, scope: Scope, kind: str, name: str) -> Conversation:
@@ -86,18 +86,18 @@ class ConversationService:
             raise Missing("there is no such row")
 
     async def remove_all(self, scope: Scope, kind: str) -> None:
-        self.shelf(scope, kind)
+        self.check_kind(scope, kind)
         if not await self._record.remove(scope, None):
             raise Missing("there is nothing of yours in this project")
 
     async def _found(self, scope: Scope, kind: str, name: str) -> tuple[Conversation, bool]:
-        self.shelf(scope, kind)
+        self.check_kind(scope, kind)
         found = await self._record.get(scope, name)
         if found is None:
             raise Missing("there is no such row")
         return found
 
-    def shelf(self, scope: Scope, kind: str) -> None:
+    def check_kind(self, scope: Scope, kind: str) -> None:
         keeps = DREAMS if self._dreams(scope.project or "") else CONVERSATIONS
         if kind != keeps:
             raise KeptElsewhere(f"this project keeps {keeps}: use its path /{keeps}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.answer import Answer
 from app.answering import ruling
 from app.answering.mix import RemixedEntry, lens_name, remix
-from app.answering.recall import TOP_K, Split, Weighing, weighed
+from app.answering.recall import TOP_K, Split, Weighing, resolve_mix
 from app.errors import InvalidField
 from app.services.answers import AnswerService
 from app.types import CORPUS, MEMORIES, Reason, Scope
@@ -54,7 +54,9 @@ class MixService:
         lens_name(mix.lens_fm)
         answer = await self._answers.get(scope, answer_id)
         top_k, was = self._given(answer)
-        now = weighed(mix, top_k, threshold=self._threshold, at=answer.created_at, personal=self._personal)
+        now = resolve_mix(
+            mix, top_k, threshold=self._threshold, at=answer.created_at, personal=self._personal
+        )
         entries = answer.trace.entries
         if len(entries) > MOMENT:
             standings = await asyncio.to_thread(remix, entries, was=was, now=now)
@@ -71,4 +73,4 @@ class MixService:
             return kept.split.base, by
         if answer.endpoint != RAG:
             raise InvalidField(f"an answer of {answer.endpoint} has no mix", field="body.answer_id")
-        return TOP_K, weighed(Mix(), TOP_K, threshold=self._threshold, at=answer.created_at)
+        return TOP_K, resolve_mix(Mix(), TOP_K, threshold=self._threshold, at=answer.created_at)

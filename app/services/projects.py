@@ -293,7 +293,7 @@ def chosen(
     looked_for = [item.candidate for part in gathered.parts if sought(part) for item in part.items]
     short = bool(looked_for) and skipped(question.message, looked_for, threshold)
     offered, others = offers(gathered.parts, short=short)
-    packed, over = fitting(offered, budget, question.top_k, meter)
+    packed, over = pack_sections(offered, budget, question.top_k, meter)
     cut = Verdict.OVER_LIMIT if len(packed) == question.top_k else Verdict.OVER_BUDGET
     left = (scored(item, part.section) for part in gathered.parts for item in part.left)
     return [*judged(packed, Verdict.PACKED), *judged(over, cut), *others, *left], short
@@ -364,7 +364,7 @@ def rewritten(passage: Passage, section: Section, count: Callable[[str], int]) -
     return placed(passage, section, fitted(section.form, row_of(passage), section.tokens, count))
 
 
-def fitting(
+def pack_sections(
     offered: Sequence[Sequence[Candidate]], budget: int, most: int | None, meter: Meter
 ) -> tuple[list[Candidate], list[Candidate]]:
     """(packed, over) of sections' items, both in the order shown. Counted as the block would be sent, so that

@@ -54,7 +54,7 @@ from app.answering.prompt import (
     thread_block,
 )
 from app.answering.question import Context, Question
-from app.answering.recall import TOP_K, Recall, Recalled, Weighing, weighed
+from app.answering.recall import TOP_K, Recall, Recalled, Weighing, resolve_mix
 from app.answering.recorder import Recorder
 from app.answering.ruling import Ruling, SplitRecord, written
 from app.answering.stream import Reply
@@ -229,7 +229,7 @@ class VantageService:
         """Read the thread and the cards, ask the outside service, and weigh the message."""
         question, limits = run.question, self._pipeline.limits
         lens_name(question.mix.lens_fm)  # raises before anything is read
-        by = weighed(
+        by = resolve_mix(
             question.mix,
             question.top_k or TOP_K,
             threshold=limits.threshold,

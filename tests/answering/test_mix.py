@@ -16,20 +16,21 @@ from app.answering.mix import lens_block, lens_name, remix
 from app.answering.prompt import HEADS, plain
 from app.answering.recall import (
     RECENCY,
+    RECENCY_BOUND,
     Split,
     Weighing,
     by_recency,
     chosen,
-    pack,
+    pack_recalled,
     recency,
+    resolve_mix,
     retrieve_personal_memory,
     running,
     split,
-    weighed,
 )
 from app.db.memories import Tally
 from app.errors import InvalidField
-from app.retrieval.ranking import BOUND, Wants, dedupe
+from app.retrieval.ranking import Wants, without_identical
 from app.retrieval.tags import infer_query_tags
 from app.types import CORPUS, MEMORIES, Candidate, Entry, Hit, Passage, Verdict
 from app.vantage.terms import FM, LENSES, Mix
@@ -99,7 +100,7 @@ def test_a_heavier_source_never_gets_less(one: float, other: float, top_k: int) 
 @given(st.none() | TIMES, WEIGHT)
 def test_recency_never_leaves_its_bound(at: datetime | None, bias: float) -> None:
     """Whatever the date."""
-    assert 1 <= recency(at, NOW, bias) <= 1 + BOUND * bias
+    assert 1 <= recency(at, NOW, bias) <= 1 + RECENCY_BOUND * bias
 
 
 @given(TIMES, TIMES, WEIGHT)
@@ -115,13 +116,13 @@ def test_what_is_later_never_counts_less(one: datetime, other: datetime, bias: f
     [
         pytest.param(None, 1.0, 1.0, id="no date"),
         pytest.param(NOW, 0.0, 1.0, id="no bias"),
-        pytest.param(NOW, 1.0, 1 + BOUND, id="now"),
-        pytest.param(NOW + timedelta(days=400), 1.0, 1 + BOUND, id="a date to come is now"),
-        pytest.param(NOW - timedelta(days=30), 1.0, 1 + BOUND / 2, id="a half-life"),
-        pytest.param(NOW - timedelta(days=60), 0.5, 1 + BOUND / 8, id="two, at half the bias"),
+        pytest.param(NOW, 1.0, 1 + RECENCY_BOUND, id="now"),
+        pytest.param(NOW + timedelta(days=400), 1.0, 1 + RECENCY_BOUND, id="a date to come is now"),
+        pytest.param(NOW - timedelta(days=30), 1.0, 1 + RECENCY_BOUND / 2, id="a half-life"),
+        pytest.param(NOW - timedelta(days=60), 0.5, 1 + RECENCY_BOUND / 8, id="two, at half the bias"),
         pytest.param(datetime.min.replace(tzinfo=UTC), 1.0, 1.0, id="the first day"),
-        pytest.param(datetime.max.replace(tzinfo=UTC), 1.0, 1 + BOUND, id="the last day"),
-        pytest.param(NOW, 7.0, 1 + BOUND, id="a bias beyond all"),
+        pytest.param(datetime.max.replace(tzinfo=UTC), 1.0, 1 + RECENCY_BOUND, id="the last day"),
+        pytest.param(NOW, 7.0, 1 + RECENCY_BOUND, id="a bias beyond all"),
         pytest.param(NOW, -1.0, 1.0, id="a bias against"),
         pytest.param(NOW, math.nan, 1.0, id="no number"),
     ],
@@ -150,7 +151,7 @@ def test_a_bias_moves_only_what_is_near(
     scores = [item.passage.score for item in after]
     assert sorted(ids(after)) == sorted(ids(before))
     assert all(
-        later <= earlier * (1 + BOUND * bias) * (1 + 1e-12)
+        later <= earlier * (1 + RECENCY_BOUND * bias) * (1 + 1e-12)
         for at, earlier in enumerate(scores)
         for later in scores[at:]
     )
@@ -216,7 +217,7 @@ def test_each_source_has_its_k(personal: int, corpus: int, counts: tuple[int, in
 )
 def test_a_mix_is_settled_for_an_answer(mix: Mix, *, personal: bool, weighing: Weighing) -> None:
     """A threshold of 0 is one; memories need VANTAGE_PERSONAL_MEMORY."""
-    assert weighed(mix, 8, threshold=0.3, at=NOW, personal=personal) == weighing
+    assert resolve_mix(mix, 8, threshold=0.3, at=NOW, personal=personal) == weighing
 
 
 @pytest.mark.parametrize(
@@ -308,19 +309,19 @@ def days_ago(days: int | None) -> datetime | None:
 
 def resolved(mix: Mix = Mix(), top_k: int = 8) -> Weighing:  # noqa: B008 - a frozen value
     """As an answer is weighed."""
-    return weighed(mix, top_k, threshold=0.3, at=NOW)
+    return resolve_mix(mix, top_k, threshold=0.3, at=NOW)
 
 
 def recorded(
     candidates: Sequence[Candidate], weighing: Weighing, tallies: dict[str, Tally], tokens: int = 10_000
 ) -> tuple[Entry, ...]:
     """As an answer leaves it: the road of /vantage/query from what was found to the trace."""
-    kept, copies = dedupe(candidates, across=False)
+    kept, copies = without_identical(candidates, across=False)
     split = weighing.split
     own = retrieve_personal_memory(kept, QUESTION, top_k=split.personal, threshold=weighing.threshold)
     parts = chosen(own, kept, tallies, Wants(infer_query_tags(QUESTION)), weighing)
     meter = Meter(lambda text: len(text.split()), form=FORM)
-    return ledger(pack(parts, copies, budget=Budget(tokens, 100), meter=meter), boosted=True)
+    return ledger(pack_recalled(parts, copies, budget=Budget(tokens, 100), meter=meter), boosted=True)
 
 
 @settings(max_examples=50)
@@ -355,7 +356,7 @@ def test_another_mix_keeps_its_promises(
     assert sum(each.entry.source == CORPUS for each in packed) <= now.split.corpus
     for each in packed:
         assert each.entry.vouched or (each.entry.similarity or 0) > now.threshold
-        assert 1 <= each.recency <= 1 + BOUND * after.recency_bias
+        assert 1 <= each.recency <= 1 + RECENCY_BOUND * after.recency_bias
     texts = [each.entry.sha256 for each in packed]
     assert len(texts) == len(set(texts))
 

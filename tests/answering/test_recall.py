@@ -14,7 +14,7 @@ from app.answering.budget import Budget, Meter, ledger, packed_passages
 from app.answering.recall import (
     CONSIDERED,
     TOLD,
-    pack,
+    pack_recalled,
     rerank_personal,
     retrieve_personal_memory,
     running,
@@ -176,7 +176,7 @@ def test_no_boost_exceeds_ten_percent_and_all_make_the_score(
     texts = ["rest and sleep", "play a game", "my workout as a list", "nothing in particular"]
     found = [candidate(memory(f"m{n}", f"{texts[n % 4]} {n}", 0.9 - n / 100)) for n in range(8)]
     drawn = rerank_personal(recalled(found), tallies, wants, keep=TOLD)
-    entries = ledger(pack(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
+    entries = ledger(pack_recalled(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
     assert len(entries) == 8
     for entry in entries:
         assert set(entry.boosts) == {"feedback", "format", "vb_desire", "gravity"}
@@ -220,7 +220,7 @@ def test_every_candidate_is_in_the_ledger_once(own: int, others: int, tokens: in
         *unified_retrieve(found, (), top_k=5, threshold=0.3),
     ]
     counter = meter()
-    selection = pack(drawn, (twin,), budget=Budget(tokens, passages), meter=counter)
+    selection = pack_recalled(drawn, (twin,), budget=Budget(tokens, passages), meter=counter)
     assert Counter(item.passage.id for item in selection) == Counter(
         [item.passage.id for item in found] + ["twin"]
     )
@@ -232,7 +232,7 @@ def test_every_candidate_is_in_the_ledger_once(own: int, others: int, tokens: in
 
 def test_a_packed_passage_carries_its_boosted_score() -> None:
     drawn = rerank_personal(recalled(memories(1)), {"m0": Tally(1)}, NOTHING, keep=TOLD)
-    (passage,) = packed_passages(pack(drawn, (), budget=ROOMY, meter=meter()))
+    (passage,) = packed_passages(pack_recalled(drawn, (), budget=ROOMY, meter=meter()))
     assert math.isclose(passage.score, 0.9 * 1.05)
 
 
@@ -245,5 +245,5 @@ def test_tags_are_those_written_and_those_of_the_words() -> None:
 def test_the_ledger_tells_how_old_each_is() -> None:
     old = [replace(each, passage=replace(each.passage, created_at=NOON)) for each in memories(5)]
     drawn = rerank_personal(recalled(old), {}, NOTHING, keep=TOLD)
-    entries = ledger(pack(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
+    entries = ledger(pack_recalled(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
     assert [entry.created_at for entry in entries] == [NOON] * 5

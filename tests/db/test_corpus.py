@@ -8,7 +8,7 @@ import pytest
 from app.db import corpus as module
 from app.db.corpus import CorpusStore, Reference, ReferenceDraft, placed
 from app.db.pool import Pool
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.types import Scope
 from tests.fakes.uploads import SPACE, vector
 
@@ -104,7 +104,7 @@ async def test_every_change_grows_the_version(pool: Pool) -> None:
 async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
     await written(pool, ReferenceDraft("Keep the hours.", title="Hygiene"))
 
-    assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == pack(
+    assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == encode_terms(
         "Hygiene\nKeep the hours.", "Keep the hours."
     )
 

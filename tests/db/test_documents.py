@@ -34,7 +34,7 @@ from app.db.rows import is_id, transaction
 from app.db.users import Documents, ErasureStore
 from app.db.vectors import SpaceStore
 from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.text.labels import distinct
 from app.types import PendingDocument, Scope
 from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
@@ -369,7 +369,7 @@ async def test_chunks_are_written_with_their_terms(pool: Pool, tmp_path: Path) -
     odd = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], text="sea\0side"),))
     await DocumentStore(pool).keep_chunks(document.id, odd, [vector("x")], SPACE.name)
     [row] = await pool.fetch("SELECT terms, text FROM ibid.chunk")
-    assert row["terms"] == pack(f"report.pdf\nTitle\nHeading\n{row['text']}", row["text"])
+    assert row["terms"] == encode_terms(f"report.pdf\nTitle\nHeading\n{row['text']}", row["text"])
 
 
 async def test_ordinals_that_do_not_count_from_one_are_refused(pool: Pool, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from app.db.memories import (
 from app.db.pool import Pool
 from app.db.votes import VoteStore
 from app.errors import InvalidField, RemovedMeanwhile
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.types import Entry, Reason, Scope, Trace, Verdict
 from tests.db.test_answers import ANSWER
 from tests.fakes.keeping import ADA, NOON, kept
@@ -158,7 +158,7 @@ async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> 
 async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
     await written(pool, Draft("I moved to Lyon."))
 
-    assert await pool.fetchval("SELECT terms FROM ibid.memory") == pack("I moved to Lyon.")
+    assert await pool.fetchval("SELECT terms FROM ibid.memory") == encode_terms("I moved to Lyon.")
 
 
 async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:

@@ -12,7 +12,7 @@ from app.db.pool import Pool
 from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.chroma import Chroma
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.types import Embedding, Space
 
 SPACE = Space("bag@32", "bag", 32, 0.0)
@@ -58,7 +58,7 @@ async def insert(pool: Pool, part: DocumentPart, texts: Sequence[str], name: str
     rows = [
         (
             *(document, chunk.ordinal, chunk.text, chunk.page, chunk.tokens, SPACE.name, bag(chunk.text)),
-            pack(indexed_text(name, "", "", chunk.text), chunk.text),
+            encode_terms(indexed_text(name, "", "", chunk.text), chunk.text),
         )
         for chunk in chunks(texts)
     ]

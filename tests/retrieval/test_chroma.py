@@ -156,7 +156,7 @@ async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: R
     """As when a server lost its data: the next write works, and who can fill the rest is told."""
     told: list[str] = []
     ours, theirs = (ChromaServer(chroma_run.url) for _ in range(2))
-    ours.renewed = lambda: told.append("renewed")
+    ours.on_files_lost(lambda: told.append("renewed"))
     await ours.upsert("ibid-c", IDS, ROWS, [MINE] * 4)
     await theirs.forget("ibid-c")
     await ours.upsert("ibid-c", IDS[:1], ROWS[:1], [MINE])
@@ -167,12 +167,12 @@ async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: R
 
 async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
     told: list[str] = []
-    store.renewed = lambda: told.append("renewed")
+    store.on_files_lost(lambda: told.append("renewed"))
     await store.upsert("ibid-d", IDS, ROWS, [MINE] * 4)
     told.clear()  # its folder was new
     await store.forget("ibid-d")
     assert (await store.count("ibid-d"), told) == (0, [])
-    store.renewed = None
+    store.on_files_lost(None)
 
 
 async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> None:
@@ -211,7 +211,7 @@ async def test_what_is_not_chromas_in_its_place_makes_way(tmp_path: Path) -> Non
     (tmp_path / "chroma").write_text("not a folder")
     told: list[str] = []
     async with open_chroma(at(tmp_path)) as chroma:
-        chroma.renewed = lambda: told.append("renewed")
+        chroma.on_files_lost(lambda: told.append("renewed"))
         await chroma.ready()
         for _ in range(2):
             assert await chroma.count("ibid-a") == 0
@@ -224,7 +224,7 @@ async def test_an_interrupted_refill_is_begun_again_at_the_next_start(tmp_path: 
     told: list[int] = []
     for start in range(4):
         async with open_chroma(at(tmp_path)) as chroma:
-            chroma.renewed = partial(told.append, start)
+            chroma.on_files_lost(partial(told.append, start))
             await chroma.ready()
             if start == 1:
                 await chroma.filled()  # nobody was told yet: it is of something before
@@ -381,9 +381,9 @@ async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
 async def test_only_a_folder_of_ours_is_made_anew(vendor: Chroma) -> None:
     """Empty, and whoever keeps the record is told; what a server holds is left alone."""
     told = list[bool]()
-    vendor.renewed = lambda: told.append(True)
+    vendor.on_files_lost(lambda: told.append(True))
     await vendor.upsert("ibid-renewed", IDS, ROWS, [MINE] * 4)
     told.clear()
     await vendor.renew()
     assert (await vendor.count("ibid-renewed"), told) == ((0, [True]) if vendor.embedded else (len(IDS), []))
-    vendor.renewed = None
+    vendor.on_files_lost(None)

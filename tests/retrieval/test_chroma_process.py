@@ -76,7 +76,7 @@ async def fault(call: Awaitable[object]) -> ChromaFault:
 def renewals(chroma: ChromaProcess) -> list[str]:
     """Grows whenever it is found to have begun an empty folder."""
     told: list[str] = []
-    chroma.renewed = lambda: told.append("renewed")
+    chroma.on_files_lost(lambda: told.append("renewed"))
     return told
 
 

@@ -62,7 +62,7 @@ async def following(pool: Pool, chroma: Chroma) -> AsyncIterator[ChromaCopy]:
     """Chroma's copy, kept up in the background."""
     copy = ChromaCopy(pool, chroma, SPACE)
     outbox = Outbox(pool, copy, await identity(pool))
-    chroma.renewed = outbox.report_loss
+    chroma.on_files_lost(outbox.report_loss)
     await chroma.ready()
     running = asyncio.create_task(outbox.run())
     try:

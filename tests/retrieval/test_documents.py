@@ -14,7 +14,7 @@ from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.retrieval.documents import DocumentSource
 from app.retrieval.retrievers.chroma import Chroma, ChromaServer, collection
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.types import Embedding, Legs, Query, Scope, Space
 from tests.fakes.filing import BUMP, SPACE, bag, documents, file, insert, publish
 
@@ -221,7 +221,7 @@ async def test_a_document_is_found_by_its_names_too(pool: Pool, source: Document
     assert found == {"2022": 2, "annual": 2, "results": 1}
 
 
-@pytest.mark.parametrize("terms", [None, b"", b"IBW1", pack("otters")[:4] + b"\0" * 4], ids=repr)
+@pytest.mark.parametrize("terms", [None, b"", b"IBW1", encode_terms("otters")[:4] + b"\0" * 4], ids=repr)
 async def test_terms_of_another_analysis_are_made_anew(
     pool: Pool, source: DocumentSource, terms: bytes | None
 ) -> None:

@@ -26,7 +26,7 @@ from app.retrieval.index import (
 )
 from app.retrieval.index_cache import IndexCache, Listing, ScopeRows, paged
 from app.retrieval.memories import THREAD_POSITION, spread, thread_position
-from app.retrieval.terms import is_current, pack, terms
+from app.retrieval.terms import encode_terms, is_current, terms
 
 WORDS = ["sea", "sand", "wave", "otter", "fish"]
 
@@ -115,13 +115,19 @@ def test_a_span_is_where_a_term_is(texts: list[str], word: str) -> None:
 
 @pytest.mark.parametrize(
     "packed",
-    [None, b"", pack("a b")[:-1], b"XX" + pack("a b")[2:], b"IT\0\0" + pack("a b")[4:]],
+    [
+        None,
+        b"",
+        encode_terms("a b")[:-1],
+        b"XX" + encode_terms("a b")[2:],
+        b"IT\0\0" + encode_terms("a b")[4:],
+    ],
     ids=["missing", "empty", "cut", "other", "older analysis"],
 )
 def test_damaged_terms_are_recognised(packed: bytes | None) -> None:
     assert not is_current(packed)
-    assert is_current(pack("a b"))
-    assert is_current(pack(""))
+    assert is_current(encode_terms("a b"))
+    assert is_current(encode_terms(""))
 
 
 # BM25
@@ -426,7 +432,7 @@ def test_neighbours_lend_as_counted_one_by_one(rows: list[tuple[str, int, float]
     segments = [
         rows_segment(
             [str(n) for n in range(len(part))],
-            invert([pack("")] * len(part)),
+            invert([encode_terms("")] * len(part)),
             None,
             {
                 THREAD_POSITION: np.array(

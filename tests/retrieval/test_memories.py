@@ -17,7 +17,7 @@ from app.retrieval.relevance import is_match
 from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.source import FRESH, UNTAKEN, untaken
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.text.labels import is_label
 from app.types import Hit, Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
@@ -343,9 +343,11 @@ async def test_whose_a_memory_is(pool: Pool, memories: MemorySource) -> None:
 async def test_terms_of_an_older_analysis_are_made_anew_and_kept(pool: Pool, memories: MemorySource) -> None:
     """When they are first needed; the next process finds them."""
     [key] = await keep(memories, ANN, RIVERS[0])
-    await pool.execute("UPDATE ibid.memory SET terms = $1", pack("of other words")[:2] + b"\0\0" + b"\0" * 4)
+    await pool.execute(
+        "UPDATE ibid.memory SET terms = $1", encode_terms("of other words")[:2] + b"\0\0" + b"\0" * 4
+    )
     assert [hit.key for hit in (await search(memories, "danube")).words] == [key]
-    assert await pool.fetchval("SELECT terms FROM ibid.memory") == pack(RIVERS[0])
+    assert await pool.fetchval("SELECT terms FROM ibid.memory") == encode_terms(RIVERS[0])
 
 
 async def test_the_engine_alone_finds_the_same(

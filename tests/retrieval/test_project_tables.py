@@ -20,7 +20,7 @@ from app.retrieval.project_tables import (
     owners,
     rows_of,
 )
-from app.retrieval.terms import pack
+from app.retrieval.terms import encode_terms
 from app.types import Scope
 from tests.fakes.rows import chunked, conversation, insert, told
 
@@ -139,20 +139,20 @@ async def test_megabytes_of_json_show_nothing(pool: Pool, items: str) -> None:
     assert (talk["tags"], talk["key_entities"], code["chunk_metadata"]) == (None, None, None)
 
 
-X, Y = Analysed(pack("x"), 1), Analysed(pack("y"), 2)
+X, Y = Analysed(encode_terms("x"), 1), Analysed(encode_terms("y"), 2)
 KEPT = "SELECT kind, id, seen, tokens FROM ibid.project_words ORDER BY kind, id"
 
 
 def test_writers_analyse_rows_by_their_columns() -> None:
     """The same terms as are made of a row that another tool wrote; of dreams the short summary is shown."""
     row = {"file_path": "a.py", "chunk_metadata": {"function_name": "walk"}, "chunk_text": "pass"}
-    assert chunk_analysed(row) == (pack("a.py\nwalk\npass", chunk_shown(row)), 1)
+    assert chunk_analysed(row) == (encode_terms("a.py\nwalk\npass", chunk_shown(row)), 1)
     names = ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet")
     talk = dict.fromkeys(names, None) | {"summary_detailed": "sea of sand", "summary_short": "sea"}
     for brief, tokens in ((False, 3), (True, 1)):
         analysed = conversation_analysed(talk, brief=brief)
         shown = conversation_text(talk, brief=brief)
-        assert analysed == (pack("sea of sand\nsea", shown), tokens)
+        assert analysed == (encode_terms("sea of sand\nsea", shown), tokens)
 
 
 async def test_terms_are_kept_with_the_revision_written(pool: Pool) -> None:

@@ -168,7 +168,7 @@ async def test_every_call_goes_through(tmp_path: Path) -> None:
     """With what it was given, and what came."""
     async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
         told: list[str] = []
-        points.on_set_aside(told.append)
+        points.on_files_lost(told.append)
         await points.create(NAME, DIM, keys=("kind",), tenants=("user_id",), times=("created_at",))
         await points.put(NAME, [point(1), point(2)])
         await points.remove(NAME, Where(ids=(point(2).id,)))
@@ -243,7 +243,7 @@ async def dies(engine: QdrantProcess, number: int) -> Child:
 async def test_a_child_that_is_killed_is_replaced_at_the_next_call(engine: QdrantProcess) -> None:
     """What was acknowledged is there, nothing is put aside, and it is logged."""
     told: list[str] = []
-    engine.on_set_aside(told.append)
+    engine.on_files_lost(told.append)
     with captured() as lines:
         first = await dies(engine, signal.SIGKILL)
         for _ in range(3):
@@ -262,7 +262,7 @@ async def test_a_collection_that_keeps_crashing_it_is_put_aside(
     anew. The others stay."""
     await fill(engine, "other")
     told: list[str] = []
-    engine.on_set_aside(told.append)
+    engine.on_files_lost(told.append)
     await dies(engine, signal.SIGSEGV)
     assert len(await search_of(engine)) == 5
     await dies(engine, signal.SIGSEGV)
@@ -289,7 +289,7 @@ async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     DAMAGES["log"](qdrant_engine.folder_of(tmp_path, "other"))
     before = sorted(inside(tmp_path))
     async with QdrantProcess(tmp_path, read_only=True) as engine:
-        engine.on_set_aside(told.append)
+        engine.on_files_lost(told.append)
         for _ in range(3):
             await dies(engine, signal.SIGSEGV)
         assert await names(engine) == [NAME]
@@ -304,7 +304,7 @@ async def test_who_comes_late_is_told_too(tmp_path: Path) -> None:
     told: list[str] = []
     async with QdrantProcess(tmp_path) as engine:
         assert await names(engine) == ["other"]
-        engine.on_set_aside(told.append)
+        engine.on_files_lost(told.append)
     assert told == [NAME]
 
 
@@ -329,7 +329,7 @@ async def test_a_collection_that_keeps_hanging_is_put_aside(
     """Those that were asked for later are not to blame."""
     await fill(engine, "other")
     told: list[str] = []
-    engine.on_set_aside(told.append)
+    engine.on_files_lost(told.append)
     for _ in range(2):
         child = await engine.process.child()
         os.kill(child.pid, signal.SIGSTOP)
@@ -348,7 +348,7 @@ async def test_a_collection_that_keeps_hanging_is_put_aside(
 async def test_who_gave_up_before_the_crash_is_remembered(engine: QdrantProcess) -> None:
     """The child still works on what was asked for."""
     told: list[str] = []
-    engine.on_set_aside(told.append)
+    engine.on_files_lost(told.append)
     for _ in range(2):
         child = await engine.process.child()
         os.kill(child.pid, signal.SIGSTOP)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.retrieval.ranking import apart, content, dedupe
+from app.retrieval.ranking import content, without_copies_of, without_identical
 from app.types import Candidate, Passage
 
 
@@ -16,7 +16,7 @@ def candidates(texts: list[str]) -> list[Candidate]:
 
 def test_white_space_and_case_make_no_difference() -> None:
     """The first of equal texts stays, the others are duplicates."""
-    kept, duplicates = dedupe(candidates(["The  Sea", "the sea\n", "the sand", "THE SEA"]))
+    kept, duplicates = without_identical(candidates(["The  Sea", "the sea\n", "the sand", "THE SEA"]))
     assert [item.passage.id for item in kept] == ["0", "2"]
     assert [item.passage.id for item in duplicates] == ["1", "3"]
 
@@ -24,15 +24,15 @@ def test_white_space_and_case_make_no_difference() -> None:
 def test_sources_may_be_looked_at_apart() -> None:
     """Then the same words in two of them are no duplicates."""
     twins = [Candidate(Passage(source, source, "The sea", 1, "l#1")) for source in ("corpus", "memories")]
-    assert dedupe([*twins, twins[1]], across=False) == (twins, [twins[1]])
-    assert dedupe(twins) == (twins[:1], twins[1:])
+    assert without_identical([*twins, twins[1]], across=False) == (twins, [twins[1]])
+    assert without_identical(twins) == (twins[:1], twins[1:])
 
 
 def test_copies_of_what_is_told_are_set_apart() -> None:
     """Whatever their case; the others keep their order."""
     one, two, three = candidates(["The sea", "the SAND", "THE  sea"])
-    assert apart([one, two, three], [three]) == ([two], [one, three])
-    assert apart([one, two], []) == ([one, two], [])
+    assert without_copies_of([one, two, three], [three]) == ([two], [one, three])
+    assert without_copies_of([one, two], []) == ([one, two], [])
 
 
 def told(text: str, *times: datetime | None, source: str = "memories") -> int:
@@ -40,8 +40,8 @@ def told(text: str, *times: datetime | None, source: str = "memories") -> int:
     every = [
         Candidate(Passage(source, str(n), text, 1, f"m#{n}", created_at=at)) for n, at in enumerate(times)
     ]
-    assert len(dedupe(every, across=False)[0]) == len(dedupe(every)[0])
-    return len(dedupe(every)[0])
+    assert len(without_identical(every, across=False)[0]) == len(without_identical(every)[0])
+    return len(without_identical(every)[0])
 
 
 MAY, JUNE = datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 6, 9, tzinfo=UTC)
@@ -72,7 +72,7 @@ def test_a_copy_in_another_source_is_one_whatever_its_words_of_time() -> None:
     one, other = (
         Passage(source, "1", "Yesterday I ran", 1, "m#1", created_at=MAY) for source in ("memories", "corpus")
     )
-    assert len(dedupe([Candidate(one), Candidate(other)])[0]) == 1
+    assert len(without_identical([Candidate(one), Candidate(other)])[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_texts_that_begin_alike_are_compared_whole(texts: list[str]) -> None:
     first: dict[str, str] = {}
     for text in texts:
         first.setdefault(content(text), text)
-    assert [item.passage.text for item in dedupe(candidates(texts))[0]] == list(first.values())
+    assert [item.passage.text for item in without_identical(candidates(texts))[0]] == list(first.values())
 
 
 @given(st.lists(st.text("aA \n", max_size=4)))
 def test_nothing_is_lost(texts: list[str]) -> None:
     """Kept and duplicates are what was given, in order; no content is kept twice, none is lost."""
     given_ones = candidates(texts)
-    kept, duplicates = dedupe(given_ones)
+    kept, duplicates = without_identical(given_ones)
     assert sorted((*kept, *duplicates), key=lambda item: int(item.passage.id)) == given_ones
     shown = [content(item.passage.text) for item in kept]
     assert len(shown) == len(set(shown))

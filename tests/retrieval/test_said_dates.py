@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.retrieval.fusion import DATED, MANY, SPEAKER, TIME, YEARS, asked, named, notes, weighed
+from app.retrieval.fusion import DATED, MANY, SPEAKER, TIME, YEARS, asked, named, notes, with_time_evidence
 from app.retrieval.relevance import is_match
 from app.text.dates import KNOWN, LAST, Span, days
 from app.text.dates import MANY as SPOKEN
@@ -128,7 +128,7 @@ def test_evidence_is_bounded_and_takes_nothing(found: list[tuple[float, bool]]) 
         memory("Anna: I swam yesterday", MAY if dated else None, key=str(n), score=score)
         for n, (score, dated) in enumerate(found)
     ]
-    ranked = weighed(given_ones, asked("When did Anna swim in May?", NOW))
+    ranked = with_time_evidence(given_ones, asked("When did Anna swim in May?", NOW))
     scores = [item.passage.score for item in ranked]
     assert scores == sorted(scores, reverse=True)
     assert {item.passage.id for item in ranked} == {item.passage.id for item in given_ones}
@@ -143,7 +143,7 @@ def test_of_equal_relevance_the_one_of_that_time_is_first() -> None:
     """And what nothing is known of stays in its order."""
     june = memory(at=datetime(2023, 6, 1, tzinfo=UTC), key="june")
     others = [replace(june, passage=replace(june.passage, id=str(n))) for n in range(3)]
-    ranked = weighed([june, *others, memory()], asked("in May", NOW))
+    ranked = with_time_evidence([june, *others, memory()], asked("in May", NOW))
     assert [item.passage.id for item in ranked] == ["m", "june", "0", "1", "2"]
 
 
@@ -227,7 +227,7 @@ def test_no_text_and_no_day_is_a_fault(question: str, text: str, at: datetime, c
     found = [Candidate(replace(memory(text, created).passage, similarity=1.0), None)]
     asks = asked(question, at)
     assert all(each.start < each.end for each in (*days(found[0].passage), *asks.spans))
-    assert 0 <= weighed(found, asks)[0].passage.score <= 1
+    assert 0 <= with_time_evidence(found, asks)[0].passage.score <= 1
     assert len(notes(found, asks, 0)) <= 1
 
 
@@ -241,7 +241,7 @@ def test_as_many_times_are_read_as_people_name() -> None:
 
 def test_the_days_of_a_memory_are_worked_out_once() -> None:
     """For those that are weighed: the note and the search for twins ask again."""
-    (found,) = weighed([memory("I swam yesterday")], asked("in May", NOW))
+    (found,) = with_time_evidence([memory("I swam yesterday")], asked("in May", NOW))
     assert isinstance(found.passage.text, Text)
     assert list(days(found.passage))[1] is list(days(found.passage))[1]
 
@@ -292,7 +292,9 @@ def test_the_days_that_are_asked_about(question: str, stretches: tuple[Stretch, 
 def test_who_asks_for_a_time_alone_is_told_what_is_of_it(question: str, text: str, *, matches: bool) -> None:
     """However little its words and its meaning have in common with the question."""
     item = memory(text)
-    [found] = weighed([replace(item, passage=replace(item.passage, similarity=0.0))], asked(question, NOW))
+    [found] = with_time_evidence(
+        [replace(item, passage=replace(item.passage, similarity=0.0))], asked(question, NOW)
+    )
     assert is_match(found, 0.2) is matches
 
 
@@ -300,6 +302,6 @@ def test_what_words_say_of_it_stays_beside() -> None:
     """It is vouched for by one thing more."""
     item = memory("otters eat fish")
     hit = Hit("m", 2.0, 0.1, lent=0.5)
-    [found] = weighed([replace(item, words=hit)], asked("what did I do in May 2023", NOW))
+    [found] = with_time_evidence([replace(item, words=hit)], asked("what did I do in May 2023", NOW))
     assert found.words == replace(hit, rare=True)
     assert found.words.lent == 0.5

@@ -12,11 +12,11 @@ from app.retrieval.ranking import (
     LONGEST_COMPARED,
     NOTED,
     begun,
+    normalised,
     noted,
     notes,
-    single,
-    told,
-    twins,
+    without_duplicates,
+    without_near_duplicates,
 )
 from app.types import Candidate, Passage
 
@@ -33,7 +33,7 @@ def found(*texts: str, source: str = "memories", at: datetime | None = MAY) -> l
 
 def kept(*texts: str) -> int:
     """How many of them are told."""
-    return len(twins(found(*texts))[0])
+    return len(without_near_duplicates(found(*texts))[0])
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def kept(*texts: str) -> int:
 def test_the_same_said_twice_is_told_once(texts: tuple[str, str]) -> None:
     """The best stays, the other is a duplicate of it."""
     items = found(*texts)
-    assert twins(items) == (items[:1], [(items[1], items[0])])
+    assert without_near_duplicates(items) == (items[:1], [(items[1], items[0])])
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_yesterday_of_two_days_is_two_days() -> None:
     """The words are the same, what they mean is not; said on the same day it is."""
     one, other = "I ran 5 km yesterday", "I ran 5 km  yesterday!"
     apart = [*found(one), *found(other, at=MAY.replace(day=9))]
-    assert single(apart) == (apart, [], [])
-    assert single([apart[0], *found(one, at=MAY.replace(day=9))])[1] == []
+    assert without_duplicates(apart) == (apart, [], [])
+    assert without_duplicates([apart[0], *found(one, at=MAY.replace(day=9))])[1] == []
     assert kept(one, other) == 1
-    assert len(twins([*found("I run"), *found("I run!", at=MAY.replace(day=9))])[0]) == 1
+    assert len(without_near_duplicates([*found("I run"), *found("I run!", at=MAY.replace(day=9))])[0]) == 1
 
 
 def test_each_namespace_and_kind_is_apart() -> None:
@@ -122,8 +122,8 @@ def test_each_namespace_and_kind_is_apart() -> None:
             Candidate(Passage("memories", text, text, 1, text, fields={name: text}, created_at=MAY))
             for text in texts
         ]
-        assert twins(pair) == (pair, [])
-    assert len(twins(found(*texts, source="documents"))[0]) == 2
+        assert without_near_duplicates(pair) == (pair, [])
+    assert len(without_near_duplicates(found(*texts, source="documents"))[0]) == 2
 
 
 def test_long_texts_are_not_compared() -> None:
@@ -140,14 +140,14 @@ TEXTS = st.lists(
 def test_of_each_content_the_first_stays(texts: list[str]) -> None:
     """Nothing is lost, and no two that stay say the same."""
     items = found(*texts)
-    stay, pairs = twins(items)
+    stay, pairs = without_near_duplicates(items)
     first: dict[str, str] = {}
     for text in texts:
-        first.setdefault(told(text), text)
+        first.setdefault(normalised(text), text)
     assert [item.passage.text for item in stay] == list(first.values())
     every = sorted(int(item.passage.id) for item in (*stay, *(one for one, _ in pairs)))
     assert every == list(range(len(texts)))
-    assert all(told(one.passage.text) == told(best.passage.text) for one, best in pairs)
+    assert all(normalised(one.passage.text) == normalised(best.passage.text) for one, best in pairs)
 
 
 SIGN = st.characters(exclude_categories=("Z", "Cc", "Cs")) | st.sampled_from(
@@ -161,7 +161,7 @@ WORDY = st.text(st.sampled_from(list("aeimnrtv 059.,-!'()$\u2013\u2019\u0301")),
 @given(WORDY, SIGN, WORDY, st.sampled_from("xz7"))
 def test_law_a_sign_more_or_less_is_another_thing(before: str, sign: str, behind: str, last: str) -> None:
     """Any digit, letter or mark before the last word's end, whatever stands beside it."""
-    assert told(f"{before}{sign}{behind}{last}") != told(f"{before}{behind}{last}")
+    assert normalised(f"{before}{sign}{behind}{last}") != normalised(f"{before}{behind}{last}")
 
 
 SAYINGS = st.sampled_from(["oh,", "Well,", "don't", "I’m", "run", "É", ".", "!", "7", "ok,", "run!!", "…"])
@@ -170,27 +170,31 @@ SAYINGS = st.sampled_from(["oh,", "Well,", "don't", "I’m", "run", "É", ".", "
 @given(st.lists(SAYINGS, max_size=14).map(" ".join) | WORDY)
 def test_law_twins_begin_alike(text: str) -> None:
     """So that of texts that begin otherwise no more is read."""
-    assert begun(text) == " ".join(told(text).split()[:COMPARED_CHARACTERS])
+    assert begun(text) == " ".join(normalised(text).split()[:COMPARED_CHARACTERS])
 
 
 @given(st.text(max_size=20))
 def test_law_how_a_text_is_written_makes_no_difference(text: str) -> None:
     """Its white space and the form of its accents."""
-    assert told(f" {text}\n") == told(text)
-    assert told(normalize("NFD", text)) == told(normalize("NFC", text))
+    assert normalised(f" {text}\n") == normalised(text)
+    assert normalised(normalize("NFD", text)) == normalised(normalize("NFC", text))
 
 
 def test_duplicates_of_both_kinds_are_told_apart_from_the_rest() -> None:
     """Equal texts first; what stays for a twin is named, and not for more than a few."""
     items = found("I run", "i  RUN", "I run!", "I walk")
-    assert single(items) == ([items[0], items[3]], items[1:3], ["memory#2 is a duplicate of memory#0"])
+    assert without_duplicates(items) == (
+        [items[0], items[3]],
+        items[1:3],
+        ["memory#2 is a duplicate of memory#0"],
+    )
     assert len(notes([(items[2], items[0])] * (NOTED + 1))) == NOTED
 
 
 def test_identical_content_is_told_once_whatever_its_kind() -> None:
     """The prompt has identical content once; only near duplicates are kept apart by kind."""
     pair = [Candidate(Passage("memories", kind, "I run", 1, kind, fields={"kind": kind})) for kind in "ab"]
-    assert single(pair) == (pair[:1], pair[1:], [])
+    assert without_duplicates(pair) == (pair[:1], pair[1:], [])
 
 
 def test_a_note_is_known_by_its_labels() -> None:

@@ -28,7 +28,7 @@ from app.answering.stream import Reply
 from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
-from app.retrieval.search import VERSION, Retrieval
+from app.retrieval.search import RANKING_VERSION, Retrieval
 from app.services.chat import ChatService, Fetched, chat_context, form_of
 from app.types import Candidate, Degraded, Found, Hit, PendingDocument, Reason, Scope
 from tests.fakes.answering import (
@@ -406,7 +406,7 @@ async def test_the_recipe_of_a_prompt_is_kept() -> None:
     logged, given = (answer.recipe for answer in log.answers)
     assert logged is not None
     assert given is not None
-    assert (logged.form, logged.system.name, logged.ranking) == ("documents", "documents", VERSION)
+    assert (logged.form, logged.system.name, logged.ranking) == ("documents", "documents", RANKING_VERSION)
     assert [(block.kind, block.text) for block in logged.notes] == [(Kind.NOTE, "Be brief.")]
     assert [(block.text, block.refs[0].id) for block in logged.turns] == [("", "7"), ("", "8")]
     assert [(block.text, block.refs) for block in given.turns] == [("before", ())]

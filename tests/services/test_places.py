@@ -22,7 +22,7 @@ from app.answering.budget import Meter, PromptLimits
 from app.answering.projects import Gathered, Item, ShownSection, fitted, profile_of, row_of
 from app.answering.prompt import cards_block, overlay_to_instructions, thread_block
 from app.answering.question import Question
-from app.answering.recall import Recalled, Split, Weighing, retrieve_personal_memory, weighed
+from app.answering.recall import Recalled, Split, Weighing, resolve_mix, retrieve_personal_memory
 from app.db.cards import Card, CardDraft, CardShape
 from app.db.memories import GRAVITY, Memory, Moment, Tallies
 from app.db.projects import Knowledge, KnowledgeNote
@@ -200,7 +200,7 @@ def ruled(fill: Fill) -> Prompt:
     drafts = [filled(CardDraft, f"vantage {shape}", fill, shape=shape, weight=1.0) for shape in CardShape]
     cards = [replace(noted(draft), key=fill(f"vantage {draft.shape}.key")) for draft in drafts]
     assert all(isinstance(card, Card) for card in cards)
-    by = weighed(chosen, 8, threshold=0.1, at=NOW)
+    by = resolve_mix(chosen, 8, threshold=0.1, at=NOW)
     found = candidates(memory(fill), reference(fill))
     turns = [Turn(role, fill(f"turn of the {role}")) for role in (Role.USER, Role.ASSISTANT)]
     overlay = overlay_to_instructions(fill("overlay"))

@@ -18,7 +18,7 @@ from app.db.answers import OriginalStore
 from app.db.cards import Card
 from app.db.memories import Memory
 from app.errors import Missing, Unavailable
-from app.retrieval.search import VERSION
+from app.retrieval.search import RANKING_VERSION
 from app.services import answers as answers_
 from app.services.answers import AnswerService, ReplayService
 from app.types import Entry, Passage, Scope
@@ -31,7 +31,7 @@ from tests.fakes.noted import FakeCards
 from tests.fakes.projecting import FakeKnowledge
 
 HERE = Scope(tenant="acme", user_id="ann", thread_id="t")
-SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=VERSION))
+SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=RANKING_VERSION))
 
 
 @dataclass
@@ -80,7 +80,7 @@ def bare(**changes: object) -> FakeLog:
     """A log with an answer whose policy blocks are left out: it was never weighed."""
     kinds = (Kind.POLICY, Kind.LENS)
     before = tuple(item for item in RECIPE.before if item.kind not in kinds)
-    plain = replace(SEEN, recipe=replace(RECIPE, before=before, ranking=VERSION))
+    plain = replace(SEEN, recipe=replace(RECIPE, before=before, ranking=RANKING_VERSION))
     sha = rebuilt(plain, plain.recipe or RECIPE, TODAY).sha256()
     return FakeLog(answers=[replace(plain, prompt_sha256=sha, **changes)])  # type: ignore[arg-type] # its fields
 
@@ -148,7 +148,7 @@ async def test_another_ranking_is_told() -> None:
     assert kept.recipe is not None
     log.answers[0] = replace(kept, recipe=replace(kept.recipe, ranking=1))
     found = await service(log=log).replay(HERE, "a")
-    assert (found.identical, found.changes) == (False, (Change("ranking", 1, VERSION),))
+    assert (found.identical, found.changes) == (False, (Change("ranking", 1, RANKING_VERSION),))
     assert found.before == found.after
 
 
@@ -185,7 +185,7 @@ def ruled(kept: ruling.Ruling = RULING, lens: str = "plain") -> FakeLog:
     recipe = replace(RECIPE, before=tuple(policed.get(item.kind, item) for item in RECIPE.before))
     texts = {Kind.POLICY: WEIGHED.overlay_text, Kind.LENS: lens_block("plain")}
     sha = rebuilt(ANSWER, recipe, replace(TODAY, texts=texts)).sha256()
-    made = replace(ANSWER, recipe=replace(recipe, ranking=VERSION), prompt_sha256=sha)
+    made = replace(ANSWER, recipe=replace(recipe, ranking=RANKING_VERSION), prompt_sha256=sha)
     return FakeLog(answers=[replace(made, ruling=ruling.written(kept))])
 
 

@@ -21,7 +21,7 @@ from app.answering.prompt import (
     thread_block,
 )
 from app.answering.question import Question
-from app.answering.recall import Recall, Split, weighed
+from app.answering.recall import Recall, Split, resolve_mix
 from app.answering.replay import instructions
 from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
@@ -745,7 +745,7 @@ def given(
     return Decided(
         Question(Scope(user_id="ada"), WINTER, overlay=overlay, mix=wanted),
         weigh(WINTER, routing=Routing(kind)),
-        weighed(wanted, 8, threshold=0.3, at=NOW),
+        resolve_mix(wanted, 8, threshold=0.3, at=NOW),
         **fields,
     )
 

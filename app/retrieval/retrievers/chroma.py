@@ -93,8 +93,11 @@ class Chroma(ABC):
         self._opening: asyncio.Task[None] | None = None
         self._lost = False
         """It began without what had been written to it, and nobody was told yet."""
-        self.renewed: Callable[[], None] | None = None
-        """Called when what had been written is found to be gone."""
+        self._on_files_lost: Callable[[], None] | None = None
+
+    def on_files_lost(self, callback: Callable[[], None] | None) -> None:
+        """Call `callback` when vectors that were written are found to be gone; None: nobody any more."""
+        self._on_files_lost = callback
 
     @abstractmethod
     async def _ask(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
@@ -208,9 +211,9 @@ class Chroma(ABC):
         with self._breaker.attempt(is_down):
             async with asyncio.timeout(seconds):
                 yield
-        if self._lost and self.renewed:
+        if self._lost and self._on_files_lost:
             self._lost = False
-            self.renewed()
+            self._on_files_lost()
 
 
 def is_down(error: Exception) -> bool | None:

@@ -132,7 +132,7 @@ class Qdrant(ABC):
     async def close(self) -> None:
         """End the process, or the connections."""
 
-    def on_set_aside(self, callback: Callable[[str], None]) -> None:  # noqa: B027 - nothing to do
+    def on_files_lost(self, callback: Callable[[str], None]) -> None:  # noqa: B027 - nothing to do
         """Call `callback` with the name of each collection whose files could not be read: it is missing from
         then on, until the outbox writes it anew. A server looks after its own."""
 
@@ -173,12 +173,12 @@ class QdrantProcess(Qdrant):
         self._last: Child | None = None
         self._set_aside: list[str] = []
         """Collections that nobody was told of yet."""
-        self._on_set_aside: Callable[[str], None] | None = None
+        self._on_files_lost: Callable[[str], None] | None = None
         self.process = ChildProcess(self._start)
 
-    def on_set_aside(self, callback: Callable[[str], None]) -> None:
+    def on_files_lost(self, callback: Callable[[str], None]) -> None:
         """Also those that were put aside earlier."""
-        self._on_set_aside = callback
+        self._on_files_lost = callback
         self._report([])
 
     async def collections(self) -> list[Collection]:
@@ -288,8 +288,8 @@ class QdrantProcess(Qdrant):
     def _report(self, set_aside: Sequence[str]) -> None:
         """Name collections that were put aside, now or when there is a callback."""
         self._set_aside += set_aside
-        while self._on_set_aside and self._set_aside:
-            self._on_set_aside(self._set_aside.pop(0))
+        while self._on_files_lost and self._set_aside:
+            self._on_files_lost(self._set_aside.pop(0))
 
     async def _start(self) -> Child:
         last, self._last = self._last, None
