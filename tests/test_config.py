@@ -78,7 +78,7 @@ def test_the_example_file_changes_nothing(elsewhere: Path) -> None:
 ELSEWHERE = {
     "openai.base_url": "models/chat.py, of a group beside another",
     "chat.api_key": "models/chat.py, as openai.api_key",
-    "chat.answer_tokens": "knobs.py, answer_reserve",
+    "chat.answer_tokens": "settings.py, answer_reserve",
     "document.max_pages": "ingest/pdf.py, which is given the group",
     "document.memory_mb": "ingest/pdf.py",
     "document.timeout_seconds": "ingest/pdf.py",
@@ -91,7 +91,7 @@ ELSEWHERE = {
 def test_what_nothing_reads_says_so() -> None:
     """`Not yet:`, and nothing else does: who sets it should know that it does nothing."""
     app = Path(__file__).parents[1] / "app"
-    code = "\n".join(path.read_text("utf-8") for path in app.rglob("*.py") if path.name != "knobs.py")
+    code = "\n".join(path.read_text("utf-8") for path in app.rglob("*.py") if path.name != "settings.py")
     unread, told = set(), set()
     for group, field in Settings.model_fields.items():
         assert isinstance(field.annotation, type)

@@ -55,7 +55,9 @@ HARMFUL = (
     " such as how it is prevented."
 )
 REFUSALS: Mapping[str, str] = {
-    **dict.fromkeys([*(f"{category}.asked" for category in HARMS), "pressed.harm"], HARMFUL),
+    **dict.fromkeys(
+        [*(f"{category}.asked" for category in HARMS), "pressed.harm", "outside.agrees"], HARMFUL
+    ),
     "selfharm.asked": f"{DISTRESS} I won't help with a way to hurt yourself. {HELP}",
     "minors.asked": "I can't help with this: it would harm children. I'm glad to help with something else.",
     "limits.refuse": (
@@ -64,7 +66,7 @@ REFUSALS: Mapping[str, str] = {
 }
 """By the rule that refused."""
 REFUSAL = "I can't help with this here. I'm glad to help with something else."
-"""Where routing alone refused: nobody said that it was harmful."""
+"""Where no rule that refused has a text of its own: routing alone refused."""
 QUESTION, UNCLEAR = (
     "What exactly would you like to know?",
     "What would you like to know or have done, and what is it about?",

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.tokens import O200k
+from app.vantage import checks
 from app.vantage.checks import (
     CONTRACTS,
     HELP,
@@ -190,6 +191,10 @@ def test_what_breaks_a_clause_is_named(kind: ResponseClass, text: str, clause: s
     found = held(kind, text)
     assert clause in found.broken
     assert not found.held
+
+
+def test_every_refusing_rule_says_why() -> None:
+    assert {rule.id for rule in RULES if rule.gives is REFUSE} <= checks.REFUSALS.keys()
 
 
 @pytest.mark.parametrize("text", REFUSALS)
