@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from app import errors
@@ -29,7 +30,19 @@ EXPORT_HEADERS = {
 }
 
 
-# A user_id may contain slashes, hence `:path`. It does not match a line break: 404.
+class NameConvertor(Convertor[str]):
+    """Any text. Starlette's `path` would drop a line break at the end, and so name another user."""
+
+    regex = "(?s:.+)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("name", NameConvertor())
 router = APIRouter(prefix="/users", tags=["users"])
 
 User = Annotated[Name, Path(description="As requests name it. A user key: that user.")]
@@ -40,12 +53,12 @@ Tenant = Annotated[
 
 
 @router.get(
-    "/{user_id:path}/export",
+    "/{user_id:name}/export",
     operation_id="exportUser",
     summary="Export everything that is kept about a user",
     responses={
         200: {"model": UserExport, "description": "One JSON document, streamed"},
-        **responses(*ASKING, errors.Forbidden, errors.Missing, errors.InvalidField),
+        **responses(*ASKING, errors.Forbidden, errors.InvalidField),
     },
 )
 async def export(who: Asker, opened: Opened, user_id: User) -> Response:
@@ -87,11 +100,11 @@ async def exported(
 
 
 @router.delete(
-    "/{user_id:path}",
+    "/{user_id:name}",
     operation_id="eraseUser",
     summary="Erase a user",
     response_description="The receipt",
-    responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
+    responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.InvalidField),
 )
 async def erase(
     request: Request, who: Asker, opened: Opened, user_id: User, tenant: Tenant = None

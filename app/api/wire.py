@@ -39,7 +39,8 @@ def encoded(data: object) -> bytes:
         )
     except (PydanticSerializationError, TypeError):  # surrogates
         plain = data.model_dump(mode="json") if isinstance(data, BaseModel) else data
-        text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        finite = json.loads(json.dumps(plain), parse_constant=lambda _: None)
+        text = json.dumps(finite, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")
 
 

@@ -6,6 +6,7 @@ not used, the embedding model is the configured one. Vectors are kept in the dat
 
 import json as jsonlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Annotated, Any
@@ -66,8 +67,13 @@ def evaluate(
     figures.library()
     before = figures.earlier(against) if against else {}
     benchmarks = [data.read(folder, split) for folder in folders]  # all, before work is put into the first
-    results, lines = list[dict[str, Any]](), list[str]()
-    with open_vectors(config.ibid.data_dir / VECTORS) as vectors:
+    if queries:
+        queries.parent.mkdir(parents=True, exist_ok=True)
+    results = list[dict[str, Any]]()
+    with (
+        open_vectors(config.ibid.data_dir / VECTORS) as vectors,
+        queries.open("w", encoding="utf-8", errors="backslashreplace") if queries else nullcontext() as lines,
+    ):
         for benchmark in benchmarks:
             place = source or (Source.MEMORIES if benchmark.scoped else Source.CORPUS)
             found = run(measured(config, benchmark, place, vectors))
@@ -77,14 +83,13 @@ def evaluate(
                 result["against"] = figures.compared(known, ways[SERVED])
             elif against:
                 remark(f"nothing in {against} to compare {benchmark.name} with")
-            for row in figures.rows(benchmark, place.value, ways, found.runs[SERVED]):
-                lines.append(jsonlib.dumps(row, ensure_ascii=False) + "\n")
+            if lines:
+                for row in figures.rows(benchmark, place.value, ways, found.runs[SERVED]):
+                    lines.write(jsonlib.dumps(row, ensure_ascii=False) + "\n")
+                lines.flush()
             results.append(result)
             if json:
                 as_json(result)
-    if queries:
-        queries.parent.mkdir(parents=True, exist_ok=True)
-        queries.write_text("".join(lines), encoding="utf-8")
     if not json:
         console = Console()
         for result in results:

@@ -155,13 +155,14 @@ def left_out(entry: os.DirEntry[str], found: str, rules: "Rules") -> Reason | No
 
 
 class Rules:
-    """The `.gitignore` files of a repository and its folders; the nearest that has a rule for a path
-    decides."""
+    """The `.gitignore` files of a repository and its folders, and the user's own (`~/.config/git/ignore`).
+    The nearest that has a rule for a path decides."""
 
     def __init__(self, root: Path) -> None:
         self._specs: dict[Path, GitIgnoreSpec] = {}
         self._negated = False
-        self.read(root, ".git/info/exclude", ".gitignore")
+        config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        self.read(root, str((config / "git" / "ignore").resolve()), ".git/info/exclude", ".gitignore")
 
     def read(self, folder: Path, *names: str) -> None:
         """Add the rules of a folder."""

@@ -129,7 +129,9 @@ class ModelClient:
             ):
                 if not 200 <= response.status < 300:
                     raise await self._refusal(response)
-                return await Body(self, response, patience).whole(LIST_BYTES)
+                content = Body(self, response, patience)
+                with content.watched(response):
+                    return await content.whole(LIST_BYTES)
 
     async def ping(self, patience: float) -> None:
         """Raise `RetrievalError` unless the server answers a GET with any status below 500."""
@@ -302,8 +304,10 @@ def retry_after(refused: Refused) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        date = email.utils.parsedate_tz(value)
-        seconds = email.utils.mktime_tz(date) - time.time() if date else math.nan
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
     return seconds if math.isfinite(seconds) else None
 
 

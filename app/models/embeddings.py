@@ -43,9 +43,11 @@ LASTING = 3.0
 OPTIONAL = ("encoding_format", "dimensions")
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError)
 """What reading an answer of any shape may raise."""
+RETRIES, QUERY_RETRIES = 4, 1
+"""Of a request to store texts, and of one whose asker waits. Batch work waits longer (`Patient`)."""
 RETRY_SECONDS, MOST_RETRY_SECONDS = 0.5, 60.0
-"""Before a request is repeated once: where the server names no time, and the longest that it may name. Batch
-work waits longer (`Patient`)."""
+"""Before the first retry, where the server names no time (twice as long before each further one); and the
+longest that it may name."""
 ANSWER_BYTES = 64 << 20
 
 
@@ -68,17 +70,17 @@ class OpenAIEmbedder:
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(down, patience=self.patience):
-            [vector] = await self.request([text])
+            [vector] = await self.request([text], QUERY_RETRIES)
         return vector
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """Texts to store, in order."""
-        return [vector for batch in batches(texts) for vector in await self.request(batch)]
+        return [vector for batch in batches(texts) for vector in await self.request(batch, RETRIES)]
 
-    async def request(self, texts: Sequence[str]) -> list[Embedding]:
+    async def request(self, texts: Sequence[str], retries: int) -> list[Embedding]:
         """One request; its vectors in the order of the texts."""
         inputs = await asyncio.to_thread(lambda: [readable(text) for text in texts])
-        raw = await self.post(inputs)
+        raw = await self.post(inputs, retries)
         try:
             vectors = await asyncio.to_thread(unpack, raw, len(inputs), self.dim)
         except UNUSABLE as error:
@@ -87,23 +89,23 @@ class OpenAIEmbedder:
         self.dim = len(vectors[0]) // 4
         return vectors
 
-    async def post(self, inputs: list[str], *, again: bool = True) -> bytes:
-        """The answer's body. Asked again without a field that the server refuses by name, and once after a
-        fault that may pass."""
+    async def post(self, inputs: list[str], retries: int, pause: float = RETRY_SECONDS) -> bytes:
+        """The answer's body. Asked again without a field that the server refuses by name, and
+        `retries` times, with growing pauses, after a fault that may pass."""
         body = orjson.dumps({"model": self.model, "input": inputs, **self.options()})
         try:
             return await self.client.ask(body, SECONDS, ANSWER_BYTES)
         except FAULTS as error:
             if self.client.learn(error, OPTIONAL):
-                return await self.post(inputs, again=again)
-            if not (again and is_passing(error)):
+                return await self.post(inputs, retries)
+            if not (retries and is_passing(error)):
                 log.warning("embedding failed", **logged(error))
                 raise RetrievalError(reason(error)) from error
             told = retry_after(error) if isinstance(error, Refused) else None
         except ValueError as error:
             raise RetrievalError("embedding") from error
-        await asyncio.sleep(told if told and 0 < told <= MOST_RETRY_SECONDS else RETRY_SECONDS)
-        return await self.post(inputs, again=False)
+        await asyncio.sleep(told if told and 0 < told <= MOST_RETRY_SECONDS else pause)
+        return await self.post(inputs, retries - 1, 2 * pause)
 
     def options(self) -> dict[str, object]:
         """base64 is a third of the bytes; only the vendor's third generation can be shortened."""
