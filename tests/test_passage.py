@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from app.types import DEFAULT_TENANT, SAID_ON, Candidate, Hit, Legs, Passage, Query, Scope
+from app.types import DEFAULT_TENANT, SAID_ON, Candidate, Legs, Passage, Query, Scope
 
 
 def test_equal_queries_are_one_key() -> None:
@@ -21,11 +21,8 @@ def test_an_asker_without_keys_belongs_to_the_default_tenant() -> None:
     assert (Scope().tenant, Scope().owner, Scope().user_id) == (DEFAULT_TENANT, "", None)
 
 
-@pytest.mark.parametrize(
-    "value", [Scope(), Query("q", Scope()), Passage("documents", "1", "t", 1, "a#1"), Hit("1", 1.0)]
-)
-def test_the_words_are_frozen(value: object) -> None:
-    """A value that was passed on is what it was."""
+@pytest.mark.parametrize("value", [Scope(), Query("q", Scope())])
+def test_who_asks_what_is_frozen(value: object) -> None:
     name = dataclasses.fields(value)[0].name  # type: ignore[arg-type] # every case is a dataclass
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(value, name, "other")

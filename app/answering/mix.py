@@ -52,7 +52,9 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Rem
     chosen = {key(item) for item in running(judge(entries, was))}
     crowded = {name for name in chosen if recorded[name].verdict is Verdict.OVER_BUDGET}
     judged = [
-        replace(item, verdict=Verdict.OVER_BUDGET if key(item) in crowded else item.verdict or Verdict.PACKED)
+        replace(
+            item, verdict=item.verdict or (Verdict.OVER_BUDGET if key(item) in crowded else Verdict.PACKED)
+        )
         for item in judge(entries, now)
     ]
     packed = [item for item in judged if item.verdict is Verdict.PACKED]

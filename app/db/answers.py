@@ -82,7 +82,10 @@ def written(answer: Answer) -> str:
         body = orjson.dumps(facts(answer), option=orjson.OPT_UTC_Z)
     except TypeError:
         return mended(answer)
-    finite = all(math.isfinite(entry.score + (entry.similarity or 0.0)) for entry in answer.trace.entries)
+    finite = all(
+        math.isfinite(entry.score + (entry.similarity or 0.0) + sum(entry.boosts.values()))
+        for entry in answer.trace.entries
+    )
     return body.decode() if finite and b"\\u0000" not in body else mended(answer)
 
 
@@ -135,8 +138,12 @@ STORED_COLUMNS = ("id", "endpoint", "question", "text", "model", "finish", "crea
 
 
 def restored(row: asyncpg.Record) -> Answer:
-    """A row as the answer it is. Fields that a newer version added are ignored."""
+    """A row as the answer it is. Fields that a newer version added are ignored, as are boosts that an
+    older one stored as null."""
     stored = {name: row[name] for name in STORED_COLUMNS} | json.loads(row["body"])
+    for entry in stored.get("trace", {}).get("entries", ()):
+        if boosts := entry.get("boosts"):
+            entry["boosts"] = {name: value for name, value in boosts.items() if value is not None}
     if recipe := stored.get("recipe"):
         recipe["turns"] = [turn(*each) for each in recipe.get("turns", ())]
     return STORED.validate_python(stored)

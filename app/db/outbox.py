@@ -189,11 +189,15 @@ class Outbox:
             await self.ask_refill()
 
     async def _check_loss(self) -> None:
-        """Ask for a refill if files were lost; a new folder under an empty record needs none."""
+        """Ask for a refill if files were lost. Under an empty record it is done here, at once."""
         if not self._lost:
             return
         if await self._copy.total():
             await self._ask_refill_because("files were lost")
+        else:
+            cursor: RefillCursor | None = ()
+            while cursor is not None:
+                _, cursor = await self._copy.refill_page(cursor)
         self._lost = False
 
     async def _take_entries(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import ceil
 
+from app.text.sanitise import one_line
 from app.vantage.decision import DISTRESSED, HARMS
 from app.vantage.lexicon import phrases
 from app.vantage.sentences import (
@@ -110,7 +111,7 @@ def plain_name(name: str, signs: str = "+-") -> str:
     it ends a quotation or opens a bracket."""
     kinds = ((sign, unicodedata.category(sign)) for sign in name if unicodedata.category(sign) != "Cf")
     kept = (sign if kind[0] in "LNM" or sign in signs else " " for sign, kind in kinds)
-    return " ".join("".join(kept).split())[:LONGEST_NAME].strip()
+    return one_line("".join(kept))[:LONGEST_NAME].strip()
 
 
 def lead(decision: Decision) -> str:

@@ -361,6 +361,19 @@ class ChromaServer(Chroma):
     async def _ask(
         self, do: str, matrix: Matrix | None = None, *, collection: str = "", **arguments: Json
     ) -> Json:
+        try:
+            found = await self._asked(do, matrix, collection, arguments)
+            if do == "count":
+                return int(found)
+            if do == "get" and not isinstance(found["metadatas" if "include" in arguments else "ids"], list):
+                raise TypeError(do)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ChromaFault(f"not an answer of Chroma's: {type(error).__name__}") from error
+        return found
+
+    async def _asked(
+        self, do: str, matrix: Matrix | None, collection: str, arguments: Mapping[str, Json]
+    ) -> Json:
         match do:
             case "beat":
                 return await self._request("GET", f"{self._api}/heartbeat")
@@ -370,15 +383,16 @@ class ChromaServer(Chroma):
                 self._ids.pop(collection, None)
                 path = f"{self._collections}/{quote(collection, safe='')}"
                 return await self._request("DELETE", path, missing_ok=True)
-        if collection in self._ids:
+        if known := self._ids.get(collection):
             try:
-                return await self._ask_collection(do, self._ids[collection], matrix, arguments)
-            except MissingCollection:  # somebody dropped it: it is made anew
-                del self._ids[collection]
+                return await self._ask_collection(do, known, matrix, arguments)
+            except MissingCollection:  # somebody dropped it: it is made again, once for all that ask
+                if self._ids.get(collection) == known:
+                    del self._ids[collection]
                 self._lost = True
         made = {"name": collection, "configuration": CONFIGURATION, "get_or_create": True}
-        self._ids[collection] = (await self._request("POST", self._collections, made))["id"]
-        return await self._ask_collection(do, self._ids[collection], matrix, arguments)
+        id_ = self._ids[collection] = (await self._request("POST", self._collections, made))["id"]
+        return await self._ask_collection(do, id_, matrix, arguments)
 
     async def _ask_collection(
         self, do: str, id_: str, matrix: Matrix | None, arguments: Mapping[str, Json]
@@ -411,12 +425,13 @@ class ChromaServer(Chroma):
                 connector=aiohttp.TCPConnector(limit=CONNECTIONS),
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers={"Content-Type": "application/json"},
+                trust_env=True,  # HTTP_PROXY, HTTPS_PROXY, NO_PROXY
             )
         data = None if body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
         try:
-            async with self._session.request(method, url, data=data) as response:
+            async with self._session.request(method, url, data=data, allow_redirects=False) as response:
                 said = await response.read()
-                if response.status < HTTPStatus.BAD_REQUEST:
+                if response.status < HTTPStatus.MULTIPLE_CHOICES:
                     return orjson.loads(said)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ChromaFault(f"{type(error).__name__}: {error}") from error
