@@ -165,7 +165,7 @@ async def test_a_file_under_another_name_is_an_unknown_field() -> None:
 
 
 async def test_a_file_over_its_limit_is_refused_at_once() -> None:
-    """What comes after is not read."""
+    """The rest is not read."""
     error = await refused(file(b"x" * 70)[:-2], b"never read", limit=64)
 
     assert isinstance(error, TooLarge)
@@ -225,7 +225,7 @@ def test_no_disposition_breaks_the_reader(header: bytes) -> None:
 
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_parser(body: bytes) -> None:
-    """It is taken, or a problem of ours."""
+    """It is taken, or refused with a problem."""
     form = UploadForm(b"XX", MIB)
     with suppress(BadInput):
         form.feed(b"--XX\r\n" + body)

@@ -165,6 +165,15 @@ async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: R
         await client.close()
 
 
+async def test_a_dropped_collection_is_made_once_for_all_that_ask(chroma_run: RunningChroma) -> None:
+    ours, theirs = (ChromaServer(chroma_run.url) for _ in range(2))
+    await ours.upsert("ibid-e", IDS, ROWS, [MINE] * 4)
+    await theirs.forget("ibid-e")
+    assert await asyncio.gather(*(ours.count("ibid-e") for _ in range(4))) == [0] * 4
+    for client in (ours, theirs):
+        await client.close()
+
+
 async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
     told: list[str] = []
     store.on_files_lost(lambda: told.append("renewed"))
@@ -282,6 +291,42 @@ async def test_a_server_of_another_kind_is_unavailable() -> None:
         assert await reason(server) == "unavailable"
         await server.close()
         proxy.shutdown()
+
+
+async def test_json_of_another_program_is_a_fault_of_the_server() -> None:
+    """As of a gateway that says 200 to everything; what it sends elsewhere is not followed."""
+
+    class Gateway(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(307 if self.path.endswith("upsert") else 200)
+            self.send_header("location", "/elsewhere")
+            self.end_headers()
+            self.wfile.write(b'{"status": "ok", "id": "x"}')
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as gateway:
+        Thread(target=gateway.serve_forever, daemon=True).start()
+        server = ChromaServer(f"http://127.0.0.1:{gateway.server_port}")
+        row = ROWS[0].tobytes()
+        for call in (
+            server.names(),
+            server.count("ibid-a"),
+            server.ids("ibid-a", MINE),
+            server.payloads("ibid-a", MINE),
+            server.nearest("ibid-a", row, MINE, 3),
+        ):
+            with pytest.raises(RetrievalError):
+                await call
+        with pytest.raises(Unavailable):
+            await server.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
+        await server.close()
+        gateway.shutdown()
 
 
 class Hung(InProcess):
