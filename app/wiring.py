@@ -45,7 +45,7 @@ from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.ingest.cutter import CodeCutter
 from app.ingest.jobs import Ingest, Worker
 from app.ingest.pdf import PdfParser
-from app.models.base import ChatModel, Embedder
+from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import grasping
 from app.models.chat import LASTING, chat_name, chat_server, model_at, open_chat, open_token
 from app.models.embeddings import Patient
@@ -142,7 +142,7 @@ class Resources:
     """The memory services of MEMORY_SERVICE_URL."""
     moderator: HttpModerator | None = None
     """The service of VANTAGE_RISK_URL."""
-    reranker: HttpReranker | None = None
+    reranker: Reranker | None = None
     redis: Redis | None = None
     cache: Cache | None = None
 
@@ -498,7 +498,7 @@ def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
     ]
     probes += [RedisProbe(open_.redis)] if open_.redis else []
     probes += [OutsideProbe(open_.outside)] if open_.outside else []
-    probes += [ServerProbe(RERANK, open_.reranker.client)] if open_.reranker else []
+    probes += [ServerProbe(RERANK, open_.reranker.client)] if isinstance(open_.reranker, HttpReranker) else []
     probes += [ServerProbe(MODERATION, open_.moderator.client)] if open_.moderator else []
     return (*probes, recorder)
 

@@ -3,16 +3,19 @@
 import ast
 import re
 from collections.abc import AsyncIterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from app import retrieval
 from app.answering.recorder import Recorder
 from app.db.pool import Pool
 from app.db.users import NAMES_ONLY, TABLES
-from app.retrieval import corpus, documents, memories, projects
+from app.retrieval.source import IndexedSource
 from app.services.users import UserService
 from app.settings import Cache, Qdrant, Settings
 from app.types import Scope
@@ -87,9 +90,10 @@ def test_every_table_that_is_written_is_accounted_for() -> None:
 
 def test_every_source_is_accounted_for() -> None:
     """By name: a new one must say what becomes of what it keeps of a person."""
-    modules = (documents, memories, corpus, projects)
+    modules = [import_module(each.name) for each in iter_modules(retrieval.__path__, "app.retrieval.")]
     classes = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
-    names = {vars(each)["name"] for each in classes if isinstance(vars(each).get("name"), str)}
+    sources = [each for each in classes if issubclass(each, IndexedSource)]
+    names = {vars(each)["name"] for each in sources if isinstance(vars(each).get("name"), str)}
 
     assert names == set(INDEXES)
 

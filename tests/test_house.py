@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted(
     path.relative_to(ROOT) for path in (ROOT / "app").rglob("*.py") if path.name != "__init__.py"
 )
-ROOMS = [path for path in MODULES if len(path.parts) > 2]
 
 BROAD = {"app/problems.py", "app/api/sse.py"}
 """`except Exception` stands in the 500 handler and the stream's last resort only."""
@@ -79,18 +78,12 @@ def test_the_environment_is_read_in_one_file() -> None:
     assert found <= {"app/settings.py"}
 
 
-@pytest.mark.parametrize("floor", ["sources", "projects"])
-def test_no_module_is_left_unwired(floor: str) -> None:
-    """What can be searched or shown is known to wiring (sources) or to a service (projects)."""
-    wiring = [str(m) for m in MODULES if len(m.parts) == 2]
-    users = wiring if floor == "sources" else [str(m) for m in MODULES if "services" in m.parts]
-    rooms = [module for module in ROOMS if module.parts[1] == floor]
-    names = {".".join(module.with_suffix("").parts): module for module in rooms}
-    wired, new = set[str](), set().union(*(imported(Path(user)) for user in users))
-    while new := (new & names.keys()) - wired:
-        wired |= new
-        new = set().union(*(imported(names[name]) for name in new))
-    assert sorted(names.keys() - wired) == []
+def test_every_module_is_used() -> None:
+    """Imported by another one, or named where its process is started; `app/cli` is imported by command names."""
+    names = {".".join(module.with_suffix("").parts) for module in MODULES}
+    used = set().union(*(imported(module) for module in MODULES))
+    started = {name for name in names for module in MODULES if f'"{name}"' in (ROOT / module).read_text()}
+    assert [name for name in sorted(names - used - started) if not name.startswith("app.cli.")] == []
 
 
 def test_docstrings_name_what_is_there() -> None:

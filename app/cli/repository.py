@@ -161,8 +161,8 @@ class Rules:
     def __init__(self, root: Path) -> None:
         self._specs: dict[Path, GitIgnoreSpec] = {}
         self._negated = False
-        config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        self.read(root, str((config / "git" / "ignore").resolve()), ".git/info/exclude", ".gitignore")
+        own = (Path.home() / ".config" / "git" / "ignore").resolve()
+        self.read(root, str(own), ".git/info/exclude", ".gitignore")
 
     def read(self, folder: Path, *names: str) -> None:
         """Add the rules of a folder."""
