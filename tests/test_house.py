@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from app import errors
 from app.errors import IbidError, kinds
 
@@ -79,7 +77,7 @@ def test_the_environment_is_read_in_one_file() -> None:
 
 
 def test_every_module_is_used() -> None:
-    """Imported by another one, or named where its process is started; `app/cli` is imported by command names."""
+    """Imported by another one, or named where its process is started; `app/cli` by the names of commands."""
     names = {".".join(module.with_suffix("").parts) for module in MODULES}
     used = set().union(*(imported(module) for module in MODULES))
     started = {name for name in names for module in MODULES if f'"{name}"' in (ROOT / module).read_text()}
