@@ -22,9 +22,13 @@ LEAST = 24 << 20
 
 def free(place: Path) -> int:
     """What may still be written to the disk of `place`, which need not exist yet."""
-    there = next(path for path in (place, *place.absolute().parents) if path.exists())
-    found = os.statvfs(there)
-    return found.f_bavail * found.f_frsize
+    while True:
+        try:
+            found = os.statvfs(place)
+        except (FileNotFoundError, NotADirectoryError):
+            place = place.absolute().parent
+        else:
+            return found.f_bavail * found.f_frsize
 
 
 def check(place: Path, least: int, size: int = 0) -> None:
