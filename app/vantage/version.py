@@ -21,6 +21,7 @@ LENT = (
     "text/labels.py",
     "text/languages.py",
     "text/phrases.py",
+    "text/sanitise.py",
 )
 """Files outside of this package that take part in deciding."""
 

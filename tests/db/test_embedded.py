@@ -457,8 +457,8 @@ def test_signals_reach_the_command() -> None:
     ) as child:
         assert child.stdout
         assert int(child.stdout.readline()) == child.pid
-        child.send_signal(signal.SIGINT)
-    assert child.returncode == -signal.SIGINT
+        child.send_signal(signal.SIGTERM)
+    assert child.returncode == -signal.SIGTERM
 
 
 def test_dies_with_its_parent() -> None:
