@@ -196,9 +196,16 @@ RULES = (
         REFUSE,
         "It may ask for harm, and the outside service sees harm in it too.",
         (_MAY_HARM, at_least(FLAGGED, "outside.harm")),
+        unless=("distress",),
         final=True,
     ),
-    Rule("outside", NEGOTIATE, "The outside service sees harm in it.", (at_least(FLAGGED, "outside.harm"),)),
+    Rule(
+        "outside",
+        NEGOTIATE,
+        "The outside service sees harm in it. Who may be in danger is helped first.",
+        (at_least(FLAGGED, "outside.harm"),),
+        unless=_IN_DANGER,
+    ),
     Rule("limits.refuse", REFUSE, "The asker set this topic aside.", needs=(REFUSED_TOPIC,)),
     Rule("limits.negotiate", NEGOTIATE, "The asker set terms for it.", needs=(NEGOTIATED_TOPIC,)),
     Rule(

@@ -123,7 +123,7 @@ def _veto(found: Harm, text: Text) -> None:
             if start not in sentences:
                 sentences[start] = _risk(Text("", text.cased[start:end], text.tokens[start:end]), found)
             if sentences[start] < DOUBTFUL:
-                sure = GRAVITY.get(found.by[category], 1.0) >= SURE
+                sure = max(weight, GRAVITY.get(found.by[category], 1.0)) >= SURE
                 found.risk[category] = min(weight, NEGOTIATED if sure else NOT_HELD)
 
 
