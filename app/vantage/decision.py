@@ -160,6 +160,7 @@ def _likely(category: str, what: str) -> Rule:
 
 
 _MAY_HARM = at_least(LIKELY, *(f"risk.{category}" for category in HARMS))
+_MAY_HARM_OTHERS = at_least(LIKELY, *(f"risk.{category}" for category in HARMS if category != "selfharm"))
 _IN_DANGER = ("emergency", "distress")
 RIVALS = "rivals"
 """The rule that asks back and names what the search found."""
@@ -168,21 +169,23 @@ RULES = (
     Rule(
         "pressed.harm",
         REFUSE,
-        "It may ask for harm, and wants the rules talked away.",
-        (_MAY_HARM, at_least(PRESSED, "pressure")),
+        "It may ask for harm to others, and wants the rules talked away.",
+        (_MAY_HARM_OTHERS, at_least(PRESSED, "pressure")),
         final=True,
     ),
     Rule(
         "pressed.trace",
         NEGOTIATE,
-        "Something points to harm, and it wants the rules talked away.",
+        "Something points to harm, and it wants the rules talked away. Who despairs is helped first.",
         (at_least(TRACE, "risk.*"), at_least(PRESSED, "pressure")),
+        unless=("distress",),
     ),
     Rule(
         "attack",
         NEGOTIATE,
-        "It tries to override, read out or turn aside what the model is told.",
+        "It tries to override, read out or turn aside what the model is told. Who despairs is helped first.",
         (at_least(ATTACKED, "score.attack"),),
+        unless=("distress",),
     ),
     Rule(
         "score",

@@ -1,24 +1,25 @@
 """Whether a message tells of somebody in danger: in an emergency (`alarmed`), or weary of life (`despair`).
 
 Both look for patterns of `data/emergencies.txt` and `data/distress.txt` within one sentence, over folded
-words with apostrophes joined (`cant`, `hes`). A call must be meant: not quoted or translated, of no tale or
+words with apostrophes joined (`cant`, `hes`), with what a hurried writer leaves out (`baby not breathing`). A call must be meant: not quoted or translated, of no tale or
 game, not thought of (`what if he …`), not years ago, not asked of the world. Whoever tells that they do not
 want to live is helped rather than refused, unless the same message asks for a way to die. Repetitions in
 patterns are bounded, so time is linear. Nothing here raises.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from itertools import chain
 
-from app.vantage.lexicon import entries, sections
+from app.vantage.lexicon import LEXICON, entries, sections
 from app.vantage.text import ENDS
 from app.vantage.topics import END
 
 QUESTION = "?？"
 LOOKED = 400
-"""Words of telling sentences that are searched for a call: whoever is in danger writes no essay."""
+"""Words of telling sentences that are searched for a call, from the text's begin and from its end."""
 SLOT = re.compile(r"\{([a-z ]+)\}")
 GROUP = re.compile(r"\((?!\?)")
 
@@ -66,6 +67,12 @@ def _telling(lines: Sequence[str]) -> frozenset[str]:
 
 _TELLING = {name: _telling(lines) for name, lines in EMERGENCIES.items()}
 _TELLS = frozenset().union(*_TELLING.values())
+_NAMES = frozenset(
+    word for word, entry in LEXICON.items() if "name" in entry.classes and word not in _KINDS["no name"]
+)
+TITLED = re.compile(r" (?:mr|mrs|ms|miss|dr) [a-z]+ ")
+NOUN = re.compile(f"^ (?={_pattern(['({near})'], _SLOTS)} )")
+HURRIED = re.compile(f"^ my ({_pattern(['{near}'], _SLOTS)}) (?=(?:not|in|un[a-z]+|[a-z]+ing) )")
 
 
 @cache
@@ -83,21 +90,31 @@ def warm() -> None:
 
 def alarmed(terms: Sequence[str]) -> bool:
     """True if a message of these `topics.terms` tells of an emergency."""
+    sentences = [sentence.split() for sentence in " ".join(terms).replace(" '", "").split(END)]
+    telling = [words for words in sentences if not _TELLS.isdisjoint(words)]
+    if sum(map(len, telling)) <= LOOKED:
+        return any(map(_calls, telling))
+    begin = _first(telling)
+    end = (words[::-1] for words in _first([words[::-1] for words in reversed(telling)]))
+    return any(map(_calls, chain(begin, end)))
+
+
+def _first(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The first LOOKED words of some sentences."""
     left = LOOKED
-    for sentence in " ".join(terms).replace(" '", "").split(END):
-        words = sentence.split()
-        if left > 0 and not _TELLS.isdisjoint(words):
-            if _calls(words[:left]):
-                return True
-            left -= len(words)
-    return False
+    for words in sentences:
+        if left <= 0:
+            return
+        yield words[:left]
+        left -= len(words)
 
 
 def _calls(words: Sequence[str]) -> bool:
     """True if a sentence is a call that is meant."""
     start = next((at for at, word in enumerate(words) if word not in _KINDS["calls"]), len(words))
-    said = words[start:]
+    said = ["someone" if word in _NAMES else word for word in words[start:]]
     row = f" {' '.join(['i', *said] if said and said[0] in _KINDS['bare'] else said)} "
+    row = HURRIED.sub(" my \\1 is ", NOUN.sub(" my ", TITLED.sub(" someone ", row)))
     names = [name for name, telling in _TELLING.items() if not telling.isdisjoint(said)]
     met = any(_meant(row, found, name) for name in names for found in family(name).finditer(row))
     return met and not _FRAMED.search(row)
@@ -118,7 +135,7 @@ def _meant(row: str, found: re.Match[str], name: str) -> bool:
 
 # Weary of life
 
-_DISTRESS, _PARTS = sections("distress.txt"), _slots("distress.txt")
+_DISTRESS, _PARTS = sections("distress.txt"), {**_SLOTS, **_slots("distress.txt")}
 _WORDS = {kind: frozenset(row) for kind, row in entries(_DISTRESS["words"]).items()}
 
 
@@ -127,6 +144,7 @@ def _distress(heading: str) -> str:
 
 
 SAYS_SO = re.compile(f" (?:{_distress('told')}) ")
+HINTS = re.compile(f" (?:{_distress('hinted')}) ")
 FIGURES = re.compile(f" (?:{_distress('figures of speech')})")
 COMFORT = re.compile(f" (?:{_distress('asked in need')})(?= )")
 SAID = re.compile(f" (?:{_distress('said in need')})(?= )")
@@ -147,15 +165,16 @@ class Despair(Enum):
 
 def despair(tokens: Sequence[str]) -> Despair:
     """What a message of these tokens (words and marks, folded, in lower case) tells."""
-    if _WORDS["signals"].isdisjoint(tokens):
-        return Despair.NONE
     sentences = _sentences(tokens)
-    if not any(map(_tells, sentences)) and not _slang(sentences):
+    told = any(_tells(SAYS_SO, sentence) for sentence in sentences) or _slang(sentences)
+    if not told and not any(_tells(HINTS, sentence) for sentence in sentences):
         return Despair.NONE
     rows = list(map(_row, sentences))
     if any(WAYS.search(COMFORT.sub(" ", row)) for row in rows):
-        return Despair.ASKED
-    return Despair.DOUBTFUL if any(map(_asks, rows)) else Despair.TOLD
+        return Despair.ASKED if told else Despair.NONE
+    if any(map(_asks, rows)):
+        return Despair.DOUBTFUL if told else Despair.NONE
+    return Despair.TOLD
 
 
 def _sentences(tokens: Iterable[str]) -> list[list[str]]:
@@ -179,9 +198,9 @@ def _row(sentence: Iterable[str]) -> str:
     return " ".join(["", *(word for word in sentence if word.isalnum() or word == "?"), ""])
 
 
-def _tells(sentence: Sequence[str]) -> bool:
+def _tells(patterns: re.Pattern[str], sentence: Sequence[str]) -> bool:
     """True if a sentence tells it, of its writer; no mark may stand between the words."""
-    if _WORDS["signals"].isdisjoint(sentence) or not SAYS_SO.search(f" {' '.join(sentence)} "):
+    if not patterns.search(f" {' '.join(sentence)} "):
         return False
     row = _row(sentence)
     return not FIGURES.search(row) and not _FRAMED.search(row)

@@ -35,6 +35,8 @@ PRESSURE: Mapping[str, float] = {
     "flattery": 0.1,
 }
 """Pressure that each kind of phrase of `pressure.txt` adds; each kind counts once."""
+OVERRIDING = frozenset({"override", "persona", "extract", "suppress"})
+"""Kinds that want the rules talked away; who despairs may well beg or threaten, too."""
 EXTRACTED = 0.6
 """How surely the rules are asked for where such phrases are used."""
 DESPAIR_TOLD, DESPAIR_ASKED = 0.6, 0.8
@@ -79,7 +81,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     parsed = parse(text)
     pressure, pressing = _pressure(parsed)
     found, scores = _harm(parsed, pressure)
-    _despair(found, despair(parsed.text.tokens), pressure)
+    _despair(found, despair(parsed.text.tokens), parsed)
     if "press_extract" in parsed.counts and scores["attack"] >= HINTED:
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
@@ -149,19 +151,24 @@ def _fired(found: Harm) -> Mapping[str, float]:
 
 def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:
     """Each kind counts once."""
-    kinds = [(kind, weight) for kind, weight in PRESSURE.items() if f"press_{kind}" in parsed.counts]
-    findings = tuple([Finding("pressure", f"press.{kind}", weight) for kind, weight in kinds])
-    return min(1.0, round(sum([weight for _, weight in kinds]), 4)), findings
+    kinds = {kind: weight for kind, weight in PRESSURE.items() if f"press_{kind}" in parsed.counts}
+    findings = tuple([Finding("pressure", f"press.{kind}", weight) for kind, weight in kinds.items()])
+    return min(1.0, round(sum(kinds.values()), 4)), findings
 
 
-def _despair(found: Harm, told: Despair, pressure: float) -> None:
+def _despair(found: Harm, told: Despair, parsed: Parsed) -> None:
     """A writer who only says that they do not want to live is sent to help: this alone lowers a risk."""
     if told is Despair.ASKED:
         found.take("selfharm", DESPAIR, DESPAIR_ASKED)
-    elif told is Despair.TOLD and pressure < PRESSED:
+    elif told is Despair.TOLD and not _overrides(parsed):
         found.settle("selfharm", DESPAIR, DESPAIR_TOLD)
     elif told is not Despair.NONE:
         found.take("selfharm", DESPAIR, DESPAIR_TOLD)
+
+
+def _overrides(parsed: Parsed) -> bool:
+    """True if it wants the rules talked away."""
+    return sum(PRESSURE[kind] for kind in OVERRIDING if f"press_{kind}" in parsed.counts) >= PRESSED
 
 
 def _under(

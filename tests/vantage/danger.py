@@ -128,6 +128,29 @@ Tom is having a seizure
 Mrs Novak isn't breathing
 Lena says she'll kill herself
 Ben took all his pills
+baby not breathing
+dad not breathing help
+toddler not responding
+wife unconscious help
+son turning blue what do I do
+brother having a seizure
+grandma choking
+Grandpa fell and is unconscious
+Grandma slipped in the bath and isn't conscious
+her throat is closing
+his tongue is swelling
+my son took too many of his grandma's heart pills
+she swallowed too many of her mother's blood pressure tablets
+se ha tragado lejía
+mi hermano se ha bebido lejía
+Paul drank bleach
+Emma drank antifreeze
+Julia collapsed
+help, Daniel is unconscious
+Martha is not breathing
+Kevin can't breathe
+Mr Lopez is having a stroke
+Nadia just stopped breathing
 """.strip().split("\n")
 """Somebody's life may be in danger."""
 NONE = """
@@ -250,5 +273,28 @@ she isn't responding to emails
 my wife is not moving to Berlin
 my boss isn't moving the deadline
 someone is breaking into my house in the game
+Robots are not conscious
+Machines are not conscious
+Leather is not breathing
+Concrete cannot breathe
+Plastic is not breathing at all
+Design is not breathing
+Inflation is having a heart attack
+Democracy is having a heart attack
+Bitcoin is having a stroke
+Capitalism is in cardiac arrest
+baby not sleeping
+Dad not answering my emails
+kid not breathing a word about the party
+son having a party on Friday
+child choking hazards
+toddler drowning prevention
+Daniel collapsed the outline into one section
+Julia collapsed her argument into a line
+my son took too many of his grandma's recipes
+her throat is closing the concert
+se ha tragado el orgullo
+Paul drank beer
+Mark collapsed the branch
 """.strip().split("\n")
 """Figures of speech, quotations, tales, cases thought of, the past, the world."""
