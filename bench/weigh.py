@@ -40,6 +40,8 @@ HOSTILE = (
     "\U000e1000",
     "w\u0301 ",
     "'a",
+    "\n",
+    ";",
 )
 """Repeated to the length; the laws (tests/vantage/test_laws.py) hold three times as many."""
 

@@ -1,10 +1,10 @@
 """Whether a message tells of somebody in danger: in an emergency (`alarmed`), or weary of life (`despair`).
 
 Both look for patterns of `data/emergencies.txt` and `data/distress.txt` within one sentence, over folded
-words with apostrophes joined (`cant`, `hes`), with what a hurried writer leaves out (`baby not breathing`). A call must be meant: not quoted or translated, of no tale or
-game, not thought of (`what if he …`), not years ago, not asked of the world. Whoever tells that they do not
-want to live is helped rather than refused, unless the same message asks for a way to die. Repetitions in
-patterns are bounded, so time is linear. Nothing here raises.
+words with apostrophes joined (`cant`, `hes`). A call may leave words out (`baby not breathing`), and must be
+meant: not quoted or translated, of no tale or game, not thought of (`what if he …`), not years ago, not asked
+of the world. Whoever tells that they do not want to live is helped rather than refused, unless the same
+message asks for a way to die. Repetitions in patterns are bounded, so time is linear. Nothing here raises.
 """
 
 import re
@@ -90,6 +90,8 @@ def warm() -> None:
 
 def alarmed(terms: Sequence[str]) -> bool:
     """True if a message of these `topics.terms` tells of an emergency."""
+    if _TELLS.isdisjoint([term.lstrip("'") for term in terms]):
+        return False
     sentences = [sentence.split() for sentence in " ".join(terms).replace(" '", "").split(END)]
     telling = [words for words in sentences if not _TELLS.isdisjoint(words)]
     if sum(map(len, telling)) <= LOOKED:
@@ -190,7 +192,7 @@ def _sentences(tokens: Iterable[str]) -> list[list[str]]:
                 found[-1][-1] += word[1:]
         elif word != ",":
             found[-1].append(word)
-    return found
+    return [sentence for sentence in found if sentence]
 
 
 def _row(sentence: Iterable[str]) -> str:
@@ -200,7 +202,7 @@ def _row(sentence: Iterable[str]) -> str:
 
 def _tells(patterns: re.Pattern[str], sentence: Sequence[str]) -> bool:
     """True if a sentence tells it, of its writer; no mark may stand between the words."""
-    if not patterns.search(f" {' '.join(sentence)} "):
+    if len(sentence) == 1 or not patterns.search(f" {' '.join(sentence)} "):
         return False
     row = _row(sentence)
     return not FIGURES.search(row) and not _FRAMED.search(row)

@@ -222,6 +222,9 @@ def hits(text: Text) -> list[Hit]:
             end, classes = _longest(entry, tokens, at)
         if tokens[at] in QUOTES and _titled(text, at):
             end, classes = at + 1, TITLE
+        if classes is CUT:
+            while end < len(tokens) and tokens[end] in CUTS:
+                end += 1
         if classes:
             found.append(Hit(at, end, classes))
         at = end

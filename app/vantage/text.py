@@ -1,7 +1,7 @@
 """A message as the policy reads it: folded to plain letters, cut into tokens, disguises undone.
 
 Folding maps compatibility forms, accents and look-alike letters (Unicode TR39, the common part) to plain
-ones and drops what has no width. Everything is linear in the text. Positions are token indices. Nothing here
+ones and drops what has no width; blank lines are dropped, and ages are written in one way. Everything is linear in the text. Positions are token indices. Nothing here
 raises.
 """
 
@@ -37,6 +37,15 @@ WIDTHLESS = frozenset({"Mn", "Me", "Cf"})
 """Categories of accents and of characters without width."""
 WIDEST = 4
 """Letters that one character may become; a ligature of a whole sentence stays as it is."""
+
+BLANK_LINES = re.compile(r"\n\s*\n")
+AGE = re.compile(
+    r"(?<![^\W_])(\d\d?)(?:(st|nd|rd|th)[ -]?grader|[ -]?(?:yo|y/o|y\.o\.|(?:yrs?|years?)[ -]olds?))(?![^\W_])",
+    re.IGNORECASE,
+)
+"""`13yo`, `13 y/o`, `13-years-old`, and the grade of a school."""
+STARTS_SCHOOL = 5
+"""Years of age that a grade is added to."""
 
 LEET = str.maketrans("013456789@$!|+", "oieashtbgasiit")
 """Digits and signs that stand in for letters."""
@@ -110,7 +119,13 @@ _FOLDS = _Folds(LOOKALIKES | {code: chr(code) for code in range(128) if chr(code
 
 def fold(text: str) -> str:
     """The text in plain letters, case kept."""
-    return text.translate(_FOLDS)
+    plain = BLANK_LINES.sub("\n", text.translate(_FOLDS))
+    return AGE.sub(_age, plain)
+
+
+def _age(found: re.Match[str]) -> str:
+    """An age as the lexicon has it."""
+    return f"{int(found[1]) + (STARTS_SCHOOL if found[2] else 0)} year old"
 
 
 def read(text: str) -> Text:
