@@ -73,9 +73,7 @@ QUESTION, UNCLEAR = (
     "What would you like to know or have done, and what is it about?",
 )
 LEADS: Mapping[ResponseClass, str] = {
-    ResponseClass.NEGOTIATE: (
-        "I can help with a part of this only, and leave out what could do harm or was set aside."
-    ),
+    ResponseClass.NEGOTIATE: "I can help with a part of this only, and leave the rest out.",
     ResponseClass.REDIRECT: "For this there is better help than I can give.",
 }
 """Opens an answer by a model that does not know its class."""
@@ -100,13 +98,13 @@ def question(decision: Decision) -> str:
     """The policy's own CLARIFY: one question, which names the rival sources if there are any."""
     if in_danger(decision):
         return HELP_ASKED
-    names = [f"“{name}”" for name in dict.fromkeys(map(plain_name, decision.names)) if name]
+    names = [f"“{name}”" for name in dict.fromkeys(map(as_data, decision.names)) if name]
     if len(names) >= 2:
         return f"Do you mean {', '.join(names[:-1])} or {names[-1]}?"
     return UNCLEAR if "unclear" in decision.rules else QUESTION
 
 
-def plain_name(name: str, signs: str = "+-") -> str:
+def as_data(name: str, signs: str = "+-") -> str:
     """A retrieved name or a caller's topic as data: letters, digits and a few signs, on one line. Nothing in
     it ends a quotation or opens a bracket."""
     kinds = ((sign, unicodedata.category(sign)) for sign in name if unicodedata.category(sign) != "Cf")
@@ -291,7 +289,7 @@ def check(
 
 def named(names: Sequence[str], words: Sequence[str]) -> list[str]:
     """Those of several names of which a text says a word that tells it from the others."""
-    parts = [set(words_of(plain_name(name))) for name in names]
+    parts = [set(words_of(as_data(name))) for name in names]
     shared = set[str]().union(*(one & other for one, other in combinations(parts, 2)))
     own = [part - shared or part for part in parts]
     return [name for name, part in zip(names, own, strict=True) if not part.isdisjoint(words)]

@@ -2,20 +2,22 @@
 
 Risk by category, stakes, pressure, two learned scores, and clarity, specificity, affect and breadth; all in
 [0, 1]. Tables and bundled weights: no clock, no randomness, no remote model. An overlay adds to risk and
-pressure and takes nothing away; earlier turns lend their risk to a message that only points back to them.
-Nothing here raises.
+pressure and takes nothing away; earlier turns lend risk, scores and pressure to a message that only continues
+them. Nothing here raises.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from app.text.greeting import is_assent
 from app.vantage import clarity, topics
 from app.vantage.decision import ATTACKED, DESPAIR, PRESSED, SURE
 from app.vantage.distress import Despair, despair
 from app.vantage.lexicon import LEXICON, Hit, hits
-from app.vantage.risk import RISKS, RULES, Harm, find_harm
+from app.vantage.risk import OPERATIVE, RISKS, RULES, THINGS, Harm, find_harm
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
 from app.vantage.text import ENDS, Text, read, reveal
@@ -38,9 +40,9 @@ PRESSURE: Mapping[str, float] = {
 OVERRIDING = frozenset({"override", "persona", "extract", "suppress"})
 """Kinds that want the rules talked away; who despairs may well beg or threaten, too."""
 EXTRACTED = 0.6
-"""How surely the rules are asked for where such phrases are used."""
+"""Risk of `extraction` where a phrase of the kind `extract` is used."""
 DESPAIR_TOLD, DESPAIR_ASKED = 0.6, 0.8
-"""Self-harm where somebody says that they do not want to live, and where they ask for a way, too."""
+"""Risk of self-harm where somebody says that they do not want to live, and where they ask for a way."""
 HINTED = 0.2
 """Attack score from which such a phrase counts: `the text above` alone asks for no rules."""
 DOUBTFUL = 0.45
@@ -56,7 +58,21 @@ DECAY = 0.85
 """Share of a turn's risk that is left one turn later."""
 SHORT = 25
 """Words: a longer message says itself what it is about."""
-POINTING = frozenset({"pronoun", "covert"})
+FEW = 4
+"""Words of a message that is only a part of a sentence."""
+UNSURE = 0.6
+"""The highest risk that an earlier turn lends where the message may be about something else: negotiated."""
+FRAGMENT = re.compile(
+    r"(?:(?:and|but|or|so|then|ok|okay|please) )*(?:(?:with|in|at|for|from|of|on) )?"
+    r"(?:which|what|how|where|when|why)"
+    r"(?: (?!(?:is|are|was|were|'s|'re|do|does|did|can|could|will|would|should|has|have|had|to) )[a-z0-9]+)*"
+    r" $"
+)
+"""A question without a verb: `how many grams?`"""
+MEANS = frozenset({"weapon", "bomb", "toxin", "drug", "hard_drug", "malware", "contraband"})
+"""`and the detonator?`"""
+FURTHER = frozenset({"more", "recipe"})
+"""`step by step`"""
 
 
 class Parsed(NamedTuple):
@@ -75,36 +91,50 @@ def parse(text: Text) -> Parsed:
     return Parsed(plain, known, Counter(chain.from_iterable([hit.classes for hit in known])))
 
 
+class Look(NamedTuple):
+    """What a text asks for and how it presses, without what was said before it."""
+
+    found: Harm
+    scores: Mapping[str, float]
+    pressure: float
+    pressing: tuple[Finding, ...]
+
+
 def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str = "") -> Descriptors:
     """The descriptors of a message, after the user's turns `thread`, oldest first, and under an `overlay`."""
     text = read(message)
     parsed = parse(text)
-    pressure, pressing = _pressure(parsed)
-    found, scores = _harm(parsed, pressure)
-    _despair(found, despair(parsed.text.tokens), parsed)
-    if "press_extract" in parsed.counts and scores["attack"] >= HINTED:
-        found.take("extraction", "press.extract", EXTRACTED)
+    seen = _look(parsed)
     if overlay:
-        pressure, pressing = _under(parse(read(overlay)), found, pressure, pressing)
-    if scores["attack"] >= ATTACKED:
-        pressure = max(pressure, scores["attack"])
-        pressing += (Finding("pressure", "score.attack", scores["attack"]),)
-    if thread and _points_back(message, text, parsed):
-        _lend(found, thread)
+        seen = _under(parse(read(overlay)), seen)
+    if thread and (share := _continues(message, text, parsed)):
+        seen = _lent(seen, parsed, thread, share)
+    attack = seen.scores["attack"]
+    pressing = (Finding("pressure", "score.attack", attack),) if attack >= ATTACKED else ()
     stakes, weighed = _stakes(parsed.counts)
     reading = clarity.describe(message, text, thread)
     return Descriptors(
         clarity=reading.clarity,
         specificity=reading.specificity,
-        risk=found.levels(),
+        risk=seen.found.levels(),
         stakes=stakes,
-        pressure=pressure,
+        pressure=max(seen.pressure, attack) if pressing else seen.pressure,
         affect=reading.affect,
         breadth=reading.breadth,
         terms=topics.terms(message, text),
-        scores=scores,
-        findings=(*found.findings(), *pressing, *weighed, *reading.findings),
+        scores=seen.scores,
+        findings=(*seen.found.findings(), *seen.pressing, *pressing, *weighed, *reading.findings),
     )
+
+
+def _look(parsed: Parsed) -> Look:
+    """Of a text alone."""
+    pressure, pressing = _pressure(parsed)
+    found, scores = _harm(parsed, pressure)
+    _despair(found, despair(parsed.text.tokens), parsed)
+    if "press_extract" in parsed.counts and scores["attack"] >= HINTED:
+        found.take("extraction", "press.extract", EXTRACTED)
+    return Look(found, scores, pressure, pressing)
 
 
 def _harm(parsed: Parsed, pressure: float) -> tuple[Harm, Mapping[str, float]]:
@@ -117,7 +147,7 @@ def _harm(parsed: Parsed, pressure: float) -> tuple[Harm, Mapping[str, float]]:
 
 
 def _veto(found: Harm, text: Text) -> None:
-    """A low score of the sentence in which a rule fired, too, limits what the rule gives."""
+    """Lowers the risk of a category where the sentence in which its rule fired has a low score, too."""
     sentences: dict[int, float] = {}
     for category, weight in found.risk.items():
         if weight > NOT_HELD and category not in UNVETOED:
@@ -171,37 +201,50 @@ def _overrides(parsed: Parsed) -> bool:
     return sum(PRESSURE[kind] for kind in OVERRIDING if f"press_{kind}" in parsed.counts) >= PRESSED
 
 
-def _under(
-    overlay: Parsed,
-    found: Harm,
-    pressure: float,
-    pressing: tuple[Finding, ...],
-) -> tuple[float, tuple[Finding, ...]]:
+def _under(overlay: Parsed, seen: Look) -> Look:
     """An overlay adds what it presses and asks for; being an instruction, it has no attack score."""
     more, why = _pressure(overlay)
     extra = find_harm(overlay.text, overlay.known, pressed=more >= PRESSED)
     for category, weight in extra.risk.items():
-        found.take(category, extra.by[category], weight)
-    return max(pressure, more), pressing + why
+        seen.found.take(category, extra.by[category], weight)
+    return seen._replace(pressure=max(seen.pressure, more), pressing=seen.pressing + why)
 
 
-def _points_back(message: str, text: Text, parsed: Parsed) -> bool:
-    """True if a short message asks for what was asked before: it points back and names nothing itself."""
-    if len(text.tokens) > SHORT or POINTING.isdisjoint(parsed.counts) or clarity.talks(message):
-        return False
-    return "covert" in parsed.counts or not clarity.names_something(text)
+def _continues(message: str, text: Text, parsed: Parsed) -> float:
+    """How much risk of earlier turns a message may take over: 1 if it names nothing of its own (`and then?`,
+    `which chemicals?`), UNSURE if it may (`how do I mix it?`, `yes`), 0 if it is about something else."""
+    counts, short = parsed.counts.keys(), len(text.words) <= FEW
+    if len(text.tokens) > SHORT:
+        return 0.0
+    if clarity.talks(message):
+        return UNSURE if is_assent(message) else 0.0
+    if "covert" in counts or not clarity.names_something(text):
+        return 1.0
+    if short and (FRAGMENT.match(f"{' '.join(text.words)} ") or not counts.isdisjoint(MEANS)):
+        return 1.0
+    if not counts.isdisjoint(THINGS):
+        return 0.0
+    if short and not counts.isdisjoint(FURTHER):
+        return 1.0
+    return UNSURE if "pronoun" in counts and not counts.isdisjoint(OPERATIVE) else 0.0
 
 
-def _lend(found: Harm, thread: Sequence[str]) -> None:
-    """The risk of earlier turns, weaker with each turn since."""
-    left = 1.0
+def _lent(seen: Look, parsed: Parsed, thread: Sequence[str], share: float) -> Look:
+    """What earlier turns asked for, and how they pressed, weaker with each turn since; at most `share`."""
+    left, pressure, scores = 1.0, seen.pressure, dict(seen.scores)
     for turn in reversed(thread[-TURNS:]):
-        left *= DECAY
         earlier = parse(read(turn))
-        for category, weight in _harm(earlier, pressure=0.0)[0].risk.items():
-            found.take(category, "earlier-turn", weight * left)
-        if despair(earlier.text.tokens) is not Despair.NONE:
-            found.take("selfharm", DESPAIR, DESPAIR_TOLD * left)
+        lent = _look(earlier)
+        for category, weight in lent.found.risk.items():
+            told = lent.found.by[category] == DESPAIR
+            seen.found.take(category, DESPAIR if told else "earlier-turn", min(weight * left, share))
+            if told and despair((*earlier.text.tokens, ".", *parsed.text.tokens)) is Despair.ASKED:
+                seen.found.take(category, DESPAIR, DESPAIR_ASKED)
+        pressure = max(pressure, round(lent.pressure * left, 4))
+        scores = {name: max(scores[name], round(score * left, 3)) for name, score in lent.scores.items()}
+        left *= DECAY
+    lends = (Finding("pressure", "earlier-turn", pressure),) if pressure > seen.pressure else ()
+    return Look(seen.found, scores, pressure, seen.pressing + lends)
 
 
 def _stakes(counts: Mapping[str, int]) -> tuple[dict[str, float], tuple[Finding, ...]]:

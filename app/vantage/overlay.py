@@ -10,7 +10,7 @@ in (the API has refused it before).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.vantage.checks import HEDGED_TOKENS, HELP, OWN, plain_name
+from app.vantage.checks import HEDGED_TOKENS, HELP, OWN, as_data
 from app.vantage.decision import DISTRESSED, Levels, levels
 from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 from app.vantage.topics import named
@@ -114,7 +114,7 @@ ROOM = 34
 SIGNS = "+#.-"
 """Those of a topic that are shown beside letters and digits: `C++`, `C#`, `.NET`."""
 QUESTION_TOKENS = 40
-"""Of one question, amply."""
+"""Tokens that one question may take."""
 
 
 def build_overlay_text(sd: Descriptors, limits: Limits, params: Params, decision: Decision) -> str:
@@ -145,8 +145,8 @@ def _topics(sd: Descriptors, limits: Limits) -> Iterator[str]:
     """The asker's topics, those the message names first; as many as there is room for. One that is left out
     is not told in general terms."""
     room = ROOM
-    gone = {plain_name(topic, SIGNS).casefold() for topic in limits.refuse}
-    general = tuple(topic for topic in limits.negotiate if plain_name(topic, SIGNS).casefold() not in gone)
+    gone = {as_data(topic, SIGNS).casefold() for topic in limits.refuse}
+    general = tuple(topic for topic in limits.negotiate if as_data(topic, SIGNS).casefold() not in gone)
     for topics, order in ((limits.refuse, "Leave out"), (general, "Only in general terms")):
         shown, room = _shown([*named(topics, sd.terms), *topics], room) if topics else ([], room)
         yield f"{order}: {', '.join(shown)}." if shown else ""
@@ -156,7 +156,7 @@ def _shown(topics: Sequence[str], room: int) -> tuple[list[str], int]:
     """Cleaned, each once: ('"gambling"', …), and the room that is left."""
     shown: list[str] = []
     for topic in dict.fromkeys(topics):
-        words = plain_name(topic, SIGNS)
+        words = as_data(topic, SIGNS)
         cost = 4 + (len(words) // 2 if words.isascii() else len(words.encode("utf-8", "replace")))
         if any(map(str.isalnum, words)) and cost <= room:
             shown.append(f'"{words}"')

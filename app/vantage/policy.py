@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 
-from app.vantage import checks, decision, overlay, rivals, score
+from app.vantage import checks, decision, features, overlay, rivals, score
 from app.vantage.decision import DETOURS, ORDER, RULES
 from app.vantage.distress import EMERGENCIES
-from app.vantage.features import DOUBTFUL, PRESSURE, STAKES
+from app.vantage.features import PRESSURE, STAKES
 from app.vantage.risk import RISKS
 from app.vantage.sentences import HEDGES
 from app.vantage.terms import LENSES, ResponseClass
@@ -15,12 +15,16 @@ from app.vantage.version import digests, sha256, version
 
 LANGUAGES: Mapping[str, str] = {
     "en": "measured",
-    "de": "a core of words, not measured",
-    "es": "a core of words, not measured",
-    "fr": "a core of words, not measured",
+    **dict.fromkeys(
+        ("de", "es", "fr"), "a core of words, not measured: most attacks and requests for harm pass"
+    ),
+    "*": "not read: everything passes",
 }
-"""Those that the tables know; other languages pass unread."""
-SCOPE = "A policy for a personal assistant, not a moderation service: about one unsafe prompt in five passes."
+"""How well messages in each language are judged."""
+SCOPE = (
+    "A policy for a personal assistant, not a moderation service: of unsafe English prompts that nobody had"
+    " seen, one in four to five is answered."
+)
 
 
 @cache
@@ -38,10 +42,11 @@ def policy() -> Mapping[str, object]:
             for rule in RULES
         ],
         "thresholds": {
-            name: value for name, value in sorted(vars(decision).items()) if isinstance(value, float)
+            name: value
+            for name, value in sorted({**vars(decision), **vars(features)}.items())
+            if isinstance(value, float)
         },
         "pressure": PRESSURE,
-        "vetoes": {"score.risk": DOUBTFUL},
         "rivals": {
             name: value for name, value in sorted(vars(rivals).items()) if isinstance(value, float | int)
         },

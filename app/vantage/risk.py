@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from app.vantage.lexicon import KINDS, LEXICON, NO_CLASSES, Classes, Hit, Line, sections
 from app.vantage.terms import Finding
@@ -66,6 +66,7 @@ NEARBY = _words("my our ex his her their")
 BESIDE = _words("from about in on at with without during while because when")
 """Prepositions that end an object, if a word stands between the verb and them."""
 OWNERS = _words("my our own")
+PART_OF, OTHERS = _words("of on to in for"), ALIASES["PEOPLE"] | {"public"}
 BODY = _words("head face throat neck arm leg hand finger eye eyes back chest heart skull body")
 BETWEEN = _words(
     "are is do does don can can't should shouldn't must so be was were have has had not all always never and"
@@ -298,12 +299,12 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
 def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     """A hit's classes, as the words beside it leave them."""
     classes = hit.classes
-    ambiguous, verb, added = _ambiguity(classes)
-    if not ambiguous:
+    ambiguity = _ambiguity(classes)
+    if ambiguity is None:
         return classes
-    if verb:
+    if ambiguity.verb:
         classes = _verb_in_place(clause, text, hit)
-    for holds, name in added:
+    for holds, name in ambiguity.added:
         if holds(clause, text, hit):
             classes |= {name}
     if "name" in classes and not text.cased[hit.start].istitle():
@@ -311,12 +312,22 @@ def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     return classes
 
 
+class Ambiguity(NamedTuple):
+    """How the words beside a hit may change its classes."""
+
+    verb: bool
+    """It may be a verb or a noun."""
+    added: Sequence[tuple[Holds, str]]
+    """Classes that it may have besides, each with what tells."""
+
+
 @cache
-def _ambiguity(classes: Classes) -> tuple[bool, bool, Sequence[tuple[Holds, str]]]:
-    """For a hit of these classes: words beside it may change them, it is a verb, and the classes that may be
-    added."""
+def _ambiguity(classes: Classes) -> Ambiguity | None:
+    """Of a hit of these classes; None: nothing beside it changes them."""
+    if AMBIGUOUS.isdisjoint(classes):
+        return None
     added = [(holds, name) for having, holds, name in ADDED if not having.isdisjoint(classes)]
-    return not AMBIGUOUS.isdisjoint(classes), not VERBS.isdisjoint(classes), added
+    return Ambiguity(not VERBS.isdisjoint(classes), added)
 
 
 def _verb_in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
@@ -342,6 +353,14 @@ def _is_near_the_asker(_clause: Clause, text: Text, hit: Hit) -> bool:
     return not NEARBY.isdisjoint(text.tokens[max(0, hit.start - 2) : hit.start])
 
 
+def _is_the_askers(_clause: Clause, text: Text, hit: Hit) -> bool:
+    """A child of the asker's: `my 13 year old`, not `my 13 year old student`."""
+    before, behind = text.tokens[max(0, hit.start - 2) : hit.start], text.tokens[hit.end : hit.end + 1]
+    entry = LEXICON.get(behind[0]) if behind else None
+    owned = not OWNERS.isdisjoint(before) and "others_child" not in hit.classes and behind != ("'s",)
+    return owned and (entry is None or WHO.isdisjoint(entry.classes))
+
+
 def _is_denied(clause: Clause, _text: Text, _hit: Hit) -> bool:
     return any("without" in one.classes for one in clause.hits[-3:])
 
@@ -362,6 +381,7 @@ def _is_a_group(_clause: Clause, text: Text, hit: Hit) -> bool:
 
 ADDED: Sequence[tuple[Classes, Holds, str]] = (
     (_words("person"), _is_near_the_asker, "relation"),
+    (_words("child infant young"), _is_the_askers, "own_child"),
     (_words("noticing"), _is_denied, "covert"),
     (PRIVATE, _is_anothers, "theirs"),
     (_words("group_adjective"), _is_a_group, "group"),
@@ -389,7 +409,8 @@ def find_harm(text: Text, known: Iterable[Hit], pressed: bool) -> Harm:
 
 
 def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, pressed: bool) -> None:
-    """Applies the rules of an act on an object to one clause. `carried`: what `it` may mean."""
+    """Takes the weights of the rules `act > object` for each act of a clause and the object that it has there.
+    `carried`: the classes that `it` and `them` may stand for, from earlier clauses."""
     classes = clause.classes
     there = classes | carried
     met = [
@@ -453,7 +474,16 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
             head, end = things if things == SAFE else things | (head & OWNING), hit.end
         elif "pronoun" in hit.classes and not head:
             head, end = carried, hit.end
-    return head, end, own
+    return head, end, own or _is_part_of_own(text, clause, index, end)
+
+
+def _is_part_of_own(text: Text, clause: Clause, index: int, end: int) -> bool:
+    """`the lock of my flat`: behind the noun follows what is the asker's, and neither a person nor theirs."""
+    said = text.tokens[end : end + 4]
+    if len(said) < 3 or said[0] not in PART_OF or said[1] not in OWNERS or said[3:] == ("'s",):
+        return False
+    whose = [hit.classes for hit in clause.hits[index:] if end < hit.start <= end + 2]
+    return OTHERS.isdisjoint(NO_CLASSES.union(*whose))
 
 
 def _continues(text: Text, act: Hit, hit: Hit, end: int, head: Classes) -> bool:

@@ -58,7 +58,7 @@ def score(text: Text, known: Sequence[Hit], rules: Mapping[str, float]) -> dict[
 
 def features(text: Text, known: Sequence[Hit], rules: Mapping[str, float]) -> tuple[Buckets, Buckets]:
     """The buckets of each head: attack, risk."""
-    seen = _seen(text, known)
+    seen = _words_and_classes(text, known)
     risk = max(rules.values(), default=0.0)
     fired = [f"rule {rule}" for rule in rules] + [f"risk {level}" for level in LEVELS if risk >= level]
     return _buckets(seen, "attack"), _buckets(
@@ -73,8 +73,9 @@ def _buckets(found: Sequence[Symbols], head: str) -> Buckets:
     return np.flatnonzero(seen)
 
 
-def _seen(text: Text, known: Sequence[Hit]) -> list[Symbols]:
-    """Words and neighbouring words; classes, pairs of them, and classes beside words."""
+def _words_and_classes(text: Text, known: Sequence[Hit]) -> list[Symbols]:
+    """The features that both heads read: words and neighbouring words; classes, pairs of them, and classes
+    beside words."""
     tokens = np.array([0, 0, *map(symbol, text.tokens), 0, 0], np.uint32)
     marked = [(hit.start, hit.end, name) for hit in known for name in class_symbols(hit.classes)]
     places = np.array(marked, np.intp).reshape(-1, 3)

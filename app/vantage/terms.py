@@ -4,7 +4,7 @@ Descriptors are in [0, 1]; budgets count o200k tokens, hedging phrases and quest
 docs/contract.md. Nothing here raises.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isnan
@@ -87,6 +87,14 @@ class Rival:
     """Its relevance, after boosts."""
 
 
+SELFHARM = frozenset(
+    kind + part
+    for kind in ("self-harm", "self_harm", "selfharm")
+    for part in ("", "/intent", "/instructions", "_intent", "_instructions")
+) | {"suicide"}
+"""What moderation services call self-harm."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a decision rests on beside the text. Recorded with the answer, so that a replay decides on the
@@ -101,16 +109,16 @@ class Evidence:
     @property
     def selfharm(self) -> float | None:
         """The highest score of a category of self-harm; None: there is none."""
-        return self._highest(selfharm=True)
+        return _highest(score for name, score in self.scores.items() if name in SELFHARM)
 
     @property
     def harm(self) -> float | None:
         """The highest of all others; None: there is none."""
-        return self._highest(selfharm=False)
+        return _highest(score for name, score in self.scores.items() if name not in SELFHARM)
 
-    def _highest(self, *, selfharm: bool) -> float | None:
-        scored = [score for name, score in self.scores.items() if name.startswith("self") is selfharm]
-        return max([score for score in scored if not isnan(score)], default=None)
+
+def _highest(scores: Iterable[float]) -> float | None:
+    return max([score for score in scores if not isnan(score)], default=None)
 
 
 @dataclass(frozen=True, slots=True)

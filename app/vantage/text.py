@@ -1,8 +1,8 @@
 """A message as the policy reads it: folded to plain letters, cut into tokens, disguises undone.
 
 Folding maps compatibility forms, accents and look-alike letters (Unicode TR39, the common part) to plain
-ones and drops what has no width; blank lines are dropped, and ages are written in one way. Everything is linear in the text. Positions are token indices. Nothing here
-raises.
+ones and drops blank lines and what has no width; ages are written in one way. Everything is linear in the
+text. Positions are token indices. Nothing here raises.
 """
 
 import re
@@ -40,7 +40,8 @@ WIDEST = 4
 
 BLANK_LINES = re.compile(r"\n\s*\n")
 AGE = re.compile(
-    r"(?<![^\W_])(\d\d?)(?:(st|nd|rd|th)[ -]?grader|[ -]?(?:yo|y/o|y\.o\.|(?:yrs?|years?)[ -]olds?))(?![^\W_])",
+    r"(?<![^\W_])(\d\d?)(?:(st|nd|rd|th)[ -]?grader|[ -]?(?:yo|y/o|y\.o\.|(?:yrs?|years?)[ -]olds?))"
+    r"(?![^\W_])",
     re.IGNORECASE,
 )
 """`13yo`, `13 y/o`, `13-years-old`, and the grade of a school."""
@@ -51,6 +52,7 @@ LEET = str.maketrans("013456789@$!|+", "oieashtbgasiit")
 """Digits and signs that stand in for letters."""
 LEETED = re.compile(r"[a-zA-Z][0-9@$!|+]|[0-9@$!|+][a-zA-Z]")
 DISGUISED = re.compile(rf"{LEETED.pattern}|([^\W\d_])\1\1")
+WORD = re.compile(r"\S+")
 DRAWN_OUT = re.compile(r"([^\W\d_])\1\1+")
 APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*]{1,3}[^\W\d_](?![^\W_])){2,60}+")
 """Three or more single letters with one to three blanks or marks between them."""
@@ -152,16 +154,15 @@ def reveal(text: Text, known: Collection[str]) -> Text:
 
     shown = APART.sub(joined, shown)
     if DISGUISED.search(shown):
-        words = shown.split(" ")
-        plain = {word: _plainly(word, known) for word in set(words) if DISGUISED.search(word)}
-        shown = " ".join([plain.get(word, word) for word in words])
+        plain = {word: _plainly(word, known) for word in set(shown.split())}
+        shown = WORD.sub(lambda found: plain.get(found[0], found[0]), shown)
     return text if shown == text.folded else cut(shown)
 
 
 def _plainly(word: str, known: Collection[str]) -> str:
-    """One word without digits for letters and drawn-out letters; lines may meet in it."""
+    """One word without digits for letters and drawn-out letters."""
     if len(word) > LONGEST or not DISGUISED.search(word):
-        return "\n".join([_plainly(line, known) for line in word.split("\n")]) if "\n" in word else word
+        return word
     core = word.strip(EDGES)
     for plain in _candidates(core.lower()):
         if plain in known and plain.isalpha():

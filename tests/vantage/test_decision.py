@@ -399,3 +399,10 @@ def test_an_outside_score_that_is_no_number_is_no_evidence() -> None:
     found = levels(Descriptors(), Evidence({"violence": nan, "hate": 0.75}))
     assert found["outside.harm"] == 0.75
     assert "outside.selfharm" not in found
+
+
+@pytest.mark.parametrize("name", ["self-harm", "self-harm/intent", "self_harm_instructions", "selfharm"])
+def test_self_harm_is_told_from_other_harm(name: str) -> None:
+    """By the names that moderation services give it."""
+    assert Evidence({name: 0.9, "violence": 0.1}).selfharm == 0.9
+    assert Evidence({name: 0.9, "self-promotion": 0.8}).harm == 0.8

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.answering.prompt import overlay_to_instructions
 from app.models.tokens import O200k
-from app.vantage.checks import HELP, plain_name
+from app.vantage.checks import HELP, as_data
 from app.vantage.decision import RULES, decide
 from app.vantage.features import extract_sd_features
 from app.vantage.overlay import BOUNDS, HEAD, ORDERS, SIGNS, build_overlay_text, derive_params
@@ -122,7 +122,7 @@ def test_a_topic_cannot_forge_a_line(topic: str) -> None:
 )
 def test_a_topic_is_its_words(topic: str, told: str) -> None:
     """Letters, digits and the few signs that names have; sixty characters."""
-    assert plain_name(topic, SIGNS) == told
+    assert as_data(topic, SIGNS) == told
 
 
 def test_topics_that_the_message_names_come_first() -> None:

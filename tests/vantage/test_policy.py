@@ -41,6 +41,17 @@ def test_it_says_what_an_auditor_asks() -> None:
     thresholds = told["thresholds"]
     assert isinstance(thresholds, dict)
     assert thresholds["SURE"] == 0.7
+    assert {
+        "DOUBTFUL",
+        "NOT_HELD",
+        "NEGOTIATED",
+        "HINTED",
+        "EXTRACTED",
+        "DESPAIR_TOLD",
+        "DESPAIR_ASKED",
+    } <= set(thresholds)
+    assert {"en", "de", "es", "fr", "*"} == set(told["languages"])  # type: ignore[call-overload]
+    assert "not a moderation service" in str(told["scope"])
     assert told["classes"] == list(ResponseClass)
 
 

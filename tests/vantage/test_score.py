@@ -15,7 +15,7 @@ from app.vantage.features import extract_sd_features
 from app.vantage.lexicon import DATA, hits
 from app.vantage.text import read
 
-WEIGHTS = "6a0427f00ab3de203fbb5be0ebeb010dcc90de2b7479134df8fd564da66f72bb"
+WEIGHTS = "408395d4f2c6d4934b7008802ff838f9898ac510fc47f51942c893619b21b16d"
 """SHA-256 of score.bin; `python -m training.train` prints it and training/README.md has its figures."""
 
 
