@@ -1,4 +1,4 @@
-"""Whether a message tells of somebody in danger: in an emergency (`alarmed`), or weary of life (`despair`).
+"""Messages that tell of somebody in danger: in an emergency (`alarmed`), or weary of life (`despair`).
 
 Both look for patterns of `data/emergencies.txt` and `data/distress.txt` within one sentence, over folded
 words with apostrophes joined (`cant`, `hes`). A call may leave words out (`baby not breathing`), and must be
@@ -154,7 +154,7 @@ WAYS = re.compile(f" (?:{_distress('method')}) ")
 
 
 class Despair(Enum):
-    """What a message tells of its writer's wish to die."""
+    """How a message tells of its writer's wish to die."""
 
     NONE = 0
     TOLD = 1
@@ -166,7 +166,7 @@ class Despair(Enum):
 
 
 def despair(tokens: Sequence[str]) -> Despair:
-    """What a message of these tokens (words and marks, folded, in lower case) tells."""
+    """Finds despair in a message of these tokens (words and marks, folded, in lower case)."""
     sentences = _sentences(tokens)
     told = any(_tells(SAYS_SO, sentence) for sentence in sentences) or _slang(sentences)
     if not told and not any(_tells(HINTS, sentence) for sentence in sentences):
@@ -201,7 +201,7 @@ def _row(sentence: Iterable[str]) -> str:
 
 
 def _tells(patterns: re.Pattern[str], sentence: Sequence[str]) -> bool:
-    """True if a sentence tells it, of its writer; no mark may stand between the words."""
+    """True if a sentence tells it, of its writer; no mark may be between the words."""
     if len(sentence) == 1 or not patterns.search(f" {' '.join(sentence)} "):
         return False
     row = _row(sentence)

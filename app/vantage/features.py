@@ -92,7 +92,7 @@ def parse(text: Text) -> Parsed:
 
 
 class Look(NamedTuple):
-    """What a text asks for and how it presses, without what was said before it."""
+    """The risk, scores and pressure of one text, without the turns before it."""
 
     found: Harm
     scores: Mapping[str, float]
@@ -230,7 +230,7 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
 
 
 def _lent(seen: Look, parsed: Parsed, thread: Sequence[str], share: float) -> Look:
-    """What earlier turns asked for, and how they pressed, weaker with each turn since; at most `share`."""
+    """Adds the risk, scores and pressure of earlier turns, weaker with each turn; risk at most `share`."""
     left, pressure, scores = 1.0, seen.pressure, dict(seen.scores)
     for turn in reversed(thread[-TURNS:]):
         earlier = parse(read(turn))

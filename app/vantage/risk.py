@@ -410,7 +410,7 @@ def find_harm(text: Text, known: Iterable[Hit], pressed: bool) -> Harm:
 
 def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, pressed: bool) -> None:
     """Takes the weights of the rules `act > object` of each act of a clause and the object that it has there.
-    `carried`: the classes that `it` and `them` may stand for, from earlier clauses."""
+    `carried`: the classes that `it` and `them` may mean, from earlier clauses."""
     classes = clause.classes
     there = classes | carried
     met = [

@@ -92,7 +92,7 @@ SELFHARM = frozenset(
     for kind in ("self-harm", "self_harm", "selfharm")
     for part in ("", "/intent", "/instructions", "_intent", "_instructions")
 ) | {"suicide"}
-"""What moderation services call self-harm."""
+"""Names of self-harm among the categories of moderation services."""
 
 
 @dataclass(frozen=True, slots=True)
