@@ -69,7 +69,13 @@ FRAGMENT = re.compile(
     r" $"
 )
 """A question without a verb: `how many grams?`"""
-MEANS = frozenset({"weapon", "bomb", "toxin", "drug", "hard_drug", "malware", "contraband"})
+ASSISTANT = re.compile(
+    r"\W*(?:who are|how are|what are|what (?:else )?can|what(?:'s| is)) you", re.IGNORECASE
+)
+"""`who are you`, `what is your name`"""
+MEANS = frozenset(
+    ["weapon", "bomb", "toxin", "noxious", "medicine", "drug", "hard_drug", "malware", "contraband"]
+)
 """`and the detonator?`"""
 FURTHER = frozenset({"more", "recipe"})
 """`step by step`"""
@@ -218,6 +224,8 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return 0.0
     if clarity.talks(message):
         return UNSURE if is_assent(message) else 0.0
+    if ASSISTANT.match(text.folded):
+        return 0.0
     if "covert" in counts or not clarity.names_something(text):
         return 1.0
     if short and (FRAGMENT.match(f"{' '.join(text.words)} ") or not counts.isdisjoint(MEANS)):

@@ -146,6 +146,7 @@ mi hermano se ha bebido lejía
 Paul drank bleach
 Emma drank antifreeze
 Julia collapsed
+Grace is not breathing
 help, Daniel is unconscious
 Martha is not breathing
 Kevin can't breathe

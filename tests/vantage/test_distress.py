@@ -50,6 +50,7 @@ I want to die. 5 years enough of this.
 I'm standing on the bridge and I'm going to jump
 I am up on the roof of our building and about to jump
 im on the ledge, ready to jump
+I'm about to jump
 I'm going to jump in front of the next train
 I'm sitting on the tracks, waiting for the train
 The pills are in front of me
