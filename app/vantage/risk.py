@@ -98,7 +98,7 @@ ASKING = ALIASES["ASKED"] | {"how_i"}
 LEARN, GUARD, SAFE = _words("learn"), _words("guard"), _words("safe")
 HARMLESS, OWNING = SAFE | {"self"}, _words("relation group")
 DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("deed_"))
-FLAGS = _words("known written told guarded")
+FLAGS = _words("known written told guarded past")
 KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs"}
 
 
@@ -116,7 +116,7 @@ class HarmRule:
     """One class of each has to be in the clause."""
     unless: Classes
     full: Classes
-    """Of known, written, told, guarded: where the weight is not lowered."""
+    """Of `FLAGS`: where the weight is not lowered."""
 
     def factor(self, manner: str, lowered: float) -> float:
         """What the weight is multiplied by."""
@@ -526,7 +526,7 @@ def _manner(rule: HarmRule, clause: Clause, index: int, pressed: bool) -> float:
     factor *= _opposed(rule, clause, index)
     if tells and rule.category in TOLD_OF:
         wanted = classes & {"make_me", "want"} and "text" not in classes
-        factor = min(factor, PRETEXT / rule.weight if wanted else KNOWN)
+        factor = min(factor, PRETEXT / rule.weight if wanted else rule.factor("past", KNOWN))
     if "game" in classes and "relation" not in classes and rule.category in PLAYABLE:
         factor = _played(rule, clause, index, factor)
     return factor
