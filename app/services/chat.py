@@ -315,7 +315,10 @@ def selected(
     if isinstance(found, Gathered):
         candidates, short = chosen(question, found, budget, limits.threshold, meter)
         return candidates, reason(found, candidates, short=short)
-    kept, copies = without_identical(found.candidates)
+    # Of one source they are without already.
+    kept, copies = (
+        without_identical(found.candidates) if len(question.searched) > 1 else (found.candidates, [])
+    )
     short = skipped(question.message, kept, limits.threshold)
     candidates = select(
         kept,
