@@ -224,7 +224,6 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
     _, ordinal, text, tokens, page, page_end, heading = row
     fields: dict[str, str | int | None] = {
         "document": document.id,
-        "filename": document.filename,
         "page": page,
         "page_end": page_end,
         "heading": heading,

@@ -10,6 +10,8 @@ import json
 import re
 import unicodedata
 
+import orjson
+
 NAME_MOST = 140
 """Characters of a name: a label of 160 keeps 17 for the id, as in `#L100000-100042`."""
 
@@ -76,7 +78,11 @@ def one_line(text: str) -> str:
 
 def quote(text: str) -> str:
     """The same as a JSON string: one line that reads back to the text, and whose own quotes cannot end it."""
-    said = JSON.encode(_seen(text))
+    seen = _seen(text)
+    try:
+        said = orjson.dumps(seen).decode()
+    except TypeError:  # half of a character
+        said = JSON.encode(seen)
     # In ASCII JSON nothing else can begin what is UNSAFE; to look for that takes a tenth of the time.
     suspect = not said.isascii() or "<" in said or "[" in said or "\x7f" in said
     return UNSAFE.sub(_escaped, said) if suspect else said
