@@ -224,7 +224,7 @@ class Entry:
     boosts: Mapping[str, float] = field(default_factory=dict)
     """Factors by name: relevance times all of them is the score."""
     sha256: str = ""
-    """Of the passage's text: a replay can tell whether the source changed. "": a chat did not tell it."""
+    """Of the passage's text: a replay can tell whether the source changed."""
     relevance: float | None = None
     """Before boosts; None: nothing boosts passages of this kind, and the score is the relevance."""
     created_at: datetime | None = None

@@ -265,8 +265,7 @@ def packed_passages(candidates: Iterable[Candidate]) -> tuple[Passage, ...]:
 
 def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[Entry, ...]:
     """Candidates as a trace keeps them: without their texts. `boosted`: boosts apply to passages of their
-    kind, so that the relevance is noted beside the score, and the hash of a text that was not told: another
-    mix might."""
+    kind, so that the relevance is noted beside the score."""
     return tuple(
         Entry(
             item.passage.source,
@@ -276,7 +275,7 @@ def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[E
             item.score,
             item.verdict,
             item.boosts,
-            sha256(item.passage.text) if boosted or item.verdict is Verdict.PACKED else "",
+            sha256(item.passage.text),
             item.passage.score if boosted else None,
             item.passage.created_at,
             by_words(item),

@@ -77,7 +77,7 @@ class CandidateOut(Out):
     score: float = Field(description="What candidates are ordered by.")
     verdict: Verdict = Field(description=VERDICT)
     boosts: dict[str, float] = Field(description="Factors by name; relevance times all of them is the score.")
-    sha256: str = Field(description='SHA-256 of its text at the time; "": a chat that did not show it.')
+    sha256: str = Field(description="SHA-256 of its text at the time.")
     relevance: float | None = Field(description="Score before boosts; null: nothing boosts this source.")
     created_at: Time | None = Field(description="When the passage was written; null: not known.")
     vouched: bool = Field(description="It holds rare words of the query, so that no threshold excludes it.")
