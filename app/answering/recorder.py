@@ -47,7 +47,7 @@ class Recorder:
         self._backlog: deque[AnswerRecord] = deque()
         self._more = asyncio.Event()
         self._turn = asyncio.Lock()
-        """Of whoever writes what waits: askers of one session would all write the same."""
+        """Held while the backlog is written: concurrent questions in one session would each write it."""
         self._rejected: AnswerRecord | None = None
         self._tries = 0
         self.lost = 0
@@ -92,7 +92,7 @@ class Recorder:
                     self._backlog = deque(other for other in self._backlog if other is not kept)
 
     def _waiting_of(self, scope: Scope) -> list[AnswerRecord]:
-        """What waits of the scope's session or thread."""
+        """Records of the scope's session or thread in the backlog."""
         return [kept for kept in self._backlog if _of_thread(kept.scope, scope)]
 
     def find(self, scope: Scope, answer_id: str) -> AnswerRecord | None:
