@@ -315,10 +315,9 @@ def selected(
     if isinstance(found, Gathered):
         candidates, short = chosen(question, found, budget, limits.threshold, meter)
         return candidates, reason(found, candidates, short=short)
-    # Of one source they are without already.
-    kept, copies = (
-        without_identical(found.candidates) if len(question.searched) > 1 else (found.candidates, [])
-    )
+    kept, copies = list(found.candidates), list[Candidate]()
+    if len({item.passage.source for item in kept}) > 1:  # each source alone has none any more
+        kept, copies = without_identical(kept)
     short = skipped(question.message, kept, limits.threshold)
     candidates = select(
         kept,
