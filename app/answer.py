@@ -17,7 +17,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypedDict
 
-from app.text.memo import once
 from app.text.sanitise import one_line, quote, sanitise_name
 from app.types import Passage, Reason, Trace
 
@@ -111,7 +110,6 @@ def recipe_block(
     return Block(kind, sha256(text), text=text if keep else "", name=name, refs=refs)
 
 
-@once
 def sha256(text: str) -> str:
     """Hexadecimals; lone surrogates count as they are written."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -241,10 +239,11 @@ class Message(TypedDict):
     content: str
 
 
-def context_line(passage: Passage) -> str:
-    """One passage as the model sees it. Budget counts this line, newline included."""
+def context_line(passage: Passage, shown: str) -> str:
+    """One passage as the model sees it, its text as it is `shown`. Budget counts this line, newline
+    included."""
     said = day(passage)
-    return f"- From {passage.label}: {quote(passage.text)}{f' ({said})' if said else ''}"
+    return f"- From {passage.label}: {shown}{f' ({said})' if said else ''}"
 
 
 def day(passage: Passage) -> str:
@@ -253,13 +252,13 @@ def day(passage: Passage) -> str:
     return said.isoformat() if (said := passage.said_on) else ""
 
 
-def memory_line(passage: Passage) -> str:
+def memory_line(passage: Passage, shown: str) -> str:
     """A memory or a reference text as the model sees it: `- [memory_raw][note] [memory#k3v9q2ax] text`, and
     below it the day of a memory, on a line of its own: a text ends with its line."""
     names = (passage.fields.get(name) for name in ("collection", "kind"))
     tags = "".join(f"[{sanitise_name(str(name or '')) or '-'}]" for name in names)
     said = day(passage)
-    return f"- {tags} [{passage.label}] {one_line(passage.text)}{f'{SAID}{said}' if said else ''}"
+    return f"- {tags} [{passage.label}] {shown}{f'{SAID}{said}' if said else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +267,10 @@ class Form:
 
     head: str
     """Of the context block."""
-    line: Callable[[Passage], str]
+    line: Callable[[Passage, str], str] = context_line
     """A passage's, in that block."""
-    shown: Callable[[str], str] | None = None
-    """A passage's text as it stands in the line, where it does."""
+    shown: Callable[[str], str] = quote
+    """A passage's text as it stands in the line."""
     joined: bool = False
     """All blocks in one system message (/rag/query); else a message each, but for those that stand
     before the context: they share the system text's."""
@@ -282,10 +281,14 @@ class Form:
         """The context block, "" without passages."""
         if self.whole or not passages:
             return self.whole(passages) if self.whole and passages else ""
-        return "\n".join([self.head, *map(self.line, passages)])
+        return "\n".join([self.head, *map(self.written, passages)])
+
+    def written(self, passage: Passage) -> str:
+        """A passage's line."""
+        return self.line(passage, self.shown(passage.text))
 
 
-DOCUMENT_FORM = Form(HEAD, context_line, quote)
+DOCUMENT_FORM = Form(HEAD)
 MEMORY_FORM = Form(MEMORY, memory_line, one_line, joined=True)
 GREETING_FORM = Form("", memory_line, one_line, joined=True)
 """Of the greeting's bypass: nothing is shown, and nothing was looked for."""

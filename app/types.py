@@ -96,6 +96,11 @@ class Passage:
     """What the source knows beside the text: page, page_end, heading, url, document."""
     created_at: datetime | None = None
     """When it was written, or last changed: what recency looks at."""
+    quoted: int = 0
+    """o200k tokens of the middle of `text` (`text/tokens.py`) as `quote` shows it, counted when it was
+    written; 0: not counted, or it has no middle."""
+    lined: int = 0
+    """The same as `one_line` shows it."""
 
     @property
     def said_on(self) -> date | None:

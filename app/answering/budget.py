@@ -13,8 +13,8 @@ from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn, sha256
 from app.errors import InvalidField
 from app.retrieval.fusion import scored
 from app.retrieval.relevance import by_words, is_match
-from app.text.memo import known, remembered
-from app.text.tokens import SHOWN, cuts
+from app.text.sanitise import quote
+from app.text.tokens import cuts
 from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
 
 
@@ -47,9 +47,10 @@ class Meter:
         rest, inner = self._line(passage)
         return scaled(self.plain(rest + "\n") + inner, self._factor)
 
-    def most(self, passage: Passage) -> int:
-        """What a line takes at most, without counting it: a token is a byte at least."""
-        rest, inner = self._line(passage)
+    def most(self, passages: Sequence[Passage]) -> int:
+        """What the lines of these and the first one take at most, without counting them: a token is a byte at
+        least."""
+        rest, inner = self._lines_of(passages)
         return scaled(len(rest.encode("utf-8", "surrogatepass")) + len("\n") + inner, self._factor)
 
     def head(self) -> int:
@@ -70,7 +71,7 @@ class Meter:
 
     def plain(self, text: str) -> int:
         if text not in self._known:
-            self._known[text] = remembered(text, self._count, lambda: self._count(text))
+            self._known[text] = self._count(text)
         return self._known[text]
 
     def _line(self, passage: Passage) -> tuple[str, int]:
@@ -82,26 +83,26 @@ class Meter:
         return self._lines[key]
 
     def _parted(self, passage: Passage) -> tuple[str, int]:
-        line, show = self._form.line(passage), self._form.shown
-        inner: int = (known(passage.text, SHOWN) or {}).get(show, 0)
-        if show is None or not inner:
-            return line, 0
+        show = self._form.shown
+        inner = passage.quoted if show is quote else passage.lined
         shown = show(passage.text)
-        first, last = cuts(shown)
-        at = line.index(shown)
-        return line[: at + first] + line[at + last :], inner
+        first, last = cuts(shown) if inner else (0, 0)
+        return self._form.line(passage, shown[:first] + shown[last:]), inner
+
+    def _lines_of(self, passages: Sequence[Passage]) -> tuple[str, int]:
+        """The context block without the middles of texts, and the tokens of those."""
+        lines = list(map(self._line, passages))
+        return "\n".join([self._form.head, *(rest for rest, _ in lines)]), sum(inner for _, inner in lines)
 
     def _context(self, prompt: Prompt) -> int:
-        """Lines without the middles of their texts, counted as one, and those middles: each part ends where a
-        piece of o200k ends (docs/adr/0010). A block that is more than lines is counted as it is."""
+        """Middles end where pieces of o200k end (docs/adr/0010), so that tokens add up. A block that is more
+        than lines is counted as it is."""
         if not prompt.passages:
             return 0
         if self._form.whole:
             return self.plain(prompt.context)
-        lines = list(map(self._line, prompt.passages))
-        return self.plain("\n".join([self._form.head, *(rest for rest, _ in lines)])) + sum(
-            inner for _, inner in lines
-        )
+        rest, inner = self._lines_of(prompt.passages)
+        return self.plain(rest) + inner
 
 
 def scaled(tokens: int, factor: float) -> int:
@@ -127,16 +128,17 @@ def fit(
     budget: Budget,
     overhead: int = 0,
     *,
-    most: Callable[[Passage], int] | None = None,
+    most: Callable[[Sequence[Passage]], int] | None = None,
 ) -> tuple[list[Candidate], list[Candidate]]:
     """(packed, over), both in the order given, which is the rank's.
 
     A passage that is too long is passed over, not a stop. `overhead` are the tokens of the block's head,
     spent once if anything is packed. After it, nothing in `over` would still fit in what is left, unless
-    the count of passages is reached. `most`, never below `cost`, tells cheaply where all fit anyway.
+    the count of passages is reached. `most`, never below all costs and the head's, tells cheaply where all
+    fit anyway.
     """
     first = candidates[: budget.passages]
-    if most and overhead + sum(most(item.passage) for item in first) <= budget.tokens:
+    if most and most([item.passage for item in first]) <= budget.tokens:
         return list(first), list(candidates[budget.passages :])
     packed: list[Candidate] = []
     over: list[Candidate] = []

@@ -46,6 +46,8 @@ class Recorder:
         self._answers = answers
         self._backlog: deque[AnswerRecord] = deque()
         self._more = asyncio.Event()
+        self._turn = asyncio.Lock()
+        """Held while the backlog is written: concurrent questions in one session would each write it."""
         self._rejected: AnswerRecord | None = None
         self._tries = 0
         self.lost = 0
@@ -81,12 +83,17 @@ class Recorder:
 
     async def written(self, scope: Scope) -> None:
         """Return when nothing of the scope's session or thread waits, at the latest after PATIENCE."""
+        if not self._waiting_of(scope):
+            return
         with suppress(IbidError, TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                for kept in [kept for kept in self._backlog if _of_thread(kept.scope, scope)]:
+            async with asyncio.timeout(PATIENCE), self._turn:
+                for kept in self._waiting_of(scope):
                     await self._write(kept)
-                    with suppress(ValueError):  # written, or forgotten, by another meanwhile
-                        self._backlog.remove(kept)
+                    self._backlog = deque(other for other in self._backlog if other is not kept)
+
+    def _waiting_of(self, scope: Scope) -> list[AnswerRecord]:
+        """Records of the scope's session or thread in the backlog."""
+        return [kept for kept in self._backlog if _of_thread(kept.scope, scope)]
 
     def find(self, scope: Scope, answer_id: str) -> AnswerRecord | None:
         """The asker's answer with where it belongs, if it waits here."""

@@ -96,7 +96,7 @@ class Reply:
     remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
     """Keeps what the asker said as a memory when the answer has ended; None: not asked for."""
     more: bool = False
-    """Whether another event follows the last one at once: both may leave in one piece."""
+    """Whether another event, or the end, follows the last one at once: they may leave in one piece."""
     _text: list[str] = field(default_factory=list)
     _usage: Usage | None = None
     _finish: Finish | None = None
@@ -149,8 +149,9 @@ class Reply:
         is kept before the end is told, a bad one too: whoever hears of it finds the turn in the log."""
         try:
             if self.opening:
-                async for text in self._said(self.opening):
-                    yield "token", {"text": text}
+                async for delta in await self.opening.stream():
+                    if text := self._take(delta):
+                        yield "token", {"text": text}
                 self.stages.lap("stream")
                 self.more = True
                 for text in self._ending():
@@ -162,28 +163,10 @@ class Reply:
                 self._remembered = await self.remember(
                     self.question.scope, self.question.message, self.started
                 )
+            self.more = True
             yield "done", self._done()
         except ModelError:
             await self._settle(None)
-            raise
-
-    async def _said(self, opening: Opening) -> AsyncIterator[str]:
-        """The model's words as they may leave; `more` tells of each whether the next one is there already."""
-        held = ""
-        try:
-            async for delta in await opening.stream():
-                text = self._take(delta)
-                if held and text:
-                    self.more = True
-                    yield held
-                held = text or held
-                if held and not delta.more:
-                    self.more = False
-                    yield held
-                    held = ""
-        except ModelError:
-            if held:
-                yield held
             raise
 
     async def whole(self) -> dict[str, object]:

@@ -132,7 +132,7 @@ class EventStream(Response):
         self._count = 0
         self._done = False
         self._ready = b""
-        """Events that wait for the next one."""
+        """Events that wait for the next one, or for the end."""
         # A ping that waited for a slow client must not follow the end.
         self._last = asyncio.Lock()
         self._ended = False
@@ -163,10 +163,13 @@ class EventStream(Response):
         await self._tell(send)
         async with self._last:
             self._ended = True
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await self._end(send)
+
+    async def _end(self, send: Send) -> None:
+        await send({"type": "http.response.body", "body": self._ready, "more_body": False})
 
     async def _tell(self, send: Send) -> None:
-        """Send all events; the end of the body is sent afterwards."""
+        """Send all events; the last is left to the end of the body."""
         try:
             await self._answer(send)
         except asyncio.CancelledError:
@@ -175,7 +178,7 @@ class EventStream(Response):
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LAST_WORD_SECONDS):
                         await self._error(send, stopping())
-                        await send({"type": "http.response.body", "body": b"", "more_body": False})
+                        await self._end(send)
             raise
         except IbidError as error:
             log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
@@ -194,7 +197,7 @@ class EventStream(Response):
             await close(events)
 
     async def _error(self, send: Send, error: IbidError) -> None:
-        await self._send(send, "error", encoded(problem_of(error, self._instance)))
+        await self._send(send, "error", encoded(problem_of(error, self._instance)), more=True)
 
     async def _event(self, send: Send, name: str, data: Mapping[str, object], *, more: bool = False) -> None:
         model = self._models.get(name)

@@ -34,8 +34,6 @@ class Delta:
     text: str = ""
     finish: Finish | None = None
     usage: Usage | None = None
-    more: bool = False
-    """The next one has arrived with it: both may leave in one piece."""
 
 
 class ModelStream(Protocol):

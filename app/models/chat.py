@@ -61,9 +61,9 @@ class OpenAIStream:
         rest = b""
         while piece := await self.piece():
             *lines, rest = (rest + piece).split(b"\n")
-            texts, fault = self.heard(lines)
-            for left, text in enumerate(texts, 1 - len(texts)):
-                yield Delta(text, more=left < 0)
+            text, fault = self.heard(lines)
+            if text:
+                yield Delta(text)
             if fault:
                 raise fault
             if len(rest) > LINE_BYTES:
@@ -74,14 +74,14 @@ class OpenAIStream:
             raise ModelError(EARLY)
         yield Delta(finish=self.finish, usage=self.usage)
 
-    def heard(self, lines: Sequence[bytes]) -> tuple[list[str], ModelError | None]:
-        """The texts of some lines, up to a fault if there is one."""
+    def heard(self, lines: Sequence[bytes]) -> tuple[str, ModelError | None]:
+        """The text of some lines, up to a fault if there is one: what arrives together leaves together."""
         texts: list[str] = []
         try:
-            texts.extend(text for line in lines if (text := self.said(line)))
+            texts.extend(map(self.said, lines))
         except ModelError as error:
-            return texts, error
-        return texts, None
+            return "".join(texts), error
+        return "".join(texts), None
 
     def said(self, line: bytes) -> str:
         """A line's text, if it has any. The stream may begin with a byte order mark."""

@@ -22,7 +22,6 @@ import structlog
 from pydantic import TypeAdapter
 
 from app.text.labels import is_label
-from app.text.memo import Text
 from app.types import VALUE_BYTES, Candidate, Embedding, Found, Scope, Shared
 
 Result = TypeVar("Result")
@@ -87,7 +86,7 @@ class Flights(Generic[Result]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-FORMAT = 5
+FORMAT = 6
 """Changes with the fields of a result."""
 ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
 """How the address of a passage begins, by source; those of other sources have none."""
@@ -129,8 +128,7 @@ def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
     if shared.key != key or not all(map(plausible, every)) or (every and not found.answered):
         log.warning("shared retrieval is none of ours")
         return None
-    candidates, duplicates = (tuple(map(remembering, some)) for some in (found.candidates, found.duplicates))
-    return replace(found, candidates=candidates, duplicates=duplicates), shared.made_at
+    return found, shared.made_at
 
 
 def plausible(candidate: Candidate) -> bool:
@@ -140,16 +138,11 @@ def plausible(candidate: Candidate) -> bool:
     figures = (passage.score, *((words.score, words.coverage) if words else ()))
     return (
         is_label(passage.label)
-        and passage.tokens >= 0
+        and min(passage.tokens, passage.quoted, passage.lined) >= 0
         and (similarity is None or -1 <= similarity <= 1)
         and all(map(math.isfinite, figures))
         and (not url or str(url).startswith(ADDRESSES.get(passage.source, ())))
     )
-
-
-def remembering(candidate: Candidate) -> Candidate:
-    """The same with a text that remembers what is computed from it."""
-    return replace(candidate, passage=replace(candidate.passage, text=Text(candidate.passage.text)))
 
 
 MEMORY_BYTES = 64 << 20
@@ -277,8 +270,7 @@ class Cache:
 def weight(found: Found) -> int:
     """Memory of a result, near enough to bound many of them."""
     every = (*found.candidates, *found.duplicates)
-    # Twice: a text remembers how it is quoted (text/memo.py).
-    return OBJECT_BYTES + sum(2 * sys.getsizeof(item.passage.text) + OBJECT_BYTES for item in every)
+    return OBJECT_BYTES + sum(sys.getsizeof(item.passage.text) + OBJECT_BYTES for item in every)
 
 
 class Recent:

@@ -25,7 +25,6 @@ from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.retrievers.chroma import Chroma, collection, key_of, passage_id
 from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
 from app.text.labels import distinct, key, label, label_name
-from app.text.memo import Text
 from app.types import Embedding, Passage, Scope, Space
 
 NAME_COST = 25
@@ -225,7 +224,6 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
     _, ordinal, text, tokens, page, page_end, heading = row
     fields: dict[str, str | int | None] = {
         "document": document.id,
-        "filename": document.filename,
         "page": page,
         "page_end": page_end,
         "heading": heading,
@@ -235,7 +233,7 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
     return Passage(
         DocumentSource.name,
         passage_id((document.id, ordinal)),
-        Text(text),
+        text,
         tokens,
         label(name, str(ordinal)),
         similar,

@@ -35,7 +35,6 @@ from app.text.dates import (
     united,
 )
 from app.text.languages import TONGUES, words
-from app.text.memo import Text, once, remembered
 from app.types import SAID, Candidate, Hit, Legs, Passage, Stretch, day_of
 
 DEPTH = 10
@@ -163,6 +162,8 @@ def scored(passage: Passage, score: float) -> Passage:
         passage.title,
         passage.fields,
         passage.created_at,
+        passage.quoted,
+        passage.lined,
     )
 
 
@@ -213,11 +214,7 @@ def speaker(text: str) -> str:
 
 
 def named(name: str, question: str) -> bool:
-    """True if a question names this person: few say many memories."""
-    return bool(name) and remembered(question, (named, name), lambda: sought(name, question))
-
-
-def sought(name: str, question: str) -> bool:
+    """True if a question names this person."""
     folded, wanted = low(question), low(name)
     if not wanted or (question == folded and wanted in WORDS):
         return False
@@ -248,7 +245,6 @@ def alone(text: str, start: int, end: int) -> bool:
     return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
 
 
-@once
 def low(text: str) -> str:
     """In lower case, and as long as before."""
     return text.replace("\u0130", "I").lower()
@@ -311,7 +307,7 @@ class Asked:
 
 def asked(text: str, at: datetime) -> Asked:
     """What a question names, asked at `at`."""
-    return Asked(Text(text), *of_day(text, day_of(at)))
+    return Asked(text, *of_day(text, day_of(at)))
 
 
 @lru_cache(LATEST)
@@ -342,11 +338,8 @@ def with_time_evidence(candidates: Sequence[Candidate], question: Asked) -> list
 
 
 def supported(item: Candidate, question: Asked) -> Candidate:
-    """One of them. Its text remembers what it is read for: its days are asked for again."""
+    """One of them."""
     passage = item.passage
-    if passage.source in SAID and not isinstance(passage.text, Text):
-        passage = replace(passage, text=Text(passage.text))
-        item = Candidate(passage, item.words)
     evidence = question.evidence(passage)
     if not evidence:
         return item

@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 
 from app.retrieval.bm25 import Content, Lexical, Mask, Postings, Scores, merge
 from app.retrieval.terms import terms
-from app.text.memo import Text
-from app.text.sanitise import one_line, quote
-from app.text.tokens import SHOWN
 from app.types import Hit, Passage
 
 Matrix: TypeAlias = NDArray[np.float32]
@@ -323,11 +320,11 @@ class IndexSearch:
         found = [((number, row), float(totals[number][row])) for number, row in best(totals, limit, 0.0)]
         return [address for address, _ in self.ranked(found)[:limit]]
 
-    def hits(self, addresses: Iterable[Address], content: Content | None = None) -> dict[Address, Hit]:
-        """BM25 scores of some passages; those without a term of the query are left out. `content`: the
-        query's, when words alone decide what matches."""
+    def hits(self, ids: Mapping[Address, str], content: Content | None = None) -> dict[Address, Hit]:
+        """BM25 scores of some passages, by their ids; those without a term of the query are left out.
+        `content`: the query's, when words alone decide what matches."""
         found: dict[Address, Hit] = {}
-        for number, rows in by_segment(addresses).items():
+        for number, rows in by_segment(ids).items():
             at = np.array(rows, dtype=np.uint32)
             scores = self._scores[number]
             lent = self._lent[number][at].tolist() if self._lent else [0.0] * len(at)
@@ -342,8 +339,7 @@ class IndexSearch:
             )
             for row, score, loan, coverage, rare, share in held:
                 if score + loan > 0:
-                    key = self._passage_id(self.segments[number].key(row))
-                    found[number, row] = Hit(key, score + loan, coverage, rare, loan, share)
+                    found[number, row] = Hit(ids[number, row], score + loan, coverage, rare, loan, share)
         return found
 
     def dense(self, vector: Matrix, limit: int) -> dict[Address, float]:
@@ -370,12 +366,10 @@ class IndexSearch:
 
     def attach_token_counts(self, passages: Mapping[Address, Passage]) -> None:
         """Attach the token counts that were made when the passages were written."""
-        for number, rows in by_segment(passages).items():
-            every = self.segments[number].postings.shown[rows].tolist()
-            for row, (characters, quoted, lined) in zip(rows, every, strict=True):
-                text = passages[number, row].text
-                if isinstance(text, Text) and len(text) == characters:
-                    text.memo[SHOWN] = {quote: quoted, one_line: lined}
+        for (number, row), passage in passages.items():
+            characters, quoted, lined = self.segments[number].postings.shown[row].tolist()
+            if len(passage.text) == characters:
+                passage.quoted, passage.lined = quoted, lined
 
     def ranked(self, found: Iterable[tuple[Address, float]]) -> list[tuple[Address, float]]:
         """Best first; equal ones by entry and ordinal."""

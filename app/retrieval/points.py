@@ -17,7 +17,6 @@ from app.retrieval import payload
 from app.retrieval.retrievers.points import Payload, Point, Where
 from app.retrieval.retrievers.qdrant import MARK
 from app.text.labels import label, label_name
-from app.text.memo import kept
 from app.types import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of
 
 MEMORIES = "memories"
@@ -95,7 +94,7 @@ def day_said(created_at: datetime) -> date | None:
 def memory_point_passage(found: Point, short: str, similar: float | None) -> Passage:
     """A point as a passage; `short` is its id for labels."""
     facts = found.payload
-    text = kept(payload.text(facts))
+    text = payload.text(facts)
     return Passage(
         source=MEMORIES,
         id=found.id,
@@ -119,7 +118,7 @@ def memory_point_passage(found: Point, short: str, similar: float | None) -> Pas
 
 def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
     """A row of the record as a passage."""
-    text, day = kept(row["text"]), day_said(row["created_at"])
+    text, day = row["text"], day_said(row["created_at"])
     fields: dict[str, str | int | None] = {
         "collection": RAW,
         "kind": payload.brief(row["kind"], payload.FACT) or NOTE,
@@ -156,7 +155,7 @@ def text_row_passage(row: Mapping[str, Any], short: str, similar: float | None) 
     return Passage(
         CORPUS,
         text_key(row["collection"], row["point"]),
-        kept(row["text"]),
+        row["text"],
         row["tokens"],
         label(label_name(row["collection"]), short),
         similar,
@@ -219,7 +218,7 @@ def text_point_passage(collection: str, found: Point, short: str, similar: float
     return Passage(
         source=CORPUS,
         id=text_key(collection, found.id),
-        text=kept(words),
+        text=words,
         tokens=payload.tokens(facts, words),
         label=label(label_name(collection), short),
         similarity=similar,

@@ -53,7 +53,6 @@ from app.retrieval.source import IndexedSource, Reached, label_suffixes, revisio
 from app.retrieval.terms import is_current
 from app.retrieval.vocabulary import count
 from app.text.labels import is_label, label, path_name
-from app.text.memo import Text
 from app.types import (
     CODE,
     CONVERSATIONS,
@@ -164,7 +163,7 @@ class RowSource(IndexedSource[Lot]):
         """Its terms, and the tokens of `text`."""
 
     @abstractmethod
-    def passage(self, row: Row, text: Text, tokens: int, mark: str) -> Passage:
+    def passage(self, row: Row, text: str, tokens: int, mark: str) -> Passage:
         """A row as a passage; `mark` is its id for labels."""
 
     # What projects ask.
@@ -350,7 +349,7 @@ class RowSource(IndexedSource[Lot]):
         marks = label_suffixes(self.name, [row["id"] for row in rows])
         found = []
         for row in rows:
-            text = Text(self.text(row))
+            text = self.text(row)
             tokens = count(text) if row["tokens"] is None else row["tokens"]
             passage = self.passage(row, text, tokens, marks[row["id"]])
             found.append(replace(passage, similarity=similar.get(row["id"])))
@@ -409,7 +408,7 @@ class ConversationSource(RowSource):
     def analysed(self, row: Mapping[str, Any]) -> Analysed:
         return conversation_analysed(row, brief=self.brief)
 
-    def passage(self, row: Mapping[str, Any], text: Text, tokens: int, mark: str) -> Passage:
+    def passage(self, row: Mapping[str, Any], text: str, tokens: int, mark: str) -> Passage:
         """One conversation; its columns as they are stored, cut to some thousand characters."""
         moment = row["indexed_at"]
         return Passage(
@@ -450,7 +449,7 @@ class CodeSource(RowSource):
         """With its path, names and signature."""
         return chunk_analysed(row)
 
-    def passage(self, row: Mapping[str, Any], text: Text, tokens: int, mark: str) -> Passage:
+    def passage(self, row: Mapping[str, Any], text: str, tokens: int, mark: str) -> Passage:
         """One chunk; metadata as it is stored."""
         return Passage(
             source=self.name,

@@ -18,12 +18,10 @@ from app.db.memories import Tally
 from app.retrieval.tags import VOCABULARY, misalignment, of_family
 from app.text.dates import WEEKDAYS, WORD, bare, days, expressions
 from app.text.languages import words as wordset
-from app.text.memo import once
 from app.text.phrases import ENDS, LONGEST, Found, Phrases, words
 from app.types import SAID, Candidate, Passage
 
 
-@once
 def content(text: str) -> str:
     """What two texts share that differ in white space and case alone."""
     return " ".join(text.split()).casefold()
@@ -33,7 +31,6 @@ BEGINNING = 8
 """Words that are looked at first: few texts share them, and only those are compared whole."""
 
 
-@once
 def beginning(text: str) -> str:
     """Of texts with equal content the same, at a tenth of its price."""
     return " ".join(text.split(None, BEGINNING)[:BEGINNING]).casefold()
@@ -93,7 +90,6 @@ def meant(passage: Passage) -> tuple[Hashable, ...] | None:
     return (*((passage.said_on,) if now else ()), *spans)
 
 
-@once
 def fleeting(text: str) -> bool:
     """True if it has such a word."""
     return not FLEETING.isdisjoint(WORD.findall(bare(text).lower()))
@@ -138,14 +134,12 @@ Pair = tuple[Candidate, Candidate]
 """A twin, and the one that stays for it."""
 
 
-@once
 def begun(text: str) -> str:
     """How it begins: of twins the same, at a fifth of the price of all that it says. Of OPENED words one may
     be an interjection and one a mark that closes."""
     return " ".join(normalised(" ".join(text.split(None, OPENED)[:OPENED])).split()[:COMPARED_CHARACTERS])
 
 
-@once
 def normalised(text: str) -> str:
     """What it says: of twins the same."""
     low = text.lower() if text.isascii() else normalize("NFC", text).lower().translate(STRAIGHT)

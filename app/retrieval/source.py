@@ -204,8 +204,8 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         }
         passages = await self.passages(reached, search, similar) if chosen else {}
         search.attach_token_counts(passages)
-        shown = [address for address in chosen if address in passages]
-        hits = await computed(cost if words else 0, search.hits, shown, words)
+        ids = {address: passage.id for address, passage in passages.items()}
+        hits = await computed(cost if words else 0, search.hits, ids, words)
         legs = _legs(self.name, search, lexical, near, passages, hits, other, query.limit)
         return replace(legs, partial="timeout" if late else fault or other.fault)
 

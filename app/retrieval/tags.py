@@ -16,7 +16,6 @@ from datetime import datetime
 
 from app.db.memories import DESIRE, GRAVITY, Memory
 from app.db.votes import OwnMessage
-from app.text.memo import once
 from app.text.phrases import Phrases
 from app.text.sanitise import quote
 
@@ -184,13 +183,11 @@ _ALL = Phrases(
 )
 
 
-@once
 def infer_vb_tags(text: str) -> tuple[str, ...]:
     """The `vb:` tags of a text."""
     return _told(_VALUES.names(text))
 
 
-@once
 def infer_query_tags(text: str) -> tuple[str, ...]:
     """All tags of a text: format, tone, topic, intent, then `vb:`."""
     return _told(_ALL.names(text))

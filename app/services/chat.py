@@ -82,8 +82,6 @@ from app.retrieval.search import RANKING_VERSION, Retrieval
 from app.services.projects import ProjectService, chosen, reason
 from app.tasks import deadline, timely
 from app.text.greeting import is_assent, is_small_talk
-from app.text.memo import known
-from app.text.tokens import SHOWN
 from app.types import Candidate, Degraded, Found, PendingDocument, Query, Reason, Scope, Trace
 
 KNOWLEDGE_SECONDS = 2.0
@@ -238,8 +236,7 @@ def is_long(question: Question, fetched: Fetched) -> bool:
     if isinstance(found, Gathered):
         texts += [item.text for item in found.items]
     else:
-        shown = (each.passage.text for each in found.candidates)
-        texts += [text for text in shown if known(text, SHOWN) is None]
+        texts += [each.passage.text for each in found.candidates if not each.passage.quoted]
     return sum(map(len, texts)) > INLINE_CHARACTERS
 
 
@@ -318,7 +315,9 @@ def selected(
     if isinstance(found, Gathered):
         candidates, short = chosen(question, found, budget, limits.threshold, meter)
         return candidates, reason(found, candidates, short=short)
-    kept, copies = without_identical(found.candidates)
+    kept, copies = list(found.candidates), list[Candidate]()
+    if len({item.passage.source for item in kept}) > 1:  # each source alone has none any more
+        kept, copies = without_identical(kept)
     short = skipped(question.message, kept, limits.threshold)
     candidates = select(
         kept,

@@ -15,7 +15,6 @@ from datetime import date, timedelta
 from itertools import islice
 
 from app.text.languages import words
-from app.text.memo import once, remembered
 from app.types import KNOWABLE, Passage
 
 WORD = re.compile(
@@ -254,7 +253,6 @@ class Expression:
         return None
 
 
-@once
 def expressions(text: str) -> tuple[Expression, ...]:
     """The first MANY expressions of a text, each once, in order."""
     text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
@@ -577,7 +575,7 @@ def days(passage: Passage) -> Iterator[Span]:
     if at is None:
         return
     yield around(at, DAY)
-    yield from remembered(passage.text, (days, at), lambda: spoken(passage.text, at))
+    yield from spoken(passage.text, at)
 
 
 def spoken(text: str, at: date) -> tuple[Span, ...]:

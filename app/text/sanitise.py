@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 
-from app.text.memo import once
+import orjson
 
 NAME_MOST = 140
 """Characters of a name: a label of 160 keeps 17 for the id, as in `#L100000-100042`."""
@@ -66,22 +66,23 @@ and the opening of a mark of a chat template. It is the same in a text and in it
 JSON = json.JSONEncoder(ensure_ascii=False)
 
 
-@once
 def sanitise_text(text: str) -> str:
     """A text as it may stand in a prompt, its lines as they are."""
     return UNSAFE.sub(_escaped, _seen(text))
 
 
-@once
 def one_line(text: str) -> str:
     """The same on one line; white space is a blank."""
     return sanitise_text(" ".join(text.split()))
 
 
-@once
 def quote(text: str) -> str:
     """The same as a JSON string: one line that reads back to the text, and whose own quotes cannot end it."""
-    said = JSON.encode(_seen(text))
+    seen = _seen(text)
+    try:
+        said = orjson.dumps(seen).decode()
+    except TypeError:  # half of a character
+        said = JSON.encode(seen)
     # In ASCII JSON nothing else can begin what is UNSAFE; to look for that takes a tenth of the time.
     suspect = not said.isascii() or "<" in said or "[" in said or "\x7f" in said
     return UNSAFE.sub(_escaped, said) if suspect else said

@@ -2,9 +2,6 @@
 
 from collections.abc import Callable
 
-SHOWN = "shown"
-"""Under which a text remembers the `inner` tokens of what prompts show of it: by `quote` and `one_line`."""
-
 
 def inner(count: Callable[[str], int], shown: str) -> int:
     """Tokens of the middle of a text (`cuts`); 0: it has none."""

@@ -27,9 +27,8 @@ from app.answering.budget import (
 from app.answering.prompt import PROJECT_FORM, entry
 from app.errors import InvalidField
 from app.retrieval.vocabulary import count
-from app.text.memo import Text
 from app.text.sanitise import one_line, quote
-from app.text.tokens import SHOWN, inner
+from app.text.tokens import inner
 from app.types import Candidate, Degraded, Found, Hit, Passage, Verdict
 from tests.fakes.answering import passage
 
@@ -82,7 +81,13 @@ def test_a_bound_on_the_costs_changes_nothing(
 ) -> None:
     """Where the bounds fit nothing is counted, and what is packed is the same."""
     found, budget = candidates(costs), Budget(limit, passages)
-    bounded = fit(found, cost, budget, overhead, most=lambda passage: passage.tokens * more + passage.tokens)
+    bounded = fit(
+        found,
+        cost,
+        budget,
+        overhead,
+        most=lambda some: overhead + (1 + more) * sum(each.tokens for each in some),
+    )
     assert bounded == fit(found, cost, budget, overhead)
 
 
@@ -91,7 +96,7 @@ def test_costs_are_not_asked_where_their_bounds_fit() -> None:
     def counting(passage: Passage) -> int:
         raise AssertionError(passage.id)
 
-    packed, over = fit(candidates([1] * 5), counting, Budget(8, 4), most=lambda _: 2)
+    packed, over = fit(candidates([1] * 5), counting, Budget(8, 4), most=lambda some: 2 * len(some))
     assert (len(packed), len(over)) == (4, 1)
 
 
@@ -156,7 +161,7 @@ class Counter:
 
 
 def lines(*texts: str) -> tuple[Passage, ...]:
-    return tuple(Passage("documents", str(n), Text(text), 1, f"a.pdf#{n}") for n, text in enumerate(texts))
+    return tuple(Passage("documents", str(n), text, 1, f"a.pdf#{n}") for n, text in enumerate(texts))
 
 
 def test_the_lines_add_up_to_the_block() -> None:
@@ -170,15 +175,6 @@ def test_a_prompt_without_passages_has_no_block() -> None:
     assert Meter(len).context(Prompt("system", "message")) == 0
 
 
-def test_what_every_prompt_holds_is_counted_once() -> None:
-    """A system text that remembers is not counted for the next request."""
-    count, prompt = Counter(), Prompt(Text("system"), "message", lines("one", "two"))
-    first = [Meter(count).prompt(prompt), count.asked]
-    second = [Meter(count).prompt(prompt), count.asked - first[1]]
-    assert first[0] == second[0] == sum(len(message["content"]) for message in prompt.messages())
-    assert (first[1], second[1]) == (3, 2)  # the block and the message are plain strings
-
-
 @given(st.text(), st.sampled_from([1.0, 1.3]))
 def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> None:
 
@@ -188,13 +184,12 @@ def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> No
 
     counted: list[str] = []
     meter, prompt = Meter(count, factor), Prompt("system", "message", lines(text, "other"))
-    bound = meter.most(prompt.passages[0])
+    bound = meter.most(prompt.passages)
     assert counted == []
-    assert meter.line(prompt.passages[0]) == bound == meter.most(prompt.passages[0])
+    assert meter.context(prompt) <= meter.head() + sum(map(meter.line, prompt.passages)) <= bound + 2
 
 
-def test_a_meter_counts_a_plain_line_once() -> None:
-    """What comes from a shared cache has no memory of its own; the request has."""
+def test_a_meter_counts_a_line_once() -> None:
     count, plain = Counter(), Passage("documents", "1", "text", 1, "a.pdf#1")
     meter = Meter(count)
     assert len({meter.line(plain) for _ in range(3)}) == count.asked == 1
@@ -236,23 +231,21 @@ texts = st.lists(ODD | st.text(max_size=6), max_size=30).map(" ".join) | st.text
 
 @given(texts, st.sampled_from([DOCUMENT_FORM, MEMORY_FORM]))
 def test_a_line_takes_what_was_counted_of_its_text_before(text: str, form: Form) -> None:
-    known = Text(text)
-    known.memo[SHOWN] = {show: inner(count, show(text)) for show in (quote, one_line)}
-    told, fresh = (Passage("memories", "m", each, 1, "a b.pdf#1") for each in (known, text))
+    fresh = Passage("memories", "m", text, 1, "a b.pdf#1")
+    told = replace(fresh, quoted=inner(count, quote(text)), lined=inner(count, one_line(text)))
     assert Meter(count, form=form).line(told) == Meter(count, form=form).line(fresh)
     prompts = [Prompt("S", "m", (each, each), form=form) for each in (told, fresh)]
     assert [Meter(count, form=form).context(prompt) for prompt in prompts] == [count(prompts[1].context)] * 2
 
 
 def test_a_text_that_was_counted_is_not_counted_again() -> None:
-    text, asked = Text("the sea is wide and deep " * 50), list[str]()
-    text.memo[SHOWN] = {quote: inner(count, quote(text))}
+    text, asked = "the sea is wide and deep " * 50, list[str]()
 
     def counted(part: str) -> int:
         asked.append(part)
         return count(part)
 
-    Meter(counted).line(Passage("documents", "m", text, 1, "a.pdf#1"))
+    Meter(counted).line(Passage("documents", "m", text, 1, "a.pdf#1", quoted=inner(count, quote(text))))
     assert max(map(len, asked)) < 40
 
 

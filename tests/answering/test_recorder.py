@@ -92,6 +92,17 @@ async def test_what_waits_is_found_by_who_asked() -> None:
     assert recorder.find(Scope(tenant="other"), "a") is None
 
 
+async def test_what_waits_is_written_once_for_all_who_come() -> None:
+    """Those who ask in its thread at the same time."""
+    log = FakeLog(hang=0.01)
+    recorder = Recorder(log)
+    for key in "ab":
+        recorder.later(kept(key))
+    await asyncio.gather(*(recorder.written(Scope(thread_id="t")) for _ in range(3)))
+    assert [answer.id for answer in log.answers] == ["a", "b"]
+    assert recorder.waiting == 0
+
+
 async def test_what_waits_is_forgotten_with_its_session() -> None:
     log = FakeLog()
     recorder = Recorder(log)

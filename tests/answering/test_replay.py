@@ -32,7 +32,6 @@ from app.answer import (
 from app.answering.prompt import (
     NAMED,
     PROJECT_FORM,
-    SYSTEM,
     SYSTEM_MEMORY,
     SYSTEM_PROJECT,
     block_of,
@@ -63,7 +62,6 @@ from app.db.cards import Card, CardShape
 from app.db.memories import GRAVITY, Memory
 from app.db.projects import Knowledge, KnowledgeNote
 from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
-from app.text.memo import Text
 from app.types import SAID_ON, Entry, Passage, Reason, Trace, Verdict
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -370,12 +368,6 @@ def test_a_recipe_names_the_form(form: Form, name: str) -> None:
 
 def test_empty_blocks_are_left_out() -> None:
     assert filled([recipe_block(Kind.NOTE, "", keep=True), recipe_block(Kind.LENS, "")]) == ()
-
-
-def test_a_text_that_remembers_is_hashed_once() -> None:
-    text = Text(str(SYSTEM))
-    assert sha256(text) == sha256(str(text))
-    assert list(text.memo.values()) == [sha256(str(text))]
 
 
 @given(st.text(st.characters(codec=None)))

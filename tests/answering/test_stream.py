@@ -159,16 +159,15 @@ async def test_closing_twice_is_one_close() -> None:
 
 
 async def test_it_tells_what_may_leave_in_one_piece() -> None:
-    """Of words that came together all but the last wait for the next; appended sources for `citations`."""
-    together = [Delta("a", more=True), Delta("[", more=True), Delta("1] b"), Delta("c")]
-    told = reply(FakeModel(FakeStream(together)))
+    """Appended sources wait for `citations`, and `done` for the end."""
+    told = reply(FakeModel(FakeStream([Delta("a["), Delta("1] b"), Delta("c")])))
     found = [(data.get("text", name), told.more) async for name, data in told.events()]
-    texts = [("a", True), ("[1] b", False), ("c", False), (" Sources: [a.pdf#1]", True)]
-    assert found == [*texts, ("citations", False), ("done", False)]
+    texts = [("a", False), ("[1] b", False), ("c", False), (" Sources: [a.pdf#1]", True)]
+    assert found == [*texts, ("citations", False), ("done", True)]
 
 
 async def test_what_came_before_a_fault_leaves() -> None:
-    told = reply(FakeModel(FakeStream([Delta("half", more=True)], error=ModelError("gone"))))
+    told = reply(FakeModel(FakeStream([Delta("half")], error=ModelError("gone"))))
     stream = told.events()
     assert await anext(stream) == ("token", {"text": "half"})
     with pytest.raises(ModelError):

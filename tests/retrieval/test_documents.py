@@ -60,7 +60,6 @@ async def test_a_passage_says_where_it_stands(pool: Pool, source: DocumentSource
     assert (passage.source, passage.title) == ("documents", "rivers.pdf")
     assert passage.fields == {
         "document": document,
-        "filename": "rivers.pdf",
         "page": 2,
         "page_end": 2,
         "heading": "",

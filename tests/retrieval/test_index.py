@@ -260,7 +260,7 @@ def told(search: IndexSearch, query: str, limit: int = 3) -> tuple[object, ...]:
     """All that a search says, by place."""
     lexical = search.lexical(query, limit)
     dense = search.dense(vectors([query])[0], limit)
-    hits = search.hits({*lexical, *dense})
+    hits = search.hits({spot: search.passage_id(spot) for spot in (*lexical, *dense)})
     return (
         [search.key(spot) for spot in lexical],
         [(search.key(spot), value) for spot, value in dense.items()],
@@ -350,8 +350,10 @@ def test_statistics_are_of_the_whole_reach() -> None:
     scores = [
         next(
             hit.score
-            for spot, hit in search.hits(search.lexical("sea", 9)).items()
-            if search.passage_id(spot) == "a"
+            for hit in search.hits(
+                {spot: search.passage_id(spot) for spot in search.lexical("sea", 9)}
+            ).values()
+            if hit.key == "a"
         )
         for search in (alone, together)
     ]

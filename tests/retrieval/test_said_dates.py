@@ -7,11 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.retrieval.fusion import DATED, MANY, SPEAKER, TIME, YEARS, asked, named, notes, with_time_evidence
+from app.retrieval.fusion import DATED, MANY, SPEAKER, TIME, YEARS, asked, notes, with_time_evidence
 from app.retrieval.relevance import is_match
 from app.text.dates import KNOWN, LAST, Span, days
 from app.text.dates import MANY as SPOKEN
-from app.text.memo import Text
 from app.types import Candidate, Hit, Passage, Stretch
 
 NOW = datetime(2024, 2, 1, 12, tzinfo=UTC)
@@ -239,25 +238,11 @@ def test_as_many_times_are_read_as_people_name() -> None:
     assert len(asked("7 May, 7 May, May 7", NOW).spans) == 1
 
 
-def test_the_days_of_a_memory_are_worked_out_once() -> None:
-    """For those that are weighed: the note and the search for twins ask again."""
-    (found,) = with_time_evidence([memory("I swam yesterday")], asked("in May", NOW))
-    assert isinstance(found.passage.text, Text)
-    assert list(days(found.passage))[1] is list(days(found.passage))[1]
-
-
 def test_a_question_is_read_once_a_day() -> None:
     """The cache's key asks, and what was found for it asks again."""
     first, later = asked("in May", NOW), asked("in May", NOW + timedelta(minutes=1))
     assert first.spans is later.spans
     assert first.spans is not asked("in May", NOW + timedelta(days=1)).spans
-
-
-def test_what_one_asker_knows_stays_with_the_question() -> None:
-    """Who speaks in somebody's memories is remembered for one request, not with words that others ask too."""
-    first = asked("what did Ann say in May", NOW)
-    assert named("Ann", first.text)
-    assert asked("what did Ann say in May", NOW).text is not first.text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.retrieval.fusion import HEADINGS, WORDS, named, speaker
-from app.text.memo import Text
 
 
 @pytest.mark.parametrize(
@@ -67,12 +66,3 @@ def test_any_text_is_read(text: str, question: str) -> None:
     """Nothing raises, and nobody is named by nothing."""
     assert named(speaker(text), question) in (True, False)
     assert not named("", question)
-
-
-def test_a_name_is_looked_for_once() -> None:
-    """Many memories are said by one person."""
-    question = Text("What did Anna say?")
-    assert named("Anna", question)
-    kept = dict(question.memo)
-    assert named("Anna", question)
-    assert question.memo == kept != {}

@@ -37,7 +37,6 @@ from app.services import rag, vantage
 from app.services.chat import Fetched, chat_context, form_of
 from app.services.profiles import shown as summarised
 from app.text.labels import LABEL_MAX
-from app.text.memo import Text
 from app.text.sanitise import UNSAFE, quote, sanitise_name, sanitise_text
 from app.types import Candidate, Found, Hit, Passage, Reason, Scope
 from app.vantage.terms import Limits as Ruled
@@ -128,7 +127,7 @@ def row(source: type[Any], fill: Fill) -> Passage:
         "indexed_at": NOW,
     }
     made: Any = object.__new__(source)
-    return made.passage(columns, Text(made.text(columns)), 9, "k3v9q2ax")  # type: ignore[no-any-return]
+    return made.passage(columns, made.text(columns), 9, "k3v9q2ax")  # type: ignore[no-any-return]
 
 
 def knowledge(fill: Fill) -> Knowledge:
