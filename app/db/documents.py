@@ -8,7 +8,6 @@ repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`, `Unava
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -405,10 +404,12 @@ INSERT_CHUNK = (
 )
 """Columns, in the order of `chunk_rows`."""
 FIRST_LOOK, LAST_LOOK = 0.02, 0.5
-"""Pauses between a waiter's looks: small files are ready soon, large ones are not in a hurry."""
+"""Pauses between two looks for all who wait: the first after somebody begins to wait, and the longest."""
 LOOK_SECONDS = 5.0
-# A failed one is told to all who wait for it, also when the first of them has had it dropped.
-LOOK = f"SELECT {COLUMNS} FROM ibid.document WHERE id = $1 AND (removed_at IS NULL OR state = 'failed')"  # noqa: S608
+# A failed one is reported to all who wait for it, also after the first of them has had it dropped.
+LOOK = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE id = ANY($1) AND (removed_at IS NULL OR state = 'failed')
+"""  # noqa: S608 - constants of ours
 
 # By its id, a user key also finds what the tenant uploaded for its user.
 ONE = f"""
@@ -535,7 +536,11 @@ class DocumentStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._uploads = asyncio.Semaphore(max(1, min(AT_ONCE, pool.get_max_size() // 4)))
-        self._hurried = asyncio.Event()
+        self._waiting: dict[asyncio.Future[Document | None], str] = {}
+        """Uploads that wait, with the ids of their documents."""
+        self._newcomer = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self._hurried = False
 
     async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
         """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
@@ -606,25 +611,49 @@ class DocumentStore:
 
         Postgres may go away and come back meanwhile; `Unavailable` only if it is away at the end.
         """
-        until, pause = time.monotonic() + seconds, FIRST_LOOK
-        while True:
-            left = 0.0 if self._hurried.is_set() else until - time.monotonic()
+        if seconds and not self._hurried:
+            settled: asyncio.Future[Document | None] = asyncio.get_running_loop().create_future()
+            self._waiting[settled] = document_id
+            self._newcomer.set()
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self._look_for_all())
             try:
-                with postgres_faults():
-                    row = await self._pool.fetchrow(LOOK, document_id, timeout=LOOK_SECONDS)
-                if row is None or row["state"] != State.PROCESSING or left <= 0:
-                    return document(row) if row else None
-            except Unavailable:
-                if left <= 0:
-                    raise
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(pause, left)):
-                    await self._hurried.wait()
+                async with asyncio.timeout(seconds):
+                    return await settled
+            except TimeoutError:
+                pass
+            finally:
+                del self._waiting[settled]
+        return (await self._looked_up([document_id])).get(document_id)
+
+    async def _look_for_all(self) -> None:
+        """One statement for all who wait, again and again, until nobody waits."""
+        pause = FIRST_LOOK
+        while waiting := dict(self._waiting):
+            self._newcomer.clear()
+            with suppress(Unavailable):
+                found = await self._looked_up([*set(waiting.values())])
+                for settled, document_id in waiting.items():
+                    seen = found.get(document_id)
+                    if not settled.done() and (seen is None or seen.state is not State.PROCESSING):
+                        settled.set_result(seen)
             pause = min(pause * 1.5, LAST_LOOK)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._newcomer.wait()
+                pause = FIRST_LOOK
+
+    async def _looked_up(self, ids: Sequence[str]) -> dict[str, Document]:
+        with postgres_faults():
+            rows = await self._pool.fetch(LOOK, ids, timeout=LOOK_SECONDS)
+        return {row["id"]: document(row) for row in rows}
 
     def hurry(self) -> None:
         """End all waits now, those to come too: the service is about to stop, and the rest is durable."""
-        self._hurried.set()
+        self._hurried = True
+        for settled in self._waiting:
+            if not settled.done():
+                settled.set_exception(TimeoutError())
 
     async def get(self, scope: Scope, document_id: str) -> Document | None:
         """A document in the scope's reach, under the label that the scope sees."""
