@@ -9,12 +9,12 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from fastapi import APIRouter
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from app.api.dependencies import Opened
 from app.api.openapi import responses
-from app.api.schemas import Out, absent, examples
+from app.api.schemas import Out, absent
 from app.errors import IbidError, RetrievalError
 from app.types import Probe
 
@@ -27,8 +27,6 @@ router = APIRouter(tags=["health"])
 
 class Liveness(Out):
     """The process runs."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"status": "alive", "version": "0.1.0"}))
 
     status: Literal["alive"] = Field(description="Always `alive`.")
     version: str = Field(description="The service's version.")
@@ -47,32 +45,6 @@ class DependencyCheck(Out):
 
 class Readiness(Out):
     """Whether the service can answer questions."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "ready": True,
-                "checks": [
-                    {"name": "postgres", "ok": True, "needed": True, "ms": 1, "facts": {"version": "18.6"}},
-                    {
-                        "name": "chat",
-                        "ok": True,
-                        "needed": True,
-                        "ms": 84,
-                        "facts": {"kind": "server", "model": "gpt-5.2"},
-                    },
-                    {
-                        "name": "cache",
-                        "ok": False,
-                        "needed": False,
-                        "ms": 1,
-                        "facts": {},
-                        "reason": "unavailable",
-                    },
-                ],
-            }
-        )
-    )
 
     ready: bool = Field(description="Whether every needed dependency works.")
     checks: list[DependencyCheck] = Field(description="Every dependency.")

@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 from app.answer import Answer
 from app.answering.question import Question
 from app.answering.replay import Replayed
-from app.api.schemas import chat, rag, vantage
+from app.api.openapi import EXAMPLES
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.documents import Chunk, Document, State, Upload
 from app.db.keys import Caller, KeyStore
@@ -225,8 +225,8 @@ class FakeReply:
     """Says its tokens with a pause before each; then ends, fails, or waits to be closed."""
 
     tokens: Sequence[str] = ("Revenue rose ", "[report.pdf#3].")
-    head: Mapping[str, object] = field(default_factory=lambda: chat.META)
-    end: Mapping[str, object] = field(default_factory=lambda: chat.END)
+    head: Mapping[str, object] = field(default_factory=lambda: EXAMPLES["ChatMeta"][0])
+    end: Mapping[str, object] = field(default_factory=lambda: EXAMPLES["AnswerEnd"][0])
     pause: float = 0
     error: Exception | None = None
     endless: bool = False
@@ -252,7 +252,7 @@ class FakeReply:
                 yield "token", {"text": text}
             if self.error:
                 raise self.error
-            yield "citations", dict(chat.MARKS)
+            yield "citations", dict(EXAMPLES["CitationMarks"][0])
             self.finished = True
             yield "done", dict(self.end)
         finally:
@@ -271,7 +271,7 @@ class FakeReply:
         """The same as one object."""
         async for _ in self.events():
             pass
-        told = {**self.head, **chat.MARKS, **self.end, "answer": "".join(self.tokens)}
+        told = {**self.head, **EXAMPLES["CitationMarks"][0], **self.end, "answer": "".join(self.tokens)}
         return {**told, "answer_id": self.answer_id}
 
     async def aclose(self) -> None:
@@ -289,8 +289,8 @@ class FakeAnswering:
     delay: float = 0
     asks: list[Question] = field(default_factory=list)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
-    head: ClassVar[Mapping[str, object]] = chat.META
-    end: ClassVar[Mapping[str, object]] = chat.END
+    head: ClassVar[Mapping[str, object]] = EXAMPLES["ChatMeta"][0]
+    end: ClassVar[Mapping[str, object]] = EXAMPLES["AnswerEnd"][0]
 
     async def prepare(self, ask: Question) -> FakeReply:
         """Everything that can fail."""
@@ -315,8 +315,8 @@ class FakeChat(FakeAnswering):
 class FakeRag(FakeAnswering):
     """Of /rag/query."""
 
-    head = rag.RAG_META
-    end = rag.RAG_END
+    head = EXAMPLES["RagMeta"][0]
+    end = EXAMPLES["AnswerEnd"][0] | {"remembered": "created"}
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 
@@ -325,8 +325,8 @@ class FakeRag(FakeAnswering):
 class FakeVantage(FakeAnswering):
     """Of /vantage/query."""
 
-    head = vantage.META
-    end = vantage.END
+    head = EXAMPLES["VantageMeta"][0]
+    end = EXAMPLES["VantageEnd"][0]
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 
