@@ -33,7 +33,7 @@ from app.db.folder import Held, hold
 from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
-from app.db.memory_service import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
+from app.db.memory_service import Outside, OutsideTemporal, OutsideVotes, open_outside
 from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
@@ -497,7 +497,7 @@ def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
         EngineProbe(open_.qdrant.engine, open_.qdrant.outbox),
     ]
     probes += [RedisProbe(open_.redis)] if open_.redis else []
-    probes += [OutsideProbe(open_.outside)] if open_.outside else []
+    probes += [open_.outside] if open_.outside else []
     probes += [ServerProbe(RERANK, open_.reranker.client)] if isinstance(open_.reranker, HttpReranker) else []
     probes += [ServerProbe(MODERATION, open_.moderator.client)] if open_.moderator else []
     return (*probes, recorder)

@@ -8,14 +8,15 @@ here (docs/adr/0016). Seconds. Raises `Unavailable`; inside, `RetrievalError`.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlencode
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.breaker import Attempt, Breaker
 from app.db.memories import OUTSIDE, Moment, Tallies, Tally, Temporal, Told
@@ -41,12 +42,13 @@ TELLING = 4
 """Votes told at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})
 """Users that no path can name: clients and servers resolve them away."""
-BUCKETS = ("new", "minutes", "hours", "days", "weeks", "months")
 MOST_VOTES, MOST_SECONDS = 10**9, 1e11
 
 
 class Outside:
     """The service, behind its breaker. For one event loop."""
+
+    name = OUTSIDE
 
     def __init__(
         self, session: "ClientSession", address: Callable[[str], "URL"], faults: tuple[type[Exception], ...]
@@ -93,13 +95,14 @@ class Outside:
         """Send; any 2xx is a yes. Raises `RetrievalError`."""
         await self._asked("POST", path, orjson.dumps(body), wanted=False)
 
-    async def check(self) -> None:
-        """Whether anybody answers there, if only to refuse. Raises `RetrievalError`."""
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Whether anybody answers there, if only to refuse, for /readyz. Raises `RetrievalError`."""
         try:
             await self._asked("GET", "/", wanted=False)
         except RetrievalError as error:
             if not error.rejected:
                 raise
+        return {}
 
     async def _asked(
         self, method: str, path: str, body: bytes | None = None, *, wanted: bool = True
@@ -205,20 +208,6 @@ def served(scope: Scope) -> bool:
     return scope.tenant == DEFAULT_TENANT and bool(scope.user_id)
 
 
-class OutsideProbe:
-    """Whether it answers, for /readyz (`types.Probe`)."""
-
-    name = OUTSIDE
-
-    def __init__(self, outside: Outside) -> None:
-        self._outside = outside
-
-    async def check(self) -> Mapping[str, str | int | float]:
-        """No facts; `RetrievalError` if nobody is there."""
-        await self._outside.check()
-        return {}
-
-
 @asynccontextmanager
 async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
     """The service of MEMORY_SERVICE_URL, which need not be there yet; None: there is none."""
@@ -243,47 +232,46 @@ async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
         )
 
 
+class VoteCount(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    positive: int = Field(ge=0, le=MOST_VOTES)
+    negative: int = Field(ge=0, le=MOST_VOTES)
+
+
+class LastActivity(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    bucket: Literal["new", "minutes", "hours", "days", "weeks", "months"]
+    last_message_at: str | None = None
+    seconds_since: float | None = Field(None, ge=0, le=MOST_SECONDS)
+
+
 def tallies(data: object, ids: Sequence[str]) -> Tallies:
     """What was asked for, out of {id: {positive, negative}}. Raises `RetrievalError`."""
     if not isinstance(data, dict):
         raise RetrievalError("unavailable")
-    found = {key: tally(data[key]) for key in ids if key in data}
+    with readable():
+        counts = {key: VoteCount.model_validate(data[key]) for key in ids if key in data}
+    found = {key: Tally(votes.positive, votes.negative) for key, votes in counts.items()}
     return Tallies({key: votes for key, votes in found.items() if votes != Tally()})
 
 
-def tally(data: object) -> Tally:
-    counts = [data.get(name) if isinstance(data, dict) else None for name in ("positive", "negative")]
-    numbers = [count for count in counts if type(count) is int and 0 <= count <= MOST_VOTES]
-    if len(numbers) != 2:
-        raise RetrievalError("unavailable")
-    return Tally(*numbers)
-
-
 def moment(data: object) -> Moment:
-    """{bucket, last_message_at, seconds_since}. Raises `RetrievalError`."""
-    named = data.get("bucket") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or named not in BUCKETS:
-        raise RetrievalError("unavailable")
-    return Moment(str(named), instant(data.get("last_message_at")), lapse(data.get("seconds_since")))
-
-
-def instant(value: object) -> datetime | None:
-    """RFC 3339, with an offset; null: never."""
-    if value is None:
-        return None
-    try:
-        at = datetime.fromisoformat(str(value))
-        if at.tzinfo is None:
+    """{bucket, last_message_at (RFC 3339 with its offset; null: never), seconds_since}. Raises
+    `RetrievalError`."""
+    with readable():
+        found = LastActivity.model_validate(data)
+        at = datetime.fromisoformat(found.last_message_at) if found.last_message_at is not None else None
+        if at and at.tzinfo is None:
             raise RetrievalError("unavailable")
-        return at.astimezone(UTC)
+        return Moment(found.bucket, at.astimezone(UTC) if at else None, found.seconds_since)
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """What is of another shape counts as no answer."""
+    try:
+        yield
     except (ValueError, OverflowError) as error:
         raise RetrievalError("unavailable") from error
-
-
-def lapse(value: object) -> float | None:
-    """Seconds; null: not known."""
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not 0 <= value <= MOST_SECONDS:  # type: ignore[operator]
-        raise RetrievalError("unavailable")
-    return float(value)  # type: ignore[arg-type]

@@ -7,11 +7,12 @@ deadline and at cancellation, and the service checks the types and ranges of wha
 """
 
 import asyncio
-import json
 import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from pydantic import TypeAdapter, ValidationError
 
 from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
@@ -39,8 +40,7 @@ DETAIL_CHARS = 1_000
 """Maximum characters of a problem's detail."""
 INTEGER_MAX = 2**31 - 1
 """The maximum of the database's columns."""
-MALFORMED = (ValueError, TypeError, KeyError, RecursionError)
-"""What decoding malformed data raises."""
+PARSED = TypeAdapter(ParsedDocument)
 UNREADABLE = "The worker that read it said nothing that can be understood"
 
 PROBLEMS: dict[str, type[BadInput]] = {
@@ -116,28 +116,15 @@ def decode_problem(payload: Mapping[str, Any]) -> BadInput:
 def decode(data: bytes | bytearray) -> ParsedDocument:
     """A document as the worker encodes it. Raises `PdfDamaged` if a value has another type or range."""
     try:
-        header, *rows = [json.loads(line) for line in data.split(b"\n")]
-        parsed = ParsedDocument(header["pages"], header["title"], tuple(Chunk(**row) for row in rows))
-    except MALFORMED:
+        parsed = PARSED.validate_json(data, strict=True)
+    except ValidationError:
         raise PdfDamaged(UNREADABLE) from None
-    if not (is_integer(parsed.pages, 1, INTEGER_MAX) and isinstance(parsed.title, str)):
-        raise PdfDamaged(UNREADABLE)
-    for n, chunk in enumerate(parsed.chunks, 1):
-        if not (is_integer(chunk.ordinal, n, n) and is_valid(chunk, parsed.pages)):
-            raise PdfDamaged(UNREADABLE)
-    return parsed
+    chunks = enumerate(parsed.chunks, 1)
+    if 1 <= parsed.pages <= INTEGER_MAX and all(is_valid(chunk, n, parsed.pages) for n, chunk in chunks):
+        return parsed
+    raise PdfDamaged(UNREADABLE)
 
 
-def is_valid(chunk: Chunk, pages: int) -> bool:
-    return (
-        isinstance(chunk.text, str)
-        and isinstance(chunk.heading, str)
-        and is_integer(chunk.tokens, 0, INTEGER_MAX)
-        and is_integer(chunk.page, 1, pages)
-        and is_integer(chunk.page_end, chunk.page, pages)
-    )
-
-
-def is_integer(value: object, minimum: int, maximum: int) -> bool:
-    """True for an integer within the range; False for a boolean."""
-    return type(value) is int and minimum <= value <= maximum
+def is_valid(chunk: Chunk, ordinal: int, pages: int) -> bool:
+    in_range = 0 <= chunk.tokens <= INTEGER_MAX and 1 <= chunk.page <= chunk.page_end <= pages
+    return in_range and chunk.ordinal == ordinal

@@ -21,7 +21,6 @@ from app.db.memories import Moment, Tallies, Tally, Told
 from app.db.memory_service import (
     MOST_VOTES,
     Outside,
-    OutsideProbe,
     OutsideTemporal,
     OutsideVotes,
     moment,
@@ -216,7 +215,7 @@ async def test_one_that_is_down_is_stood_in_for(opened: World) -> None:
         with pytest.raises(Unavailable):
             await found.votes.judge(ADA, ["m1"], 1, answer_id="a")
         with pytest.raises(RetrievalError):
-            await OutsideProbe(found.outside).check()
+            await found.outside.check()
 
 
 async def test_a_dead_one_is_not_waited_for(opened: World) -> None:
@@ -247,7 +246,7 @@ async def test_a_caller_that_leaves_is_let_go(opened: World) -> None:
 
 async def test_the_probe(opened: World) -> None:
     """Any answer is one, if only to refuse; its own fault is not."""
-    probe = OutsideProbe(opened.outside)
+    probe = opened.outside
     assert probe.name == "memory_service"
     opened.server.ill = Ill(404)
     assert await probe.check() == {}
