@@ -362,26 +362,23 @@ class ForeignCollections:
 
     async def found(self, space: Space | None = None) -> list[ForeignCollection]:
         """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
-        known = await read_imported_collections(self._pool)
-        homes = known.copies
-        shapes = await self._catalogue.all()
-        taken, found = {*homes.values(), *shapes}, []
+        known, shapes = await read_imported_collections(self._pool), await self._catalogue.all()
+        taken, found = {*known.copies.values(), *shapes}, []
         for name, shape in shapes.items():
-            if name in homes.values() or not (name == RAW or not self._only or name in self._only):
+            if name in known.copies.values() or not (name == RAW or not self._only or name in self._only):
                 continue
-            home = homes.get(name) or free(name, taken)
+            home = known.copies.get(name) or free(name, taken)
+            taken.add(home)
             missing = silent = unowned = 0
             async for _, page in self._pages(name):
-                told = [each for each in page if payload.text(each.payload)]
-                owned = [each for each in told if owner(name, each.payload)]
+                told = sum(1 for each in page if payload.text(each.payload))
+                owned = importable(name, page)
                 missing += len(await self._changed(name, owned))
-                silent += len(page) - len(told)
-                unowned += len(told) - len(owned)
+                silent += len(page) - told
+                unowned += told - len(owned)
             fit = fits(shape, space or self._space)
-            found.append(
-                ForeignCollection(name, missing, silent, unowned, fit, home, known.is_imported(name))
-            )
-            taken.add(home)
+            imported = known.is_imported(name)
+            found.append(ForeignCollection(name, missing, silent, unowned, fit, home, imported))
         return found
 
     async def is_same(self, collection: ForeignCollection) -> bool:
@@ -402,25 +399,21 @@ class ForeignCollections:
 
     async def take(self, collection: ForeignCollection, space: Space | None) -> AsyncIterator[Taken]:
         """Import it, page by page. `space`: of its vectors; None: they are not kept."""
+        name, own_space = collection.name, space.name if space else None
         async with transaction(self._pool) as connection:
-            own_space = space.name if space else None
-            if await set_home(connection, collection.name, collection.home, own_space):
+            if await set_home(connection, name, collection.home, own_space):
                 await connection.execute(REFILL, "qdrant")  # what our copy held elsewhere moves
-        async for since, page in self._pages(collection.name, vectors=space is not None):
-            owned = [
-                each for each in page if payload.text(each.payload) and owner(collection.name, each.payload)
-            ]
-            changed = await self._changed(collection.name, owned)
+        async for since, page in self._pages(name, vectors=space is not None):
+            owned = importable(name, page)
+            changed = await self._changed(name, owned)
             points = [each for each in owned if each.id in changed]
             kept = [each for each in points if space and usable(each.dense, space)]
             if kept and space:
                 vectors = [each.dense or b"" for each in kept]
-                done = await self._write(collection.name, kept, vectors, space, since)
-                yield Taken(collection.name, kept=done)
+                yield Taken(name, kept=await self._write(name, kept, vectors, space, since))
             if bare := [each for each in points if each not in kept]:
-                vectors = await self._embedder.passages([input_of(collection.name, each) for each in bare])
-                done = await self._write(collection.name, bare, vectors, self._space, since)
-                yield Taken(collection.name, embedded=done)
+                vectors = await self._embedder.passages([input_of(name, each) for each in bare])
+                yield Taken(name, embedded=await self._write(name, bare, vectors, self._space, since))
 
     async def _write(
         self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime
@@ -450,24 +443,25 @@ class ForeignCollections:
         owners = sorted({(each.tenant, each.user_id) for each in imports} | {tuple(row) for row in before})
         for owner in owners:
             await memories_.lock_user(connection, *owner)
-        columns = [[owner[at] for owner in owners] for at in range(2)]
-        erased = {tuple(row) for row in await connection.fetch(ERASED, *columns, since)}
+        rows = await connection.fetch(ERASED, *map(list, zip(*owners, strict=True)), since)
+        erased = {tuple(row) for row in rows}
         await connection.execute(REPLACED_MEMORIES, RAW, points)
         have = {row[0] for row in await connection.fetch(HAVE_MEMORIES, points)}
-        _, revision = await memories_.stamp(connection)
         those = [each for each in imports if (each.tenant, each.user_id) not in erased]
-        memories = [memory_of(each, revision) for each in those]
-        terms = await asyncio.to_thread(memories_.analysed, [memory.text for memory in memories])
-        every = zip(those, memories, terms, strict=True)
-        rows = [
-            (each.tenant, space, *memories_.row_of(memory), each.vector, packed)
-            for each, memory, packed in every
-            if memory.id not in have
-        ]
-        await connection.executemany(WRITE, rows)
+        await self._insert_memories(connection, [each for each in those if each.point.id not in have], space)
         for owner in owners:
             await memories_.bump_version(connection, *owner)
         return [(each, "" if each.point.id in have else each.point.id) for each in those]
+
+    async def _insert_memories(self, connection: Connection, imports: Sequence[Import], space: str) -> None:
+        _, revision = await memories_.stamp(connection)
+        memories = [memory_of(each, revision) for each in imports]
+        terms = await asyncio.to_thread(memories_.analysed, [memory.text for memory in memories])
+        rows = [
+            (each.tenant, space, *memories_.row_of(memory), each.vector, packed)
+            for each, memory, packed in zip(imports, memories, terms, strict=True)
+        ]
+        await connection.executemany(WRITE, rows)
 
     async def _texts(
         self, connection: Connection, collection: str, imports: Sequence[Import], space: str
@@ -645,6 +639,11 @@ def owner(name: str, facts: Mapping[str, object]) -> tuple[str, str] | None:
     if name != RAW:
         return tenant, ""
     return (tenant, user) if isinstance(user, str) and user and "\0" not in user else None
+
+
+def importable(name: str, page: Sequence[Point]) -> list[Point]:
+    """Those with a text and an owner."""
+    return [each for each in page if payload.text(each.payload) and owner(name, each.payload)]
 
 
 def input_of(name: str, point: Point) -> str:
