@@ -336,22 +336,9 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
     """The services on what is open."""
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
     documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
-    chatlog, said = ChatLogStore(pool), UtteranceStore(pool)
-    own_votes, own_temporal = VoteStore(pool, memory_source.owns), TemporalStore(pool)
-    votes: Votes = OutsideVotes(open_.outside, own_votes) if open_.outside else own_votes
-    temporal: Temporal = OutsideTemporal(open_.outside, own_temporal) if open_.outside else own_temporal
-    sources: dict[str, Source] = {
-        source.name: source for source in (open_.documents, memory_source, open_.qdrant.corpus)
-    }
-    retrieval = Retrieval(
-        sources | open_.projects.by_name,
-        embedder,
-        seconds=settings.rag.timeout_seconds,
-        cache=open_.cache,
-        second=second_stage(settings, open_),
-        grasp=grasping(embedder.space),
-    )
-    recall = Recall(retrieval, memory_source, votes, temporal)
+    said = UtteranceStore(pool)
+    votes, temporal = feedback_stores(open_)
+    retrieval = build_retrieval(settings, open_)
     answers = AnswerService(AnswerStore(pool), recorder)
     memories = MemoryService(MemoryStore(pool), RecentTextStore(pool), embedder, tokens)
     projects = ProjectService(
@@ -361,31 +348,16 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         pool, open_.qdrant.engine, {name: source.named for name, source in open_.projects.by_name.items()}
     )
     personas = PersonaService(said, memory_source, memories, now)
-    rag_model = model_at(settings, settings.rag)
-    answering = Pipeline(
-        endpoint="/api/chat",
-        model=open_.model,
-        tokens=tokens,
-        recorder=recorder,
-        limits=limits(settings),
-        clock=now,
-        remember=memories.remember_message,
-        speaks=chat_server(settings) is not None,
-    )
-    recalling = replace(limits(settings), threshold=settings.retrieve.threshold, history=0)
+    recall = Recall(retrieval, memory_source, votes, temporal)
+    chat, rag, vantage = pipelines(settings, open_, recorder, memories)
     return Services(
-        chat=ChatService(retrieval, chatlog, projects, knowledge, answering, documents=documents),
-        rag=RagService(recall, replace(answering, endpoint="/rag/query", limits=recalling, name=rag_model)),
+        chat=ChatService(retrieval, ChatLogStore(pool), projects, knowledge, chat, documents=documents),
+        rag=RagService(recall, rag),
         vantage=VantageService(
             recall,
-            chatlog,
+            ChatLogStore(pool),
             cards,
-            replace(
-                answering,
-                endpoint="/vantage/query",
-                limits=recalling,
-                name=model_at(settings, settings.vantage),
-            ),
+            vantage,
             moderator=open_.moderator,
             personal=settings.vantage.personal_memory,
             debug=settings.vantage.debug,
@@ -397,7 +369,9 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         feedback=FeedbackService(answers, Judge(open_.feedback_model), votes, personas.quick_persona_refresh),
         signals=SignalService(votes, temporal),
         memories=memories,
-        profiles=ProfileService(said, memories, Summary(server_model(settings, open_), rag_model), now),
+        profiles=ProfileService(
+            said, memories, Summary(server_model(settings, open_), model_at(settings, settings.rag)), now
+        ),
         corpus=CorpusService(CorpusStore(pool), embedder, tokens),
         users=user_service(settings, open_, recorder),
         cards=CardService(cards),
@@ -417,6 +391,49 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         publish=open_.held.publish,
         hurry=documents.hurry,
     )
+
+
+def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:
+    """Votes and last activity: built in, or beside an outside service."""
+    votes, temporal = VoteStore(open_.pool, open_.qdrant.memories.owns), TemporalStore(open_.pool)
+    if open_.outside is None:
+        return votes, temporal
+    return OutsideVotes(open_.outside, votes), OutsideTemporal(open_.outside, temporal)
+
+
+def build_retrieval(settings: Settings, open_: Resources) -> Retrieval:
+    """The search of every source."""
+    sources: dict[str, Source] = {
+        source.name: source for source in (open_.documents, open_.qdrant.memories, open_.qdrant.corpus)
+    }
+    return Retrieval(
+        sources | open_.projects.by_name,
+        open_.embedder,
+        seconds=settings.rag.timeout_seconds,
+        cache=open_.cache,
+        second=second_stage(settings, open_),
+        grasp=grasping(open_.embedder.space),
+    )
+
+
+def pipelines(
+    settings: Settings, open_: Resources, recorder: Recorder, memories: MemoryService
+) -> tuple[Pipeline, Pipeline, Pipeline]:
+    """Of chat, rag and vantage."""
+    chat = Pipeline(
+        endpoint="/api/chat",
+        model=open_.model,
+        tokens=O200k(),
+        recorder=recorder,
+        limits=limits(settings),
+        clock=now,
+        remember=memories.remember_message,
+        speaks=chat_server(settings) is not None,
+    )
+    recalling = replace(limits(settings), threshold=settings.retrieve.threshold, history=0)
+    rag = replace(chat, endpoint="/rag/query", limits=recalling, name=model_at(settings, settings.rag))
+    vantage = replace(rag, endpoint="/vantage/query", name=model_at(settings, settings.vantage))
+    return chat, rag, vantage
 
 
 def now() -> datetime:
@@ -454,6 +471,10 @@ def second_stage(settings: Settings, open_: Resources) -> Second | None:
     if open_.reranker is None and rewriter is None:
         return None
     return Second(open_.reranker, rewriter, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
+
+
+def persona_writer(settings: Settings, open_: Resources) -> Summary:
+    return Summary(server_model(settings, open_), model_at(settings, settings.rag))
 
 
 def user_service(settings: Settings, open_: Resources, recorder: Recorder) -> UserService:

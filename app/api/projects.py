@@ -250,8 +250,8 @@ Row = Annotated[TextId, Path(description="The row's session_id, or the id that i
 REMOVING = responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Missing)
 
 
-def _routes_of(kind: str) -> None:
-    """The routes of conversations or of dreams."""
+def write_routes(kind: str) -> None:
+    """The routes that write and delete conversations, or dreams."""
     plural, one = kind.capitalize(), kind.removesuffix("s")
     path = f"/{{project}}/{kind}"
 
@@ -294,33 +294,6 @@ def _routes_of(kind: str) -> None:
         ]
         return ConversationsWritten(items=items) if several else items[0]
 
-    @router.get(
-        path,
-        operation_id=f"list{plural}",
-        summary=f"List {kind}",
-        response_description="A page, newest first",
-        responses=responses(*ASKING, *NOT_HERE),
-    )
-    async def listed(
-        *, who: Asker, opened: Opened, project: Project, cursor: Cursor = None, limit: Limit = 50
-    ) -> ConversationPage:
-        """Yours and those that the tenant shares, whoever wrote them; those without a time last. Texts are
-        cut at 10,000 characters."""
-        scope = scope_of(who, project=project)
-        found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
-        return ConversationPage(items=[ConversationOut.of(each) for each in found], next=after)
-
-    @router.get(
-        f"{path}/{{id}}",
-        operation_id=f"get{plural.removesuffix('s')}",
-        summary=f"Get a {one}",
-        response_description="The row",
-        responses=responses(*ASKING, *NOT_HERE, errors.Missing, errors.Rejected),
-    )
-    async def row(who: Asker, opened: Opened, project: Project, id: Row) -> ConversationOut:  # noqa: A002 - its name
-        """By its session_id, or the id that its writer gave it."""
-        return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
-
     @router.delete(
         f"{path}/{{id}}",
         operation_id=f"delete{plural.removesuffix('s')}",
@@ -348,5 +321,39 @@ def _routes_of(kind: str) -> None:
         await opened.conversations.remove_all(scope_of(who, project=project), kind)
 
 
+def read_routes(kind: str) -> None:
+    """The routes that read them."""
+    plural, one = kind.capitalize(), kind.removesuffix("s")
+    path = f"/{{project}}/{kind}"
+
+    @router.get(
+        path,
+        operation_id=f"list{plural}",
+        summary=f"List {kind}",
+        response_description="A page, newest first",
+        responses=responses(*ASKING, *NOT_HERE),
+    )
+    async def listed(
+        *, who: Asker, opened: Opened, project: Project, cursor: Cursor = None, limit: Limit = 50
+    ) -> ConversationPage:
+        """Yours and those that the tenant shares, whoever wrote them; those without a time last. Texts are
+        cut at 10,000 characters."""
+        scope = scope_of(who, project=project)
+        found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
+        return ConversationPage(items=[ConversationOut.of(each) for each in found], next=after)
+
+    @router.get(
+        f"{path}/{{id}}",
+        operation_id=f"get{plural.removesuffix('s')}",
+        summary=f"Get a {one}",
+        response_description="The row",
+        responses=responses(*ASKING, *NOT_HERE, errors.Missing, errors.Rejected),
+    )
+    async def row(who: Asker, opened: Opened, project: Project, id: Row) -> ConversationOut:  # noqa: A002 - its name
+        """By its session_id, or the id that its writer gave it."""
+        return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
+
+
 for each in (CONVERSATIONS, DREAMS):
-    _routes_of(each)
+    write_routes(each)
+    read_routes(each)

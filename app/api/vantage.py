@@ -132,7 +132,7 @@ async def mix(who: Asker, opened: Opened, body: MixRequest) -> MixReply:
     return MixReply.of(await opened.mixing.mix(scope_of(who), body.answer_id, body.mix.mix()))
 
 
-def _routes_of(shape: CardShape) -> None:
+def routes_of(shape: CardShape) -> None:
     """POST, GET and DELETE for cards or facts."""
 
     @router.post(
@@ -190,4 +190,4 @@ def _routes_of(shape: CardShape) -> None:
 
 
 for each in CardShape:
-    _routes_of(each)
+    routes_of(each)

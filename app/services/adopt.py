@@ -406,14 +406,20 @@ class ForeignCollections:
         async for since, page in self._pages(name, vectors=space is not None):
             owned = importable(name, page)
             changed = await self._changed(name, owned)
-            points = [each for each in owned if each.id in changed]
-            kept = [each for each in points if space and usable(each.dense, space)]
-            if kept and space:
-                vectors = [each.dense or b"" for each in kept]
-                yield Taken(name, kept=await self._write(name, kept, vectors, space, since))
-            if bare := [each for each in points if each not in kept]:
-                vectors = await self._embedder.passages([input_of(name, each) for each in bare])
-                yield Taken(name, embedded=await self._write(name, bare, vectors, self._space, since))
+            yield await self._take(name, [each for each in owned if each.id in changed], space, since)
+
+    async def _take(self, name: str, points: Sequence[Point], space: Space | None, since: datetime) -> Taken:
+        """Import points, with the vectors that they have or new ones."""
+        kept = [each for each in points if space and usable(each.dense, space)]
+        bare = [each for each in points if each not in kept]
+        taken = Taken(name)
+        if kept and space:
+            vectors = [each.dense or b"" for each in kept]
+            taken = replace(taken, kept=await self._write(name, kept, vectors, space, since))
+        if bare:
+            vectors = await self._embedder.passages([input_of(name, each) for each in bare])
+            taken = replace(taken, embedded=await self._write(name, bare, vectors, self._space, since))
+        return taken
 
     async def _write(
         self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime

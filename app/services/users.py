@@ -91,8 +91,8 @@ class UserService:
         self._outside = outside
         self._more = asyncio.Event()
         self._eager = 0
-        self._rewritten: dict[str, dict[Due, frozenset[str]]] = {}
-        """By engine: erasures of which its files are rewritten while another's are not, and what it left."""
+        self._left: dict[Due, dict[str, frozenset[str]]] = {}
+        """Of erasures that wait for an engine: the engines whose files are rewritten, and what each left."""
         self._turns = Turns()
 
     @property
@@ -210,38 +210,37 @@ class UserService:
     async def _rewrite(self, due: Sequence[Due]) -> None:
         """All at once, whoever's they are; what cannot be rewritten for now stays marked. One that fails
         keeps no other engine from it, and is asked alone the next time. Raises what the first one raised."""
-        fault: IbidError | None = None
-        for files in self._ours:
-            before = self._rewritten.get(files.name, {})
-            done = self._rewritten[files.name] = {each: before[each] for each in due if each in before}
-            open_ = [each for each in due if each not in done]
-            try:
-                left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()
-            except IbidError as error:
-                log.warning("an engine's files are not compacted", files=files.name, slug=error.slug)
-                fault = fault or error
-            else:
-                done |= dict.fromkeys(open_, left)
-        left_by = {files.name: self._rewritten[files.name] for files in self._ours}
-        whole = [each for each in due if all(each in done for done in left_by.values())]
+        self._left = {each: self._left.get(each, {}) for each in due}
+        faults = [await self._rewrite_files(files, due) for files in self._ours]
+        whole = [each for each in due if len(self._left[each]) == len(self._ours)]
         if whole:
-            await self._erasures.compacted([replace(each, dirty=still(each, left_by)) for each in whole])
+            await self._erasures.compacted([replace(each, dirty=self._still_dirty(each)) for each in whole])
             log.info("files compacted", erasures=len(whole), holdings=sorted(dirty(whole)))
-        for done in left_by.values():
-            for each in whole:
-                del done[each]
-        if fault:
+        for each in whole:
+            del self._left[each]
+        for fault in filter(None, faults):
             raise fault
+
+    async def _rewrite_files(self, files: Files, due: Sequence[Due]) -> IbidError | None:
+        """One engine's, for the erasures for which they are not rewritten yet."""
+        open_ = [each for each in due if files.name not in self._left[each]]
+        try:
+            left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()
+        except IbidError as error:
+            log.warning("an engine's files are not compacted", files=files.name, slug=error.slug)
+            return error
+        for each in open_:
+            self._left[each][files.name] = left
+        return None
+
+    def _still_dirty(self, due: Due) -> tuple[str, ...]:
+        """Engines whose files yet hold something of it."""
+        return tuple(name for name, left in self._left[due].items() if left.intersection(due.dirty))
 
 
 def dirty(due: Iterable[Due]) -> set[str]:
     """Holdings that something went from."""
     return {name for each in due for name in each.dirty}
-
-
-def still(due: Due, left_by: Mapping[str, Mapping[Due, frozenset[str]]]) -> tuple[str, ...]:
-    """Engines whose files yet hold something of it."""
-    return tuple(name for name, done in left_by.items() if done[due].intersection(due.dirty))
 
 
 class MirroredHolding:
