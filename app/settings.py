@@ -153,14 +153,14 @@ class Postgres(Group):
     """postgresql://… of a server with pgvector. Unset: the embedded one."""
 
 
-class Chroma(Group):
+class ChromaSettings(Group):
     """The index of documents."""
 
     url: Url | None = None
     """http(s)://… of a Chroma server. Unset: embedded under IBID_DATA_DIR."""
 
 
-class Qdrant(Group):
+class QdrantSettings(Group):
     """The index of memories and reference collections."""
 
     url: Url | None = None
@@ -169,7 +169,7 @@ class Qdrant(Group):
     """Its key."""
 
 
-class Cache(Group):
+class CacheSettings(Group):
     """Shared between replicas."""
 
     url: SecretStr | None = None
@@ -203,7 +203,7 @@ class Corpus(Group):
     """Comma-separated names that narrow the list. Unset: all of the tenant's."""
 
 
-class Memory(Group):
+class MemorySettings(Group):
     """An outside memory service."""
 
     service_url: Url | None = None
@@ -282,13 +282,13 @@ class Settings(BaseSettings):
     chat: Chat = Chat()
     embed: Embed = Embed()
     postgres: Postgres = Postgres()
-    chroma: Chroma = Chroma()
-    qdrant: Qdrant = Qdrant()
-    cache: Cache = Cache()
+    chroma: ChromaSettings = ChromaSettings()
+    qdrant: QdrantSettings = QdrantSettings()
+    cache: CacheSettings = CacheSettings()
     document: DocumentLimits = DocumentLimits()
     retrieve: Retrieve = Retrieve()
     corpus: Corpus = Corpus()
-    memory: Memory = Memory()
+    memory: MemorySettings = MemorySettings()
     rerank: Rerank = Rerank()
     enable: Enable = Enable()
     vantage: Vantage = Vantage()

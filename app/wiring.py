@@ -43,7 +43,7 @@ from app.db.users import ErasureStore, Memories, RecordFiles, evict_erased, reco
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.ingest.cutter import CodeCutter
-from app.ingest.jobs import Ingest, Worker
+from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import grasping
@@ -321,7 +321,7 @@ async def warm_policy() -> None:
     await asyncio.to_thread(weigh, "Hello.")
 
 
-def worker(settings: Settings, open_: Resources, parser: Parser | None) -> Worker:
+def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRunner:
     """The background work of this process."""
     record, events = DocumentStore(open_.pool), EventStore(open_.pool)
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
@@ -329,7 +329,7 @@ def worker(settings: Settings, open_: Resources, parser: Parser | None) -> Worke
     ingest = Ingest(record, parser or PdfParser(settings.document), embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
     chores = (open_.jobs.expire, record.sweep, events.fold, events.tidy)
-    return Worker(open_.jobs, handlers, settings.ibid.workers, chores=chores)
+    return JobRunner(open_.jobs, handlers, settings.ibid.workers, chores=chores)
 
 
 def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> Services:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.child import Kind, frame, receive
+from app.child import FrameKind, frame, receive
 from app.process import (
     ENVIRONMENT,
     Child,
@@ -100,10 +100,10 @@ def test_law_what_is_sent_is_received(payload: dict[str, object], data: bytes) -
     """Any JSON object, lone surrogates too, and the bytes; frames keep their order and bounds."""
     one, other = socket.socketpair()
     with one, other:
-        one.sendall(frame(Kind.ITEM, 7, payload, data) + frame(Kind.BEAT, 0))
+        one.sendall(frame(FrameKind.ITEM, 7, payload, data) + frame(FrameKind.BEAT, 0))
         kind, number, told, found = receive(other)
-        assert (kind, number, told, bytes(found)) == (Kind.ITEM, 7, payload, data)
-        assert receive(other)[:3] == (Kind.BEAT, 0, {})
+        assert (kind, number, told, bytes(found)) == (FrameKind.ITEM, 7, payload, data)
+        assert receive(other)[:3] == (FrameKind.BEAT, 0, {})
 
 
 @pytest.mark.parametrize("size", [0, 9], ids=["between frames", "within one"])
@@ -112,7 +112,7 @@ def test_the_end_of_the_parent_is_told(size: int) -> None:
     one, other = socket.socketpair()
     with other:
         with one:
-            one.sendall(frame(Kind.CALL, 1)[:size])
+            one.sendall(frame(FrameKind.CALL, 1)[:size])
         with pytest.raises(EOFError):
             receive(other)
 

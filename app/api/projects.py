@@ -34,7 +34,7 @@ from app.api.schemas.projects import (
     NewCodes,
     NewConversations,
     NewKnowledge,
-    ProjectContext,
+    ProjectContextOut,
 )
 from app.api.wire import JsonRoute
 from app.db.conversations import ConversationOutcome
@@ -54,11 +54,11 @@ NOT_HERE = (errors.KeptElsewhere, errors.InvalidField)
     response_description="The context; empty: nothing was found or asked",
     responses=responses(*ASKING, *SENDING),
 )
-async def context(who: Asker, opened: Opened, project: Project, body: ContextRequest) -> ProjectContext:
+async def context(who: Asker, opened: Opened, project: Project, body: ContextRequest) -> ProjectContextOut:
     """What a chat within the project is given, without labels; no model is asked. An undefined project shows
     its conversations and code. Errors of stores are never a status."""
     scope = scope_of(who, project=project)
-    return ProjectContext.model_validate(
+    return ProjectContextOut.model_validate(
         await opened.projects.build_project_context(project, body.message, scope, body.top_k)
     )
 

@@ -78,7 +78,7 @@ class Ailment(IbidError):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     part: str
     ok: bool
     found: str
@@ -485,28 +485,28 @@ async def repair(data_dir: Path | None, mend: Callable[[str, Sequence[Damage]], 
             await mend(dsn, (await damage.look(dsn)).damages)
 
 
-async def examined(data_dir: Path | None) -> list[Finding]:
+async def examined(data_dir: Path | None) -> list[CheckResult]:
     """A finding for the settings and, if they can be read, for each part."""
     try:
         config, warnings = settings(data_dir)
     except StartError as error:
-        return [Finding("settings", ok=False, found=error.detail, advice="see .env.example")]
+        return [CheckResult("settings", ok=False, found=error.detail, advice="see .env.example")]
     odd = f"; perhaps misspelt: {', '.join(warnings)}" if warnings else ""
-    read = Finding("settings", ok=True, found=f"read{odd}")
+    read = CheckResult("settings", ok=True, found=f"read{odd}")
     # One after another: they open the same folder.
     return [read, *[await finding(part, check, config) for part, check in PARTS.items()]]
 
 
 async def finding(
     part: str, check: Check, config: Settings, *, patience: float = PATIENCE_SECONDS
-) -> Finding:
+) -> CheckResult:
     """One part, with a deadline."""
     try:
         async with asyncio.timeout(patience):
-            return Finding(part, ok=True, found=await check(config))
+            return CheckResult(part, ok=True, found=await check(config))
     except TimeoutError:
-        return Finding(part, ok=False, found=f"no answer in {patience:.0f} seconds")
+        return CheckResult(part, ok=False, found=f"no answer in {patience:.0f} seconds")
     except Ailment as error:
-        return Finding(part, ok=False, found=error.detail, advice=error.advice)
+        return CheckResult(part, ok=False, found=error.detail, advice=error.advice)
     except IbidError as error:
-        return Finding(part, ok=False, found=error.detail)
+        return CheckResult(part, ok=False, found=error.detail)

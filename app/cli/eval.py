@@ -21,7 +21,7 @@ from app.cli.terminal import Json, as_json, configured, counted, progress, remar
 from app.evaluation import data, figures
 from app.evaluation.data import ABLATIONS, MEASURES, SERVED, Benchmark
 from app.evaluation.figures import COMPARED
-from app.evaluation.run import VECTORS, Evaluation, Found, Source, open_target, open_vectors
+from app.evaluation.run import VECTORS, Evaluation, Measured, Place, open_target, open_vectors
 from app.settings import Settings
 
 LEGEND = (
@@ -44,7 +44,7 @@ def evaluate(
     *,
     split: Annotated[str, typer.Option(help="Which questions: queries_SPLIT.jsonl.")] = "dev",
     source: Annotated[
-        Source | None,
+        Place | None,
         typer.Option(
             help="Where the texts are stored. A scope is then a user (memories), a tenant (corpus), a "
             "session (documents) or a project (code, conversations).",
@@ -71,7 +71,7 @@ def evaluate(
     results = list[Mapping[str, Any]]()
     with lines_of(queries) as lines, open_vectors(config.ibid.data_dir / VECTORS) as vectors:
         for benchmark in benchmarks:
-            place = source or (Source.MEMORIES if benchmark.scoped else Source.CORPUS)
+            place = source or (Place.MEMORIES if benchmark.scoped else Place.CORPUS)
             found = run(measured(config, benchmark, place, vectors))
             results.append(judged(benchmark, place, found, before, lines))
             if against and "against" not in results[-1]:
@@ -96,7 +96,7 @@ def lines_of(file: Path | None) -> Iterator[TextIO | None]:
 
 
 def judged(
-    benchmark: Benchmark, place: Source, found: Found, before: Mapping[Any, Any], lines: TextIO | None
+    benchmark: Benchmark, place: Place, found: Measured, before: Mapping[Any, Any], lines: TextIO | None
 ) -> dict[str, Any]:
     """The figures of a folder, compared with `before`; each question's go to `lines`."""
     ways = {way: figures.measured(benchmark, found.runs[way]) for way in ABLATIONS}
@@ -117,7 +117,7 @@ def print_reports(results: Iterable[Mapping[str, Any]]) -> None:
     console.print(LEGEND, markup=False)
 
 
-async def measured(config: Settings, benchmark: Benchmark, source: Source, vectors: Connection) -> Found:
+async def measured(config: Settings, benchmark: Benchmark, source: Place, vectors: Connection) -> Measured:
     """One folder, on stores of its own."""
     async with open_target(config, source, vectors) as (services, target):
         evaluation = Evaluation(services.retrieval, target, benchmark)

@@ -232,14 +232,14 @@ async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
         )
 
 
-class VoteCount(BaseModel):
+class ServiceVotes(BaseModel):
     model_config = ConfigDict(strict=True)
 
     positive: int = Field(ge=0, le=MOST_VOTES)
     negative: int = Field(ge=0, le=MOST_VOTES)
 
 
-class LastActivity(BaseModel):
+class ServiceActivity(BaseModel):
     model_config = ConfigDict(strict=True)
 
     bucket: Literal["new", "minutes", "hours", "days", "weeks", "months"]
@@ -252,7 +252,7 @@ def tallies(data: object, ids: Sequence[str]) -> Tallies:
     if not isinstance(data, dict):
         raise RetrievalError("unavailable")
     with readable():
-        counts = {key: VoteCount.model_validate(data[key]) for key in ids if key in data}
+        counts = {key: ServiceVotes.model_validate(data[key]) for key in ids if key in data}
     found = {key: Tally(votes.positive, votes.negative) for key, votes in counts.items()}
     return Tallies({key: votes for key, votes in found.items() if votes != Tally()})
 
@@ -261,7 +261,7 @@ def moment(data: object) -> Moment:
     """{bucket, last_message_at (RFC 3339 with its offset; null: never), seconds_since}. Raises
     `RetrievalError`."""
     with readable():
-        found = LastActivity.model_validate(data)
+        found = ServiceActivity.model_validate(data)
         at = datetime.fromisoformat(found.last_message_at) if found.last_message_at is not None else None
         if at and at.tzinfo is None:
             raise RetrievalError("unavailable")

@@ -157,7 +157,7 @@ LISTED = "(SELECT coalesce(array_agg(said), '{{}}') FROM jsonb_array_elements_te
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     name: str
     type: str
     """As SQL: `character varying(200)`, `vector(1536)`."""
@@ -199,13 +199,13 @@ class Column:
         return self.required and self.neutral is not None
 
 
-Shape = Mapping[str, Column]
+Shape = Mapping[str, TableColumn]
 """Of a table: its columns by name, in order."""
 
 
 async def shape(connection: Connection, table: str) -> Shape:
     """As it is now: whoever else writes the table may alter it, too."""
-    return {row["name"]: Column(*row) for row in await connection.fetch(COLUMNS, table)}
+    return {row["name"]: TableColumn(*row) for row in await connection.fetch(COLUMNS, table)}
 
 
 def vectors(columns: Shape, dim: int, given: str) -> dict[str, str]:

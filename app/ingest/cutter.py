@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.db.code import CodeFile, CutFile
 from app.errors import InvalidField, Overloaded
 from app.ingest.code import CUT_BY_LINES
-from app.process import Died, Program, Reply, python, started
+from app.process import ChildReply, Died, Program, python, started
 
 MAX_WORKERS = 2
 """Workers use a processor all the time."""
@@ -68,7 +68,7 @@ class CodeCutter:
         """The files that one worker cut before it ended or died, the first `plain` of them by lines."""
         request = await asyncio.to_thread(lambda: json.dumps([asdict(file) for file in files]).encode())
         limits = {"plain": plain, "memory_mb": MEMORY_MB, "seconds": WORKER_SECONDS}
-        items: list[Reply] = []
+        items: list[ChildReply] = []
         try:
             async with asyncio.timeout(WORKER_SECONDS), started(self._worker) as worker:
                 await worker.call("cut", limits, request, each=items.append)
@@ -83,7 +83,7 @@ class CodeCutter:
         return [replace(file, note=CUT_BY_LINES) if n < plain else file for n, file in enumerate(cut)]
 
 
-def decode_files(items: Sequence[Reply]) -> list[CutFile]:
+def decode_files(items: Sequence[ChildReply]) -> list[CutFile]:
     """The files in a worker's items, up to the first malformed one."""
     files: list[CutFile] = []
     for item in items:

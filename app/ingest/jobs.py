@@ -1,4 +1,4 @@
-"""The background jobs: `Worker` runs them, `Ingest` is the work of the kinds `ingest` and `purge`.
+"""The background jobs: `JobRunner` runs them, `Ingest` is the work of the kinds `ingest` and `purge`.
 
 Jobs are leased from a queue. A worker renews the lease while the job runs; a job whose worker died is leased
 to another one. Every step of a job can be repeated, so one that was killed anywhere is simply run again.
@@ -59,7 +59,7 @@ Chore = Callable[[], Awaitable[None]]
 log = structlog.get_logger(__name__)
 
 
-class Worker:
+class JobRunner:
     """Runs `workers` jobs concurrently, and the chores at the start and every `chore_seconds`."""
 
     def __init__(

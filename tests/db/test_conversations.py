@@ -30,7 +30,7 @@ from app.db.conversations import (
     words,
 )
 from app.db.pool import Pool
-from app.db.projects import Column
+from app.db.projects import TableColumn
 from app.db.users import ErasureStore
 from app.errors import InvalidField, KeptElsewhere, Rejected, RemovedMeanwhile, Unavailable
 from app.types import Embedding, Scope
@@ -564,12 +564,12 @@ def test_what_postgres_cannot_hold_is_replaced() -> None:
 def test_values_are_cast_to_their_columns() -> None:
     """Cut to their length; lists as the column has them; never null where that is not allowed."""
     kinds = {
-        "title": Column("title", "character varying(9)", required=True, filled=False),
-        "tags": Column("tags", "jsonb", required=True, filled=False),
-        "key_entities": Column("key_entities", "text[]", required=False, filled=False),
-        "indexed_at": Column("indexed_at", "timestamp without time zone", required=False, filled=True),
-        "embedding": Column("embedding", "vector(1536)", required=False, filled=False),
-        **{name: Column(name, "text", required=False, filled=False) for name in SUMMARIES},
+        "title": TableColumn("title", "character varying(9)", required=True, filled=False),
+        "tags": TableColumn("tags", "jsonb", required=True, filled=False),
+        "key_entities": TableColumn("key_entities", "text[]", required=False, filled=False),
+        "indexed_at": TableColumn("indexed_at", "timestamp without time zone", required=False, filled=True),
+        "embedding": TableColumn("embedding", "vector(1536)", required=False, filled=False),
+        **{name: TableColumn(name, "text", required=False, filled=False) for name in SUMMARIES},
     }
 
     told = ROWS.values(kinds, 8)

@@ -29,7 +29,7 @@ from app.db.memory_service import (
 )
 from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
-from app.settings import Memory, Settings
+from app.settings import MemorySettings, Settings
 from app.types import Scope
 from tests.fakes.outside import Ill, OutsideServer, outside_server
 
@@ -82,7 +82,7 @@ class World:
 @asynccontextmanager
 async def world(server: OutsideServer) -> AsyncIterator[World]:
     """As wired, with a breaker that opens after three failures."""
-    settings = Settings(_env_file=None, memory=Memory(service_url=server.url + "/"))
+    settings = Settings(_env_file=None, memory=MemorySettings(service_url=server.url + "/"))
     async with open_outside(settings) as outside:
         assert outside
         outside.breaker, built_in = Breaker(time.monotonic), BuiltIn()
@@ -105,7 +105,9 @@ async def test_without_an_address_there_is_none() -> None:
 
 async def test_an_address_that_cannot_be_spoken_to_stops_the_start() -> None:
     with pytest.raises(StartError, match="MEMORY_SERVICE_URL"):
-        async with open_outside(Settings(_env_file=None, memory=Memory(service_url="ftp://127.0.0.1"))):
+        async with open_outside(
+            Settings(_env_file=None, memory=MemorySettings(service_url="ftp://127.0.0.1"))
+        ):
             pass
 
 

@@ -22,7 +22,7 @@ from app.errors import (
     RemovedMeanwhile,
     TooLarge,
 )
-from app.ingest.jobs import Ingest, Worker
+from app.ingest.jobs import Ingest, JobRunner
 from app.services.documents import DocumentService, UploadOutcome
 from tests.fakes.intake import FakeEmbedder, FakeParser, until
 from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
@@ -39,7 +39,7 @@ class House:
         self.parser = FakeParser()
         ingest = Ingest(self.store, self.parser, FakeEmbedder(), folder)
         handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-        self.worker = Worker(self.jobs, handlers, 2, chores=(self.store.sweep,))
+        self.worker = JobRunner(self.jobs, handlers, 2, chores=(self.store.sweep,))
         self.service = DocumentService(self.store, max_bytes=MAX)
 
     async def rows(self) -> int:

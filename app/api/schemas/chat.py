@@ -92,7 +92,7 @@ class ChatRequest(Body):
     stream: bool = Field(default=True, description="False: one JSON object instead of events.")
 
 
-class PendingDocument(Out):
+class PendingDocumentOut(Out):
     """A document in reach that is still being read."""
 
     id: str = Field(description="The document's id.")
@@ -102,7 +102,7 @@ class PendingDocument(Out):
 class RetrievalSummary(Out):
     """How retrieval went."""
 
-    pending: list[PendingDocument] | None = Field(
+    pending: list[PendingDocumentOut] | None = Field(
         None,
         exclude_if=absent,
         description="Only with `processing`: what is still being read, newest first, at most ten.",

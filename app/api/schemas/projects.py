@@ -54,7 +54,7 @@ class ContextRequest(Body):
     )
 
 
-class ProjectContext(Out):
+class ProjectContextOut(Out):
     """What a project shows for a message."""
 
     context: str = Field(description="Markdown without any words around it; empty: nothing was found.")
