@@ -260,10 +260,10 @@ async def test_a_loop_that_stood_still_blames_no_child() -> None:
         "parent._wire.sendall(HEAD.pack(4, 1, 4, 0) + b'nope')",
         "parent._wire.sendall(HEAD.pack(4, 1, 9_999, 0) + b'[' * 9_999)",
         "parent._wire.sendall(HEAD.pack(4, 1, 2, 0) + b'[]')",
-        "parent.send(Kind.RESULT, 2)",
-        "parent.send(Kind.ITEM, 1)",
-        "parent.send(Kind.READY, 0)",
-        "parent.send(Kind.CALL, 1)",
+        "parent.send(FrameKind.RESULT, 2)",
+        "parent.send(FrameKind.ITEM, 1)",
+        "parent.send(FrameKind.READY, 0)",
+        "parent.send(FrameKind.CALL, 1)",
     ],
     ids=["noise", "no JSON", "deep JSON", "a list", "unknown", "an item", "ready again", "a call"],
 )
@@ -280,7 +280,7 @@ async def test_one_that_is_not_trusted_may_not_say_much() -> None:
     """In JSON, in bytes, and in frames without either."""
     for said in ("{'a': 'b' * 70_000}", "None, b'x' * 2_000_000", "None"):
         code = "from app.child import *\nparent, _ = connected()\nparent.ready()\nreceive(parent._wire)\n"
-        code += f"while True: parent.send(Kind.BEAT, 0, {said})"
+        code += f"while True: parent.send(FrameKind.BEAT, 0, {said})"
         flood = replace(PROGRAM, command=program(code), output_bytes=1_000_000)
         async with started(flood) as child:
             with pytest.raises(Died, match="cannot be read"):

@@ -165,7 +165,7 @@ def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
     wait_for(lambda: not is_alive(worker), seconds=5)
 
 
-CALLED = "from app.child import Kind, connected, receive\nparent, _ = connected()\nparent.ready()\n"
+CALLED = "from app.child import FrameKind, connected, receive\nparent, _ = connected()\nparent.ready()\n"
 
 
 async def read_by(path: Path, code: str, worker: Program = WORKER) -> ParsedDocument:
@@ -183,13 +183,16 @@ async def read_by(path: Path, code: str, worker: Program = WORKER) -> ParsedDocu
         ("raise ValueError('text of the document')", PdfDamaged),
         ("pass", PdfDamaged),
         (CALLED, PdfDamaged),
-        (f"{CALLED}receive(parent._wire); parent.send(Kind.RESULT, 1, None, b'nonsense')", PdfDamaged),
-        (f"{CALLED}receive(parent._wire); parent.send(Kind.ITEM, 1)", PdfDamaged),
+        (f"{CALLED}receive(parent._wire); parent.send(FrameKind.RESULT, 1, None, b'nonsense')", PdfDamaged),
+        (f"{CALLED}receive(parent._wire); parent.send(FrameKind.ITEM, 1)", PdfDamaged),
         (
             f"{CALLED}receive(parent._wire); parent._wire.sendall(bytes(99)); receive(parent._wire)",
             PdfDamaged,
         ),
-        (f"{CALLED}receive(parent._wire); parent.send(Kind.RESULT, 1, {{'a': 'b' * 99_999}})", PdfDamaged),
+        (
+            f"{CALLED}receive(parent._wire); parent.send(FrameKind.RESULT, 1, {{'a': 'b' * 99_999}})",
+            PdfDamaged,
+        ),
     ],
     ids=["segfault", "abort", "error", "silence", "an end", "nonsense", "an item", "no frames", "much JSON"],
 )
@@ -202,7 +205,7 @@ async def test_a_worker_that_fails_is_a_refusal(path: Path, code: str, problem: 
 @pytest.mark.parametrize("said", ["b'x' * (4 << 20)", "b''"], ids=["one frame", "many frames"])
 async def test_a_worker_that_says_too_much_is_not_listened_to(path: Path, said: str) -> None:
     """What it says is bounded here as well as there."""
-    code = f"{CALLED}while True: parent.send(Kind.BEAT, 0, None, {said})"
+    code = f"{CALLED}while True: parent.send(FrameKind.BEAT, 0, None, {said})"
     with pytest.raises(PdfDamaged):
         await read_by(path, code, replace(WORKER, output_bytes=1 << 20))
 
