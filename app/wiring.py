@@ -362,7 +362,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
             personal=settings.vantage.personal_memory,
             debug=settings.vantage.debug,
         ),
-        documents=DocumentService(documents, max_bytes=settings.document.max_mb << 20),
+        documents=DocumentService(documents),
         sessions=SessionService(SessionStore(pool), recorder),
         answers=answers,
         replays=ReplayService(answers, originals, cards, knowledge, tokens.count),

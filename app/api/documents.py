@@ -8,7 +8,7 @@ import re
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
@@ -28,18 +28,10 @@ from app.text.labels import label
 
 router = APIRouter(prefix="/api/documents", tags=["documents"])
 STATUS = {UploadOutcome.CREATED: 201, UploadOutcome.ACCEPTED: 202, UploadOutcome.EXISTING: 200}
-ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SHOWING = responses(*ASKING, errors.Missing, errors.InvalidField)
 
 
-async def known(document_id: Annotated[str, Path(description="As the upload returned it.")]) -> str:
-    """An id that can exist; the store is not asked for any other text."""
-    if not ID.fullmatch(document_id):
-        raise errors.Missing
-    return document_id
-
-
-DocumentId = Annotated[str, Depends(known)]
+DocumentId = Annotated[str, Path(description="As the upload returned it.")]
 Session = Annotated[
     SessionId | None,
     Query(

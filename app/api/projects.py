@@ -289,9 +289,7 @@ def write_routes(kind: str) -> None:
         response.status_code = (
             201 if any(outcome is ConversationOutcome.CREATED for _, outcome in outcomes) else 200
         )
-        items = [
-            ConversationWritten(outcome=outcome, row=ConversationOut.of(row)) for row, outcome in outcomes
-        ]
+        items = [ConversationWritten(outcome=outcome, row=row) for row, outcome in outcomes]
         return ConversationsWritten(items=items) if several else items[0]
 
     @router.delete(
@@ -340,7 +338,7 @@ def read_routes(kind: str) -> None:
         cut at 10,000 characters."""
         scope = scope_of(who, project=project)
         found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
-        return ConversationPage(items=[ConversationOut.of(each) for each in found], next=after)
+        return ConversationPage(items=found, next=after)
 
     @router.get(
         f"{path}/{{id}}",
@@ -351,7 +349,9 @@ def read_routes(kind: str) -> None:
     )
     async def row(who: Asker, opened: Opened, project: Project, id: Row) -> ConversationOut:  # noqa: A002 - its name
         """By its session_id, or the id that its writer gave it."""
-        return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
+        return ConversationOut.model_validate(
+            await opened.conversations.get(scope_of(who, project=project), kind, id)
+        )
 
 
 for each in (CONVERSATIONS, DREAMS):

@@ -10,8 +10,7 @@ again is reported as missing; a store that does not answer raises `Unavailable`.
 import json
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias, TypeVar
@@ -30,7 +29,7 @@ from app.db.memories import NOTE, RAW, Memory, memory
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import is_id, storable, storable_json
 from app.db.sessions import THREAD, ChatLogStore, thread
-from app.errors import Rejected, RetrievalError, Unavailable
+from app.errors import Rejected, RetrievalError, required
 from app.retrieval import payload
 from app.retrieval.memories import standing_of
 from app.retrieval.points import (
@@ -43,7 +42,7 @@ from app.retrieval.points import (
     text_point_passage,
 )
 from app.retrieval.retrievers.points import Point, Where
-from app.retrieval.retrievers.qdrant import NOT_OURS, RETRY_SECONDS, Qdrant, imported
+from app.retrieval.retrievers.qdrant import NOT_OURS, Qdrant, imported
 from app.types import SAID_ON, Entry, Passage, Scope
 
 BODY = (
@@ -394,7 +393,7 @@ class OriginalStore:
         ]
         for source, named in self._rows.items():
             if of[source]:
-                with answering():
+                with required():
                     found += await named(scope, [entry.id for entry in of[source]])
         return {(passage.source, passage.id): passage for passage in found}
 
@@ -421,7 +420,7 @@ class OriginalStore:
         return known | {point.id: memory_from_point(point) for point in points}
 
     async def _remembered(self, scope: Scope, ids: Collection[str]) -> list[Point]:
-        with answering():
+        with required():
             stands = await standing_of(self._pool, scope.tenant, scope.user_id or "")
         wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
         return await self._scrolled(RAW, owned(scope), wanted)
@@ -469,7 +468,7 @@ class OriginalStore:
         return {passage.id: passage for passage in passages if passage.text}
 
     async def _imported(self, collection: str, points: Collection[str]) -> Mapping[str, str]:
-        with answering():
+        with required():
             return await imported(self._pool, collection, points) if points else {}
 
     async def _scrolled(self, collection: str, where: Where, ids: Collection[str]) -> list[Point]:
@@ -477,22 +476,13 @@ class OriginalStore:
         if not ids:
             return []
         wanted = replace(where, lacks=NOT_OURS, ids=tuple(sorted(ids)))
-        with answering():
+        with required():
             try:
                 return await self._points.scroll(collection, wanted, limit=len(ids))
             except RetrievalError:  # a collection that has gone refuses too, as does a wrong key
                 if collection in {shape.name for shape in await self._points.collections()}:
                     raise
                 return []
-
-
-@contextmanager
-def answering() -> Iterator[None]:
-    """Around what a search could do without, and this cannot."""
-    try:
-        yield
-    except RetrievalError as error:
-        raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from error
 
 
 def place(entry: Entry) -> tuple[str, int, str]:

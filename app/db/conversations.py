@@ -150,8 +150,8 @@ def entry(draft: ConversationDraft) -> ConversationEntry:
 class Conversation:
     """A row that is kept. Of one that another tool wrote, anything may be None."""
 
-    id: str
-    """`session_id`, as text."""
+    session_id: str
+    """As text."""
     project: str
     title: str | None
     tags: tuple[str, ...]
@@ -274,7 +274,7 @@ def listed(words: Sequence[str] | None) -> str | None:
 
 def conversation(row: asyncpg.Record) -> Conversation:
     return Conversation(
-        id=row["id"],
+        session_id=row["id"],
         project=row["project"] or "",
         indexed_at=row["at"],
         tags=words(row["tags"]),

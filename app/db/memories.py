@@ -18,8 +18,17 @@ from typing import Protocol
 import asyncpg
 
 from app.db.pool import Pool
-from app.db.rows import CLOCK, Connection, closed, is_id, opened, storable, take_turns, transaction
-from app.errors import RemovedMeanwhile
+from app.db.rows import (
+    CLOCK,
+    Connection,
+    check_not_erased,
+    closed,
+    is_id,
+    opened,
+    storable,
+    take_turns,
+    transaction,
+)
 from app.retrieval.retrievers.points import DIGITS
 from app.retrieval.terms import encode_terms
 from app.types import Embedding, Scope
@@ -271,7 +280,6 @@ def memory(row: asyncpg.Record) -> Memory:
     return Memory(**(values | changed))
 
 
-ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
 # What is there under the id is a card that this one replaces.
 WRITE = f"""
     INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms)
@@ -327,8 +335,7 @@ class MemoryStore:
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
         async with transaction(self._pool) as connection:
             await lock_user(connection, tenant, user)
-            if await connection.fetchval(ERASED, tenant, user, since):
-                raise RemovedMeanwhile("the user's data was erased meanwhile")
+            await check_not_erased(connection, tenant, user, since)
             written = await decide(connection, (tenant, user), drafts, ids, tokens)
             rows = [
                 (tenant, space, *row_of(each.memory), vector, packed)

@@ -13,7 +13,7 @@ from datetime import datetime
 from app.db.memories import DESIRE, GRAVITY, UNTOLD, Moment, Tallies, Tally, Told
 from app.db.pool import Pool
 from app.db.rows import check_not_erased, take_turns, transaction
-from app.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
+from app.errors import Missing, RemovedMeanwhile, Unavailable, required
 from app.types import Scope
 
 Foreign = Callable[[Scope, str], Awaitable[bool]]
@@ -103,10 +103,8 @@ class VoteStore:
         with self._pool.asking():
             rows = await self._pool.fetch(KNOWN, scope.tenant, scope.user_id, list(ids))
         mine = {row["id"]: bool(row["mine"]) for row in rows}
-        try:
+        with required("the index of memories"):
             foreign = [key for key in ids if key not in mine and await self._foreign(scope, key)]
-        except RetrievalError as error:
-            raise Unavailable("the index of memories does not answer") from error
         return [key for key, is_mine in mine.items() if is_mine], foreign
 
     async def _cast(

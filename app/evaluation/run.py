@@ -131,7 +131,7 @@ class Target:
         ]
         service = self._services.conversations
         kept = await service.keep(self.scope(name), CONVERSATIONS, talks, seconds=BATCH_SECONDS)
-        return self._note_rows(texts, [row.id for row, _ in kept])
+        return self._note_rows(texts, [row.session_id for row, _ in kept])
 
     def texts_of(self, name: str | None, passage: Passage) -> Sequence[str]:
         """The ids of the texts that a passage is: by its words, its row, or its document."""

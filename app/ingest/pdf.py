@@ -1,8 +1,8 @@
 """PDF parsing in a child process per document (`worker.py`), under limits.
 
 A hostile file can use up the time and memory of its worker, nothing else: the worker is killed at the
-deadline and at cancellation, and the service checks the types and ranges of what it sends. Raises
-`EmptyFile`, `NotPdf`, `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`;
+deadline and at cancellation, and the service checks the types and ranges of what it sends. Raises `NotPdf`,
+`PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`;
 `Unavailable` if no process can be started.
 """
 
@@ -10,14 +10,13 @@ import asyncio
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
     BadInput,
-    EmptyFile,
     NotPdf,
     PdfDamaged,
     PdfEncrypted,
@@ -29,8 +28,6 @@ from app.errors import (
 from app.process import Died, Fault, NotStarted, Program, python, started
 from app.settings import DocumentLimits
 
-HEADER_BYTES = 1024
-"""Bytes within which `%PDF-` must appear, as readers have always accepted it (PDF 32000-1, annex H.3)."""
 MAX_OUTPUT = 128 << 20
 """Bytes a worker may send: more than the longest text it accepts (`reader.MAX_CHARS`)."""
 RETRY_SECONDS = 5
@@ -59,7 +56,6 @@ class PdfParser:
 
     async def parse(self, path: Path, filename: str) -> ParsedDocument:
         with await asyncio.to_thread(path.open, "rb") as file:
-            await asyncio.to_thread(check_header, file)
             data = await self._call_worker(file.fileno(), filename)
         return await asyncio.to_thread(decode, data)
 
@@ -84,15 +80,6 @@ class PdfParser:
             if isinstance(died, NotStarted) and died.code is None:
                 raise Unavailable(f"PDFs cannot be read: {died}", retry_after=RETRY_SECONDS) from died
             raise exit_problem(died.code, limits.memory_mb) from None
-
-
-def check_header(file: BinaryIO) -> None:
-    """Raise `EmptyFile` or `NotPdf` by the first bytes of a file."""
-    header = file.read(HEADER_BYTES)
-    if not header:
-        raise EmptyFile("The file has no bytes")
-    if b"%PDF-" not in header:
-        raise NotPdf(f"No %PDF- within its first {HEADER_BYTES:,} bytes")
 
 
 def exit_problem(code: int | None, memory_mb: int) -> BadInput:

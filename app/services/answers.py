@@ -23,7 +23,7 @@ from app.answering.replay import (
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.projects import Knowledge, KnowledgeStore
-from app.errors import IbidError, Missing, RetrievalError, Unavailable
+from app.errors import RETRY_SECONDS, IbidError, Missing, Unavailable, required
 from app.services.projects import entries
 from app.types import Scope
 
@@ -82,7 +82,6 @@ class AnswerService:
 
 REPLAY_SECONDS = 10.0
 """For all that is looked up."""
-RETRY_SECONDS = 2
 
 
 class ReplayService:
@@ -130,10 +129,8 @@ class ReplayService:
         )
 
     async def _known(self, asked: Scope) -> Knowledge:
-        try:
+        with required():
             return (await self._knowledge.get(asked) if asked.project else None) or Knowledge()
-        except RetrievalError:
-            raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from None
 
 
 def ids(refs: Sequence[Ref], source: str) -> list[str]:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 
 from app.answering.prompt import QUARTER, sizes
 from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
-from app.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
-from app.services.memories import AGAIN
+from app.errors import Forbidden, InvalidField, Missing, required
 from app.types import Scope
 
 
@@ -52,10 +51,8 @@ class KnowledgeService:
             raise Missing("this project has no knowledge")
 
     async def _found(self, scope: Scope) -> Knowledge | None:
-        try:
+        with required("Postgres"):
             return await self._record.get(scope)
-        except RetrievalError as error:  # what an answer could do without is all that is asked here
-            raise Unavailable("Postgres does not answer", retry_after=AGAIN) from error
 
     def _admit(self, told: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
         """`InvalidField` of the largest field sent where it is too much, and no less than before."""

@@ -15,8 +15,6 @@ from structlog.testing import capture_logs
 from app.db.documents import ParsedDocument
 from app.errors import (
     BadInput,
-    EmptyFile,
-    NotPdf,
     PdfDamaged,
     PdfEncrypted,
     PdfTextless,
@@ -73,9 +71,6 @@ async def test_a_worker_makes_the_same_as_this_process_would(path: Path) -> None
 @pytest.mark.parametrize(
     ("data", "problem", "said"),
     [
-        (b"", EmptyFile, "no bytes"),
-        (b"PK\x03\x04 a zip" * 200, NotPdf, "%PDF-"),
-        (b" " * 1_100 + text_pdf("Too late."), NotPdf, "%PDF-"),
         (encrypted_pdf(), PdfEncrypted, "password"),
         (damaged_pdf("garbage"), PdfDamaged, "structure"),
         (damaged_pdf("truncated"), PdfDamaged, "structure"),

@@ -28,7 +28,7 @@ from app.api.schemas import (
     read,
 )
 from app.db.code import CodeFile, CodeRow
-from app.db.conversations import Conversation, ConversationDraft, SaidTurn
+from app.db.conversations import ConversationDraft, SaidTurn
 from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote
 from app.problems import pattern
 from app.types import Scope
@@ -361,20 +361,6 @@ class ConversationOut(Out):
     summary_detailed: str | None = Field(description="A paragraph.")
     memory_snippet: str | None = Field(description="What to remember from it.")
     indexed_at: Time | None = Field(description="When it was written.")
-
-    @classmethod
-    def of(cls, kept: Conversation) -> Self:
-        return cls(
-            session_id=kept.id,
-            project=kept.project,
-            title=kept.title,
-            tags=kept.tags,
-            key_entities=kept.key_entities,
-            summary_short=kept.summary_short,
-            summary_detailed=kept.summary_detailed,
-            memory_snippet=kept.memory_snippet,
-            indexed_at=kept.indexed_at,
-        )
 
 
 class ConversationWritten(Out):
