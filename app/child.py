@@ -103,7 +103,6 @@ class Call:
         self._parent.answered(self._number, FrameKind.FAULT, payload)
 
     def item(self, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> None:
-        """Send a part of the answer."""
         self._parent.send(FrameKind.ITEM, self._number, payload, data)
 
     def cancel(self) -> None:
@@ -121,7 +120,6 @@ class Parent:
         self._calls: dict[int, Call] = {}
 
     def ready(self, payload: Mapping[str, Any] | None = None) -> None:
-        """Tell the parent that it may call."""
         self.send(FrameKind.READY, 0, payload)
 
     def refuse(self, reason: str) -> NoReturn:
@@ -267,7 +265,6 @@ def confine(parent: int, memory_mb: int, seconds: float) -> None:
 
 
 def limit(name: int, value: int) -> None:
-    """Lower one limit. macOS does not support all of them."""
     hard = resource.getrlimit(name)[1]
     least = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with nullcontext() if sys.platform == "linux" else suppress(ValueError, OSError):

@@ -127,7 +127,6 @@ def places(trace: TracebackType | None) -> list[str]:
 
 
 def _place(frame: traceback.FrameSummary) -> str:
-    """File, ours from `app/` on; line and function."""
     file = frame.filename.replace(PACKAGE, "app/", 1)
     return f"{file}:{frame.lineno} {frame.name}"
 
@@ -165,7 +164,6 @@ class RequestLog:
 
 
 def _adopted(scope: Scope) -> str | None:
-    """The client's own id, if it is one."""
     given = next((value for name, value in scope["headers"] if name == HEADER), b"")
     return given.decode("ascii") if SANE.fullmatch(given) else None
 

@@ -236,7 +236,6 @@ class Child:
             raise
 
     def kill(self) -> None:
-        """SIGKILL its process group."""
         if self._process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -291,7 +290,6 @@ class Child:
             pipe.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Read frames until the socket closes."""
         try:
             while True:
                 code, number, size, length = HEAD.unpack(await reader.readexactly(HEAD.size))

@@ -402,7 +402,6 @@ def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:
 
 
 def build_retrieval(settings: Settings, open_: Resources) -> Retrieval:
-    """The search of every source."""
     sources: dict[str, Source] = {
         source.name: source for source in (open_.documents, open_.qdrant.memories, open_.qdrant.corpus)
     }
@@ -419,7 +418,6 @@ def build_retrieval(settings: Settings, open_: Resources) -> Retrieval:
 def pipelines(
     settings: Settings, open_: Resources, recorder: Recorder, memories: MemoryService
 ) -> tuple[Pipeline, Pipeline, Pipeline]:
-    """Of chat, rag and vantage."""
     chat = Pipeline(
         endpoint="/api/chat",
         model=open_.model,
@@ -511,7 +509,6 @@ def knowledge_service(settings: Settings, open_: Resources) -> KnowledgeService:
 
 
 def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
-    """Of what answers can do without."""
     probes: list[Probe] = [
         open_.probes[1],
         EngineProbe(open_.chroma_copy, open_.chroma_outbox),

@@ -27,7 +27,6 @@ SHAPES = Shapes(ChatMeta, AnswerEnd, ChatReply)
 
 
 def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Question:
-    """The question for the service."""
     if body.top_k is not None and body.top_k > top_k_max:
         limit = phrase({"type": "less_than_equal", "ctx": {"le": top_k_max}})
         raise errors.InvalidField(f"top_k {limit}", field="body.top_k")

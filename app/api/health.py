@@ -94,7 +94,6 @@ async def _checked(probe: Probe, *, needed: bool) -> DependencyCheck:
 
 
 async def _asked(probe: Probe) -> tuple[dict[str, Any], str | None]:
-    """The facts, or why there are none."""
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             return dict(await probe.check()), None

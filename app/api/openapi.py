@@ -223,7 +223,6 @@ def _derived(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
 
 
 def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
-    """FastAPI's part with ours."""
     known = {kind.__name__: kind for kind in _models()}
     components = spec["components"]
     schemas = {name: found for name, found in components["schemas"].items() if name not in UNUSED}
@@ -245,7 +244,6 @@ def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
 
 
 def _models() -> Iterator[type[BaseModel]]:
-    """Every model of requests and replies."""
     yield from (Problem, ServerSentEvent, VoteCounts)
     left: list[type[BaseModel]] = [Out, Body]
     while left:
@@ -268,7 +266,6 @@ def renamed(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def bound(field: dict[str, Any], most: int) -> None:
-    """Set the upper bound of an optional integer."""
     for option in field["anyOf"]:
         if option.get("type") == "integer":
             option["maximum"] = most

@@ -251,7 +251,6 @@ REMOVING = responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Miss
 
 
 def write_routes(kind: str) -> None:
-    """The routes that write and delete conversations, or dreams."""
     plural, one = kind.capitalize(), kind.removesuffix("s")
     path = f"/{{project}}/{kind}"
 
@@ -320,7 +319,6 @@ def write_routes(kind: str) -> None:
 
 
 def read_routes(kind: str) -> None:
-    """The routes that read them."""
     plural, one = kind.capitalize(), kind.removesuffix("s")
     path = f"/{{project}}/{kind}"
 

@@ -54,7 +54,6 @@ Whose = Annotated[
 
 
 def asked(body: VantageRequest, who: Caller, *, debug: bool) -> Question:
-    """The question for the service."""
     scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
     return Question(
         replace(scope, vantage_id=body.vantage_id),

@@ -149,7 +149,6 @@ def restored(row: asyncpg.Record) -> Answer:
 
 
 def turn(name: str, sha256: str, key: str | None, text: str, *_: object) -> Block:
-    """The inverse of `short`."""
     refs = (Ref(CHAT_LOG_REF, key, sha256),) if key is not None else ()
     return Block(Kind.TURN, sha256, text, name, refs)
 
@@ -294,7 +293,6 @@ class AnswerStore:
         return restored(row) if row else None
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
-        """True if the scope's session was removed after `since`, or its user erased."""
         place = (scope.tenant, scope.owner, scope.session_id or "")
         users = [user for user in (scope.user_id, scope.owner) if user]
         with self._pool.recording():
@@ -398,11 +396,9 @@ class OriginalStore:
         return {(passage.source, passage.id): passage for passage in found}
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
-        """Those turns of the scope's thread that are there, by id."""
         return await self._chatlog.these(scope, ids)
 
     async def said(self, scope: Scope, hashes: Sequence[str]) -> Found[str]:
-        """Contents of the scope's thread that have these hashes, by hash."""
         with postgres_faults():
             rows = await self._pool.fetch(SELECT_SAID, *thread(scope), list(hashes))
         return {row["key"]: row["content"] for row in rows}

@@ -32,8 +32,6 @@ class CardShape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card or a fact that is kept."""
-
     id: str
     shape: CardShape
     vantage_id: str
@@ -145,7 +143,6 @@ class CardStore:
         return cards, closed(cards[-1].created_at, cards[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, card_id: str) -> bool:
-        """Gone; False: not there, or another's."""
         found = (await self.by_id(scope, [card_id])).get(card_id)
         if found is None:
             return False
@@ -154,7 +151,6 @@ class CardStore:
         return bool(gone)
 
     async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
-        """Those of them that are there: a replay looks at them."""
         with self._pool.asking():
             rows = await self._pool.fetch(
                 of_both(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))

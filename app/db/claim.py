@@ -99,7 +99,6 @@ async def claim_engines(settings: Settings, pool: Pool) -> AsyncIterator[EngineC
 
 
 def refusal(engines: list[str]) -> str:
-    """Why a service does not start, and what to do."""
     names = " and ".join(name.capitalize() for name in engines)
     wanted = " and ".join(SERVERS[name] for name in engines)
     return (

@@ -69,15 +69,12 @@ class CodeCut:
     """Of a section of a text."""
 
     def metadata(self) -> dict[str, object]:
-        """As `chunk_metadata` holds it."""
         names = ("function_name", "class_name", "signature", "heading", "start_line", "end_line")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRow:
-    """A chunk to be written, fields named as the columns."""
-
     file_path: str | None
     language: str | None
     chunk_text: str
@@ -113,8 +110,6 @@ class CodeFile:
 
 @dataclass(frozen=True, slots=True)
 class CodeListed:
-    """A file that is kept."""
-
     path: str
     sha256: str
     chunks: int
@@ -160,7 +155,6 @@ class CodeEntry:
 
     @property
     def given(self) -> str | None:
-        """What its writer calls it."""
         return self.row.id
 
     @property
@@ -173,8 +167,6 @@ class CodeEntry:
 
 @dataclass(frozen=True, slots=True)
 class CodeVector:
-    """A vector that is there already, and what it was made of."""
-
     file_path: str | None
     sha256: str
     chunk_text: str
@@ -187,7 +179,6 @@ def keeps(scope: Scope) -> bool:
 
 
 def row_id(scope: Scope, row: CodeRow) -> str:
-    """A row's id, where the one that was given is not free."""
     named = ("id", row.id) if row.id is not None else ("text", row.file_path or "", row.chunk_text)
     return made(scope, *named)
 
@@ -304,7 +295,6 @@ async def write(
 
 
 def line(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
-    """As `write_rows` takes it."""
     row = entry.row
     path = None if row.file_path is None else storable(row.file_path)
     metadata = json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd")
@@ -317,7 +307,6 @@ def place(scope: Scope) -> tuple[str, str, str]:
 
 
 async def drop(connection: Connection, which: str, *values: object) -> tuple[int, set[str]]:
-    """Rows, and what was made of them: how many, of which files."""
     row = await connection.fetchrow(DROP.format(which=which), *values, timeout=SECONDS)
     assert row is not None  # noqa: S101 - an aggregate is one row
     return row["rows"], set(row["paths"] or ())
@@ -359,7 +348,6 @@ class CodeStore:
         self._pool = pool
 
     async def clock(self) -> datetime:
-        """By which erasures are dated."""
         with self._pool.asking():
             now: datetime = await self._pool.fetchval(CLOCK)
         return now
@@ -426,7 +414,6 @@ class CodeStore:
         return len((await self._gone(scope, f"{WHOLE} AND file_path = ANY($4)", list(paths)))[1])
 
     async def clear(self, scope: Scope) -> int:
-        """All of the project are gone: how many."""
         return (await self._gone(scope, WRITTEN))[0]
 
     async def remove(self, scope: Scope, row_id: str) -> bool:

@@ -73,8 +73,6 @@ class ConversationOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn of a conversation that is to be summed up."""
-
     role: str
     """user, assistant; others are passed over."""
     text: str
@@ -127,7 +125,6 @@ class ConversationDraft:
         return None in made and bool(self.said or self.text)
 
     def completed(self, made: Made) -> "ConversationDraft":
-        """With what was made in place of what is missing."""
         told = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
         return replace(self, **told)
 
@@ -164,8 +161,6 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is kept of entries before they are written."""
-
     began: datetime
     """By the store's clock."""
     rows: Sequence[Conversation | None]
@@ -213,8 +208,6 @@ ROWS = WrittenTable(TABLE, "session_id", TEXTS, LISTS, "conversation", returning
 
 @dataclass(frozen=True, slots=True)
 class RowSlot:
-    """Of an entry: its row's id, and what is there."""
-
     id: str
     row: asyncpg.Record | None
 
@@ -252,7 +245,6 @@ def same(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation |
 
 
 def line(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object, ...]:
-    """A row as `write_rows` takes it."""
     draft = entry.draft
     return (
         key,

@@ -152,8 +152,6 @@ class Position:
 
 
 class Copy(Protocol):
-    """The copy in one engine."""
-
     @property
     def name(self) -> str:
         """The engine's, as the outbox has it."""
@@ -267,7 +265,6 @@ class QdrantCopy:
             await self._try(name, partial(self._home, name))
 
     async def total(self) -> int:
-        """Memories and texts with vectors of the space."""
         return sum((await self._counts()).values())
 
     async def is_complete(self) -> bool:
@@ -359,7 +356,6 @@ class QdrantCopy:
         return new
 
     async def _usable(self, physical: str) -> bool:
-        """True if a collection can hold our vectors, or is not there."""
         with unavailable():
             shape = await self._catalogue.get(physical)
         return shape is None or fits(shape, self._space)
@@ -486,7 +482,6 @@ class ChromaCopy:
 
     @property
     def external(self) -> bool:
-        """True if it is a server."""
         return not self._chroma.embedded
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:

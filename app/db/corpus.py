@@ -23,8 +23,6 @@ from app.types import Embedding, Scope
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A text of the corpus that is kept."""
-
     point: str
     """Its point: a UUID."""
     id: str
@@ -61,8 +59,6 @@ class ReferenceDraft:
 
 @dataclass(frozen=True, slots=True)
 class CollectionFigures:
-    """A collection in figures."""
-
     collection: str
     texts: int
     tokens: int
@@ -187,7 +183,6 @@ class CorpusStore:
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, collection: str, id: str) -> bool:  # noqa: A002 - its name
-        """Gone. False: not there."""
         async with transaction(self._pool) as connection:
             gone = bool(await connection.fetchval(REMOVE, scope.tenant, collection, id))
             if gone:
@@ -195,7 +190,6 @@ class CorpusStore:
         return gone
 
     async def clear(self, scope: Scope, collection: str) -> int:
-        """All of the tenant's texts in a collection are gone: how many."""
         async with transaction(self._pool) as connection:
             gone: int = await connection.fetchval(CLEAR, scope.tenant, collection, timeout=CLEAR_SECONDS)
             if gone:

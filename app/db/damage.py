@@ -41,8 +41,6 @@ PASSED = (asyncpg.LockNotAvailableError, asyncpg.UndefinedTableError, asyncpg.Un
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A damaged table or index."""
-
     name: str
     """As SQL writes it."""
     of: str
@@ -64,8 +62,6 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What came of reading them."""
-
     damages: Sequence[Damage]
     read: int
     there: int

@@ -43,8 +43,6 @@ class DocumentFault:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file as received, whole, on disk."""
-
     path: Path
     filename: str
     size: int
@@ -57,8 +55,6 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document as the API shows it."""
-
     id: str
     label: str
     """Its name in citations: `report.pdf` of `[report.pdf#3]`, as the asker sees it."""
@@ -109,7 +105,6 @@ class DocumentPart:
 
     @property
     def is_global(self) -> bool:
-        """True if every session of the tenant reaches it."""
         return not self.session_id
 
 
@@ -204,7 +199,6 @@ def home(scope: Scope, session_id: str | None) -> DocumentPart:
 
 
 def place(part: DocumentPart) -> tuple[str, str, str]:
-    """The part's key, as statements take it."""
     return part.tenant, part.owner, part.session_id
 
 
@@ -214,7 +208,6 @@ async def hold(connection: Connection, part: DocumentPart) -> None:
 
 
 async def ensure_part(connection: Connection, part: DocumentPart) -> None:
-    """Make the tenant's and the part's rows if they are missing."""
     await connection.execute(TENANT, part.tenant)
     await connection.execute(PART, *place(part))
 
@@ -311,7 +304,6 @@ async def beside(
 
 
 def in_the_way(own: Sequence[str], seen: Sequence[Document]) -> bool:
-    """True if a global document has the name of one of the session's."""
     looks = set(map(key, own))
     return any(item.session_id is None and key(item.label) in looks for item in seen)
 
@@ -587,7 +579,6 @@ class DocumentStore:
             return document(joined) if joined else known
 
     async def _receive(self, part: DocumentPart, filename: str, upload: Upload, user: str) -> Document:
-        """Everything in one transaction, the bytes first. Raises `_Raced`."""
         new = new_id()
         async with transaction(self._pool) as connection:
             arrival = (new, *place(part), filename, upload.sha256, upload.size, user)
@@ -708,7 +699,6 @@ class DocumentStore:
             return True
 
     async def forget_failed(self, document_id: str) -> None:
-        """Drop a failed upload whose uploader was told at once."""
         async with transaction(self._pool) as connection:
             row = await connection.fetchrow(FORGET, document_id)
             if row is not None:

@@ -80,7 +80,6 @@ class ClusterPlaces:
         return os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PLANTED, 0o600)
 
     def tail(self, lines: int = 3) -> str:
-        """The last of the log, for an error message."""
         try:
             return " / ".join(ending(self.log).splitlines()[-lines:])
         except OSError:
@@ -348,7 +347,6 @@ class Cluster:
         return False
 
     async def answers(self) -> bool:
-        """True if it takes connections."""
         try:
             connection = await asyncpg.connect(self.dsn, timeout=2)
         except DAMAGE as error:  # a catalog's: no connection will ever be made

@@ -29,8 +29,6 @@ BROKE = 3
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work to do, leased to this worker."""
-
     id: int
     kind: str
     """`ingest` or `purge`."""
@@ -82,7 +80,6 @@ class Listener:
     """Entered, it keeps one connection of the pool for listening; not entered, it just polls."""
 
     def __init__(self, pool: Pool, channel: str, on_notify: Callable[[str], None] | None = None) -> None:
-        """`on_notify`: called with the text of each notification."""
         self._pool = pool
         self._channel = channel
         self._on_notify = on_notify

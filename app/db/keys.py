@@ -91,22 +91,18 @@ class TimedCache(Generic[Name, Value]):
         self._kept: OrderedDict[Name, tuple[Value, float]] = OrderedDict()
 
     def put(self, name: Name, value: Value) -> None:
-        """The database said so just now."""
         self._kept[name] = (value, self._clock())
         self._kept.move_to_end(name)
         if len(self._kept) > SIZE:
             self._kept.popitem(last=False)
 
     def drop(self, name: Name) -> None:
-        """The database says otherwise."""
         self._kept.pop(name, None)
 
     def clear(self) -> None:
-        """Something changed that may touch any of them."""
         self._kept.clear()
 
     def get(self, name: Name, *, seconds: float) -> Value | None:
-        """What was confirmed at most `seconds` ago."""
         value, at = self._kept.get(name, (None, 0.0))
         return value if self._clock() - at <= seconds else None
 

@@ -117,7 +117,6 @@ class Tally:
 
     @property
     def net(self) -> int:
-        """More good than bad."""
         return self.positive - self.negative
 
 
@@ -194,7 +193,6 @@ BUMP = """
 
 
 async def lock_user(connection: Connection, tenant: str, user: str) -> None:
-    """The user's writers take turns until the transaction ends."""
     await take_turns(connection, "ibid.memory", tenant, user)
 
 
@@ -308,7 +306,6 @@ PAGE = f"""
 
 
 def analysed(texts: Sequence[str]) -> list[bytes]:
-    """The packed terms of texts. CPU: half a millisecond each."""
     return [encode_terms(storable(text)) for text in texts]
 
 
@@ -378,7 +375,6 @@ class MemoryStore:
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, memory_id: str) -> bool:
-        """Gone with its votes. False: not there."""
         if not is_name(memory_id):
             return False
         async with transaction(self._pool) as connection:

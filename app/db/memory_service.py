@@ -194,7 +194,6 @@ class OutsideTemporal:
         self._built_in = built_in
 
     async def last(self, scope: Scope) -> Moment:
-        """Of the scope's user."""
         if not served(scope) or scope.user_id in UNKEYED:
             return await self._built_in.last(scope)
         try:

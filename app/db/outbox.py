@@ -240,7 +240,6 @@ class Outbox:
         return True if replace(after, last=before.last) == before else None  # `last` is of both engines
 
     async def ask_refill(self) -> None:
-        """Enter a refill; one under way is begun again."""
         with postgres_faults():
             await self._pool.execute(REFILL, self._copy.name)
 
@@ -399,7 +398,6 @@ class EngineProbe:
         self.name = probe.name
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Raises what the engine's own probe raises."""
         facts = await self._probe.check()
         with suppress(Unavailable):
             facts = {**facts, **await self._outbox.facts()}

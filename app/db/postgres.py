@@ -123,13 +123,10 @@ async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIte
 
 
 def superuser(dsn: str) -> str:
-    """Of the embedded server, whose socket none but us can reach."""
     return dsn.replace("postgresql://ibid@", "postgresql://postgres@", 1)
 
 
 class PostgresProbe:
-    """Whether Postgres answers, for /readyz (`models/base.py`, Probe)."""
-
     name = "postgres"
 
     def __init__(self, pool: Pool) -> None:

@@ -103,7 +103,6 @@ class KnowledgeStore:
         return changed
 
     async def remove(self, scope: Scope) -> bool:
-        """Gone from the next answer on; False: there was none."""
         async with transaction(self._pool) as connection:
             await take_turns(connection, "ibid.knowledge", *place(scope))
             return bool(await connection.fetchval(REMOVE, *place(scope)))
@@ -195,7 +194,6 @@ class TableColumn:
 
     @property
     def wants(self) -> bool:
-        """True if null must give way to a neutral value."""
         return self.required and self.neutral is not None
 
 
@@ -204,7 +202,6 @@ Shape = Mapping[str, TableColumn]
 
 
 async def shape(connection: Connection, table: str) -> Shape:
-    """As it is now: whoever else writes the table may alter it, too."""
     return {row["name"]: TableColumn(*row) for row in await connection.fetch(COLUMNS, table)}
 
 
@@ -218,7 +215,6 @@ def vectors(columns: Shape, dim: int, given: str) -> dict[str, str]:
 
 
 def filling(columns: Shape, ours: Mapping[str, str]) -> dict[str, str]:
-    """What an INSERT gives to columns of theirs that must have something."""
     theirs = [column for name, column in columns.items() if name not in ours]
     return {column.name: str(column.neutral) for column in theirs if column.wants and not column.filled}
 
@@ -229,8 +225,6 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """How our rows of a project's table are written."""
-
     name: str
     id: str
     texts: tuple[str, ...]
@@ -356,7 +350,6 @@ def literal(type_: str, name: str) -> str | None:
 
 
 def made(type_: str, name: str) -> str:
-    """A UUID of ours as an id of the type."""
     return str(uuid.UUID(name).int >> (128 - BITS)) if base(type_) in NUMBERS else name
 
 
@@ -398,7 +391,6 @@ def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str
 
 
 def stays(called: Called) -> bool:
-    """True if what was given is a UUID that stays as it is."""
     return called.keeps and whole(called.given or "") is not None
 
 

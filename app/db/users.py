@@ -41,8 +41,6 @@ class Holding(Protocol):
 
 
 class Files(Protocol):
-    """The files of one engine."""
-
     @property
     def name(self) -> str:
         """postgres, qdrant, chroma."""
@@ -70,8 +68,6 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A user whose erasure can be compacted."""
-
     tenant: str
     user_id: str
     dirty: tuple[str, ...]
@@ -294,7 +290,6 @@ class HoldingTable:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Tables to rewrite after an erasure, the largest last."""
         return (*self.beside, self.table)
 
 
@@ -357,8 +352,6 @@ def in_utc(name: str, value: object) -> object:
 
 
 class HoldingRows:
-    """One table. A `Holding`."""
-
     def __init__(self, pool: Pool, table: HoldingTable) -> None:
         self._pool = pool
         self._table = table
@@ -476,7 +469,6 @@ class RecordFiles:
 
     @property
     def external(self) -> bool:
-        """True if the server is another's."""
         return self._superuser is None
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:

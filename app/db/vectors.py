@@ -123,7 +123,6 @@ class VectorStore:
             return sum(row[0] for row in await self._pool.fetch(COUNT, space))
 
     async def missing(self, space: str, limit: int) -> list[Unembedded]:
-        """The first `limit` of them, of one kind."""
         for statement in MISSING:
             with postgres_faults():
                 rows = await self._pool.fetch(statement, space, limit)
@@ -201,7 +200,6 @@ class SpaceStore:
         return Space(**row) if row else None
 
     async def named(self, name: str) -> Space | None:
-        """A space that was used before, with its floor."""
         with postgres_faults():
             row = await self._pool.fetchrow(NAMED, name)
         return Space(**row) if row else None

@@ -60,7 +60,6 @@ COUNT = """
 
 
 async def nobody(_scope: Scope, _memory_id: str) -> bool:
-    """Where there are no points but ours."""
     return False
 
 
@@ -157,7 +156,6 @@ class TemporalStore:
         self._pool = pool
 
     async def last(self, scope: Scope) -> Moment:
-        """Of the scope's user."""
         if not scope.user_id:
             return Moment(bucket(None))
         with self._pool.reading():

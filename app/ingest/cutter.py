@@ -51,7 +51,6 @@ class CodeCutter:
             self._slots.release()
 
     async def _cut_all(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
-        """Start workers until all files are cut."""
         done: list[CutFile] = []
         plain = deaths = 0
         while len(done) < len(files):

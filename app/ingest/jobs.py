@@ -80,7 +80,6 @@ class JobRunner:
         self._chore_seconds = chore_seconds
 
     async def run(self) -> None:
-        """Runs until cancelled, and owns all tasks."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._do_chores())
             for _ in range(self._workers):
@@ -248,7 +247,6 @@ class Ingest:
             folder.cleanup()  # one unlink: not worth a thread that a cancellation would abandon
 
     async def _embed(self, parsed: ParsedDocument) -> list[Embedding]:
-        """A vector per chunk, of its title, heading and text."""
         texts = [embedded_text(parsed.title, chunk.heading, chunk.text) for chunk in parsed.chunks]
         vectors: list[Embedding] = []
         for start in range(0, len(texts), BATCH):

@@ -95,7 +95,6 @@ def exit_problem(code: int | None, memory_mb: int) -> BadInput:
 
 
 def decode_problem(payload: Mapping[str, Any]) -> BadInput:
-    """The problem that a worker reports."""
     problem = PROBLEMS.get(str(payload.get("fault")))
     return problem(str(payload.get("detail"))[:DETAIL_CHARS]) if problem else PdfDamaged(UNREADABLE)
 

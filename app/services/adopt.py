@@ -66,8 +66,6 @@ class ForeignRow:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """How a table stands."""
-
     table: str
     rows: int
     ours: int
@@ -83,7 +81,6 @@ class TableState:
 
     @property
     def open(self) -> int:
-        """Rows to be taken over."""
         return self.fitting + self.strange
 
 
@@ -116,8 +113,6 @@ class Older:
 
 @dataclass(slots=True)
 class AdoptReport:
-    """What a run came to."""
-
     space: str
     tables: list[Taken] = field(default_factory=list)
     collections: list[Taken] = field(default_factory=list)
@@ -127,7 +122,6 @@ class AdoptReport:
 
     @property
     def left(self) -> int:
-        """Rows that another tool was writing."""
         return sum(each.left for each in (*self.tables, *self.collections))
 
 
@@ -175,8 +169,6 @@ NOTE = """
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A point to be imported."""
-
     point: Point
     digest: bytes
     tenant: str
@@ -187,7 +179,6 @@ class Import:
 
 
 async def read_collections(pool: Pool) -> list[str]:
-    """Collections of the record."""
     with postgres_faults():
         return [RAW, *(row[0] for row in await pool.fetch(COLLECTIONS))]
 
@@ -313,12 +304,10 @@ class AdoptionStore:
 
 
 def said(statement: str, table: str) -> str:
-    """A statement of one table."""
     return statement.format(**asdict(KINDS[table]), fits=FITS)
 
 
 def foreign(row: asyncpg.Record, kept: EmbeddedRow) -> ForeignRow:
-    """A row as it is read."""
     return ForeignRow(row["place"], row["seen"], row["id"], kept.text(row), row["fits"])
 
 
@@ -347,8 +336,6 @@ class ForeignCollection:
 
 
 class ForeignCollections:
-    """The collections, and their import."""
-
     def __init__(
         self, points: Qdrant, pool: Pool, embedder: Embedder, space: Space, only: Collection[str] = ()
     ) -> None:
@@ -393,7 +380,6 @@ class ForeignCollections:
         return await self.same_space(pairs[:SAMPLE])
 
     async def same_space(self, pairs: Sequence[tuple[str, Embedding]]) -> bool:
-        """True if vectors of these texts belong to our space."""
         made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
         return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
 
@@ -409,7 +395,6 @@ class ForeignCollections:
             yield await self._take(name, [each for each in owned if each.id in changed], space, since)
 
     async def _take(self, name: str, points: Sequence[Point], space: Space | None, since: datetime) -> Taken:
-        """Import points, with the vectors that they have or new ones."""
         kept = [each for each in points if space and usable(each.dense, space)]
         bare = [each for each in points if each not in kept]
         taken = Taken(name)
@@ -648,7 +633,6 @@ def owner(name: str, facts: Mapping[str, object]) -> tuple[str, str] | None:
 
 
 def importable(name: str, page: Sequence[Point]) -> list[Point]:
-    """Those with a text and an owner."""
     return [each for each in page if payload.text(each.payload) and owner(name, each.payload)]
 
 
@@ -676,7 +660,6 @@ def taken_of(collection: ForeignCollection, *, kept: int = 0, embedded: int = 0)
 
 
 def together(taken: Taken, more: Taken) -> Taken:
-    """With what a step has done."""
     return replace(
         taken,
         kept=taken.kept + more.kept,

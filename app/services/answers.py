@@ -32,8 +32,6 @@ ASKING_SECONDS = 1.0
 
 
 class AnswerService:
-    """Answers, as those who asked see them."""
-
     def __init__(self, answers: AnswerStore, recorder: Recorder) -> None:
         self._answers = answers
         self._recorder = recorder
@@ -47,7 +45,6 @@ class AnswerService:
         return found
 
     async def found(self, scope: Scope, answer_id: str) -> tuple[Scope, Answer]:
-        """The same, with the scope in which it was asked."""
         answer = await self.get(scope, answer_id)
         waiting = self._recorder.find(scope, answer_id)
         asked = waiting.scope if waiting else await self._answers.asked(scope, answer_id)

@@ -21,7 +21,6 @@ class CardService:
     async def list(
         self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
     ) -> tuple[list[Card], str | None]:
-        """Those that the scope's user may see, newest first, and the cursor of the next page."""
         return await self._cards.list(scope, shape, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope, shape: CardShape, card_id: str) -> None:

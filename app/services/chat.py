@@ -157,7 +157,6 @@ class ChatService:
         return context
 
     async def _fetch(self, question: Question) -> Fetched:
-        """Read everything concurrently. Raises nothing but on cancellation."""
         until = deadline(self._retrieval.seconds)
         lost, unknown = list[Degraded](), list[Degraded]()
         async with asyncio.TaskGroup() as group:
@@ -223,7 +222,6 @@ def form_of(question: Question) -> Form:
 
 
 def texts_of(question: Question) -> tuple[str, str, str]:
-    """The system texts that are true of what is searched."""
     if question.projected:
         return PROJECT_TEXTS
     return DOCUMENT_TEXTS if question.searched == DEFAULT_SOURCES else SOURCE_TEXTS

@@ -107,8 +107,6 @@ What takes longer would be begun again and again, and never be done."""
 
 
 class CodeService:
-    """Code, as who keeps it sees it."""
-
     def __init__(self, record: CodeStore, embedder: Embedder, cutter: CodeCutter) -> None:
         self._record = record
         self._embedder = embedder

@@ -20,8 +20,6 @@ HEAD = 1024
 
 
 class UploadOutcome(StrEnum):
-    """What became of an upload by the time it is answered."""
-
     CREATED = "created"
     """201: searchable."""
     ACCEPTED = "accepted"
@@ -31,8 +29,6 @@ class UploadOutcome(StrEnum):
 
 
 class DocumentService:
-    """Documents, as their owners see them."""
-
     def __init__(self, documents: DocumentStore) -> None:
         self._documents = documents
 
@@ -58,7 +54,6 @@ class DocumentService:
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Document], str | None]:
-        """Documents in reach, newest first, and the cursor of the next page."""
         return await self._documents.list(scope, cursor=cursor, limit=limit)
 
     async def get(self, scope: Scope, document_id: str) -> Document:
@@ -82,7 +77,6 @@ class DocumentService:
         return document, chunk
 
     async def content(self, scope: Scope, document_id: str) -> tuple[Document, AsyncIterator[bytes]]:
-        """The file of a document in reach."""
         document = await self.get(scope, document_id)
         if document.state is State.FAILED:
             raise Missing("the file of a failed upload is not kept")
@@ -90,7 +84,6 @@ class DocumentService:
 
 
 def permit(scope: Scope, session_id: str | None) -> None:
-    """Global documents are the tenant's: a user key may read them, not write them."""
     if session_id is None and scope.owner:
         raise Forbidden("global documents need a tenant key")
 

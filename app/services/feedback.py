@@ -27,8 +27,6 @@ NEAR = 400
 
 
 class Sentiment(StrEnum):
-    """What a person thought of an answer."""
-
     POSITIVE = "positive"
     NEGATIVE = "negative"
     NEUTRAL = "neutral"
@@ -160,8 +158,6 @@ ASKED = (
 
 
 class DecidedBy(StrEnum):
-    """Who said what the sentiment is."""
-
     RATING = "rating"
     MARKER = "marker"
     MODEL = "model"
@@ -233,8 +229,6 @@ without it."""
 
 
 class FeedbackService:
-    """Takes feedback, for whichever endpoint gave the answer."""
-
     def __init__(self, answers: AnswerService, judge: Judge, votes: Votes, refresh: Refresh) -> None:
         self._answers = answers
         self._judge = judge
@@ -301,14 +295,12 @@ class SignalService:
         return {key: found.get(key, Tally()) for key in ids}
 
     async def last(self, scope: Scope) -> Moment:
-        """When the user last said something."""
         with needed():
             return await self._temporal.last(scope)
 
 
 @contextmanager
 def needed() -> Iterator[None]:
-    """Around what there is no answer without."""
     try:
         yield
     except RetrievalError as error:

@@ -86,7 +86,6 @@ def spans(said: Sequence[str]) -> list[Span]:
 
 
 def runs(said: Sequence[str], sizes: Iterable[int]) -> Iterator[Span]:
-    """Every run of these numbers of words."""
     for size in sizes:
         yield from zip(*(said[at:] for at in range(size)), strict=False)
 
@@ -123,8 +122,6 @@ log = structlog.get_logger(__name__)
 
 
 class MemoryService:
-    """Memories, as their owners see them."""
-
     def __init__(
         self,
         record: MemoryStore,
@@ -203,7 +200,6 @@ class MemoryService:
         return await self._record.admit(scope, drafts, embeddings, tokens, space, since=since)
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
-        """The user's, newest first, and the cursor of the next page."""
         return await self._record.list(scope, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope, memory_id: str) -> None:
@@ -223,7 +219,6 @@ def sifted(drafts: Sequence[Draft], heard: Mapping[str | None, Sequence[str]]) -
 
 
 def own(draft: Draft, heard: Echoes | None) -> Draft | None:
-    """A draft with its own words alone."""
     text = heard.own(draft.text) if heard else draft.text
     return replace(draft, text=text) if text else None
 

@@ -50,7 +50,6 @@ class MixService:
         self._personal = personal
 
     async def mix(self, scope: Scope, answer_id: str, mix: Mix) -> Mixed:
-        """The candidates of the scope's answer, under `mix`."""
         lens_name(mix.lens_fm)
         answer = await self._answers.get(scope, answer_id)
         top_k, was = self._given(answer)

@@ -65,7 +65,6 @@ def drafts(found: Portrait) -> list[Draft]:
 
 
 def draft(kind: str, text: str, **fields: object) -> Draft:
-    """A card, as its daemon writes it."""
     return Draft(text, kind=kind, origin=ORIGINS[kind], fields=fields)
 
 
@@ -216,7 +215,6 @@ class ProfileService:
         self._clock = clock
 
     async def profile(self, scope: Scope) -> Profiled:
-        """The cards of the scope's user."""
         user, asked = scope.user_id or "", self._clock()
         said = await self._own.own(scope, MESSAGES)
         made = drafts(await self._portrait(said)) if said else []
@@ -257,5 +255,4 @@ class ProfileService:
 
 
 def card_id(scope: Scope, card: Draft) -> str:
-    """The one id that a daemon's card of a kind has."""
     return memory_id(scope.tenant, scope.user_id or "", card)

@@ -220,8 +220,6 @@ log = structlog.get_logger(__name__)
 
 
 class ProjectContext(TypedDict):
-    """A context and its notes."""
-
     context: str
     notes: list[str]
 
@@ -360,7 +358,6 @@ def entries(
 
 
 def rewritten(passage: Passage, section: Section, count: Callable[[str], int]) -> Passage:
-    """A row as an entry of its section."""
     return placed(passage, section, fitted(section.form, row_of(passage), section.tokens, count))
 
 
@@ -395,7 +392,6 @@ def among(items: Iterable[Candidate], ids: set[int]) -> list[Candidate]:
 
 
 def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
-    """True if a block of these stays in budget."""
     if sum(len(item.passage.text) for item in items) > budget * TOKEN_BYTES:
         return False
     return meter(PROJECT_FORM.block([item.passage for item in items])) <= budget

@@ -7,8 +7,6 @@ from app.types import Scope
 
 
 class SessionService:
-    """Sessions, as their owners see them."""
-
     def __init__(self, sessions: SessionStore, recorder: Recorder) -> None:
         self._sessions = sessions
         self._recorder = recorder

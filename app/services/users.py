@@ -65,8 +65,6 @@ class Turns:
 
 
 class UserService:
-    """Users, as themselves or their tenant asks about them."""
-
     def __init__(
         self,
         holdings: Sequence[Holding],
@@ -234,12 +232,10 @@ class UserService:
         return None
 
     def _still_dirty(self, due: Due) -> tuple[str, ...]:
-        """Engines whose files yet hold something of it."""
         return tuple(name for name, left in self._left[due].items() if left.intersection(due.dirty))
 
 
 def dirty(due: Iterable[Due]) -> set[str]:
-    """Holdings that something went from."""
     return {name for each in due for name in each.dirty}
 
 

@@ -103,7 +103,6 @@ class Decided:
 
     @property
     def sought(self) -> bool:
-        """True if anything is to be searched."""
         return bool(self.by.split.personal or self.by.split.corpus) and not self.bare
 
     @property
@@ -143,7 +142,6 @@ class Decided:
         return (overlay, rules, lens_block(self.question.mix.lens_fm), self.cards.text, self.thread.text)
 
     def recipe(self, reentry: str) -> tuple[Block, ...]:
-        """The re-entry line and the blocks, by what they are made of."""
         overlay, rules, lens, cards, thread = self.blocks()
         turns = self.thread.refs
         return (
@@ -164,7 +162,6 @@ class Decided:
         form: Form = MEMORY_FORM,
         reason: Reason = Reason.OK,
     ) -> Prompt:
-        """The re-entry line, the blocks, and the selected passages."""
         return build_system_prompt(
             system,
             self.question.message,
@@ -226,7 +223,6 @@ class VantageService:
         )
 
     async def _decide(self, run: Run) -> Decided:
-        """Read the thread and the cards, ask the outside service, and weigh the message."""
         question, limits = run.question, self._pipeline.limits
         lens_name(question.mix.lens_fm)  # raises before anything is read
         by = resolve_mix(
@@ -297,7 +293,6 @@ def block_tokens(limits: PromptLimits, meter: Meter, texts: Sequence[str]) -> in
 
 
 async def weighed_in_thread(question: Question, thread: ThreadBlock, evidence: Evidence | None) -> Weighed:
-    """The decision; a long message is weighed in a thread."""
     said = own_turns(thread)
     size = len(question.message) + len(question.overlay) + sum(map(len, said))
     texts = (question.message, said, question.overlay)
