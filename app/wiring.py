@@ -23,7 +23,6 @@ from app.answering.summaries import Digest
 from app.breaker import Breaker
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
-from app.db.claim import EngineClaim, claim_engines
 from app.db.code import CodeStore
 from app.db.conversations import ConversationStore
 from app.db.copies import ChromaCopy, QdrantCopy, read_imported_collections
@@ -34,7 +33,7 @@ from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
 from app.db.memory_service import Outside, OutsideTemporal, OutsideVotes, open_outside
-from app.db.outbox import EngineProbe, Outbox
+from app.db.outbox import EngineClaim, EngineProbe, Outbox, claim_engines
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore
@@ -67,25 +66,21 @@ from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, greet, open
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
 from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, read_collections
-from app.services.answers import AnswerService, ReplayService
-from app.services.cards import CardService
+from app.services.answers import AnswerService, ReplayService, SessionService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, Judge, SignalService
-from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
-from app.services.mix import MixService
 from app.services.profiles import PersonaService, ProfileService, Summary
-from app.services.projects import ProjectService
+from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
 from app.services.services import Services
-from app.services.sessions import SessionService
 from app.services.users import MirroredHolding, UserService
-from app.services.vantage import VantageService
+from app.services.vantage import CardService, MixService, VantageService
 from app.settings import Settings
 from app.tasks import Work, crew
 from app.types import RERANK, Probe, Source, Space

@@ -1,8 +1,9 @@
-"""Recorded answers: looked up by who may see them, and replayed against today's stores and policy.
+"""Sessions and recorded answers: looked up and removed by who may see them; answers replayed against today's
+stores and policy.
 
 A replay searches nothing and asks no model: it compares the version of the ranking only, and reads in the
-scope in which the question was asked. Seconds. Raises `Missing`, and `Unavailable` where a store does not
-answer.
+scope in which the question was asked. Seconds. Raises `Missing`, `InvalidField` (a cursor), and `Unavailable`
+where a store does not answer.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from app.answering.replay import (
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.projects import Knowledge, KnowledgeStore
+from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import RETRY_SECONDS, IbidError, Missing, Unavailable, required
 from app.services.projects import entries
 from app.types import Scope
@@ -132,3 +134,27 @@ class ReplayService:
 
 def ids(refs: Sequence[Ref], source: str) -> list[str]:
     return [ref.id for ref in refs if ref.source == source]
+
+
+class SessionService:
+    def __init__(self, sessions: SessionStore, recorder: Recorder) -> None:
+        self._sessions = sessions
+        self._recorder = recorder
+
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Session], str | None]:
+        return await self._sessions.recent(scope, cursor=cursor, limit=limit)
+
+    async def turns(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Utterance], str | None]:
+        """What was said in the scope's session (in its thread, if it names one), oldest first."""
+        await self._recorder.written(scope)
+        return await self._sessions.turns(scope, cursor=cursor, limit=limit)
+
+    async def remove(self, scope: Scope) -> None:
+        """Documents, turns and answers of the scope's session, also those that still wait to be written."""
+        removed = await self._sessions.remove(scope)
+        if not self._recorder.forget(scope) and not removed:
+            raise Missing("there is no such session")

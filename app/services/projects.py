@@ -1,10 +1,13 @@
 """What a project shows for a message: its sections, read concurrently, and what of them fits the budget.
+And its knowledge: the overview, rules and notes that are in every prompt of it.
 
 Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding of the message, whose own deadline is
 earlier, so that a hung embedding server leaves the stores time to answer. A source that fails or is late
 costs its section, never the answer; anything unexpected falls back to the project's conversations and code.
-Items are taken from the sections by turns, so that neither the budget nor top_k starves one. Raises nothing
-but on cancellation. Seconds. Source: docs/contract.md, docs/adr/0019.
+Items are taken from the sections by turns, so that neither the budget nor top_k starves one. Knowledge is the
+tenant's: a user key may read it. Seconds. Source: docs/contract.md, docs/adr/0019. Writing knowledge raises
+`Forbidden`, `InvalidField`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`; the rest raises nothing but on
+cancellation.
 """
 
 import asyncio
@@ -32,10 +35,12 @@ from app.answering.projects import (
     row_of,
     symbol,
 )
-from app.answering.prompt import PROJECT_FORM, entry
+from app.answering.prompt import PROJECT_FORM, QUARTER, entry, sizes
 from app.answering.question import Question
 from app.answering.recall import draw, of, running
 from app.answering.replay import FORMS
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
+from app.errors import Forbidden, InvalidField, Missing, required
 from app.retrieval.projects import RowSource
 from app.retrieval.relevance import skipped
 from app.retrieval.search import EMBEDDING_SHARE, Retrieval
@@ -404,3 +409,61 @@ def reason(gathered: Gathered, candidates: Iterable[Candidate], *, short: bool) 
     if any(item.verdict is Verdict.PACKED for item in candidates):
         return Reason.OK
     return Reason.SKIPPED if short else Reason.NO_MATCH
+
+
+class KnowledgeService:
+    """Knowledge, as those who keep it see it. The scope names the project."""
+
+    def __init__(self, record: KnowledgeStore, count: Callable[[str], int], window: int) -> None:
+        """`count` gives tokens of the model that answers, `window` are those it reads."""
+        self._record = record
+        self._count = count
+        self._most = window // QUARTER
+
+    async def get(self, scope: Scope) -> Knowledge:
+        found = await self._found(scope)
+        if found is None:
+            raise Missing("this project has no knowledge")
+        return found
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
+        """Replaces all of it; what it is now."""
+        check_tenant_key(scope)
+        await asyncio.to_thread(self._admit, knowledge, Knowledge(), ("overview", "rules", "notes"))
+        await self._record.put(scope, knowledge)
+        return knowledge
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """What is given replaces what was there, note by note; what it is now. Two at once may come to more
+        together than each was let to: a chat leaves out what has no room."""
+        check_tenant_key(scope)
+        before = await self._found(scope) or Knowledge()
+        sent = [name for name in ("overview", "rules", "notes") if getattr(change, name)]
+        await asyncio.to_thread(self._admit, merged(before, change), before, sent)
+        return await self._record.merge(scope, change)
+
+    async def remove(self, scope: Scope) -> None:
+        check_tenant_key(scope)
+        if not await self._record.remove(scope):
+            raise Missing("this project has no knowledge")
+
+    async def _found(self, scope: Scope) -> Knowledge | None:
+        with required("Postgres"):
+            return await self._record.get(scope)
+
+    def _admit(self, told: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
+        """`InvalidField` of the largest field sent where it is too much, and no less than before."""
+        taken = sizes(told, self._count)
+        total = sum(taken.values())
+        if total <= self._most or not sent or total < sum(sizes(before, self._count).values()):
+            return
+        raise InvalidField(
+            f"overview, rules and notes take {total} tokens together, and may take {self._most}: a quarter of"
+            " the model's window",
+            field=f"body.{max(sent, key=taken.__getitem__)}",
+        )
+
+
+def check_tenant_key(scope: Scope) -> None:
+    if scope.owner:
+        raise Forbidden("knowledge needs a tenant key")

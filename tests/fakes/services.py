@@ -19,24 +19,20 @@ from app.db.sessions import Session, Utterance
 from app.db.users import Receipt
 from app.errors import IbidError, Missing
 from app.retrieval.search import Retrieval
-from app.services.answers import AnswerService, ReplayService
-from app.services.cards import CardService
+from app.services.answers import AnswerService, ReplayService, SessionService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService, UploadOutcome
 from app.services.feedback import DecidedBy, Effect, FeedbackService, Remark, Sentiment, SignalService
-from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
-from app.services.mix import MixService
 from app.services.profiles import ProfileService
-from app.services.projects import ProjectService
+from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.services import Services
-from app.services.sessions import SessionService
 from app.services.users import UserService
-from app.services.vantage import VantageService
+from app.services.vantage import CardService, MixService, VantageService
 from app.types import Scope
 from tests.fakes.keeping import FakeCorpus, FakeMemories, FakeVectors
 from tests.fakes.noted import FakeCards

@@ -30,7 +30,7 @@ from app.api.schemas.rag import (
 )
 from app.db.cards import CardDraft, CardShape
 from app.problems import pattern
-from app.services.mix import Mixed
+from app.services.vantage import Mixed
 from app.vantage.overlay import BOUNDS
 from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
 from app.vantage.topics import has_word
