@@ -1,5 +1,5 @@
-"""Tasks and time: long-lived tasks of a service, work on many items side by side, deadlines, blocking work, and
-the stopwatch of an answer (milliseconds).
+"""Tasks and time: long-lived tasks of a service, work on many items side by side, deadlines, blocking work,
+and the stopwatch of an answer (milliseconds).
 
 A long-lived task that dies is a bug: it is logged, and started again after PAUSE seconds, so that a service
 never goes on silently without its worker. A deadline is a time of the loop. Seconds.

@@ -291,6 +291,8 @@ async def open_services(
         await O200k().warm()
         if settings.ibid.bootstrap_key:
             await KeyStore(open_.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
+        if open_.pool.home:  # the folder's lock says that no other service uses this Postgres
+            await open_.jobs.expire()
         recorder = Recorder(AnswerStore(open_.pool))
         services = build_services(settings, open_, recorder)
         if settings.enable.vantage_endpoints:
@@ -323,7 +325,7 @@ def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRu
     embedder = Patient(open_.embedder, 0)
     ingest = Ingest(record, parser or PdfParser(settings.document), embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-    chores = (open_.jobs.expire, record.sweep, events.fold, events.tidy)
+    chores = (record.sweep, events.fold, events.tidy)
     return JobRunner(open_.jobs, handlers, settings.ibid.workers, chores=chores)
 
 

@@ -1,19 +1,16 @@
 """The job queue (`ibid.job`) and the LISTEN/NOTIFY listener that wakes its workers.
 
 A claimed job is leased; the lease ends by finish, by retry, or by running out after a crash. Jobs of one
-document run in order, one at a time. A worker's name, `<host>:<pid namespace>:<pid>:<random>`, tells others
-on the machine whether it still lives. A notification only saves waiting: without it the queue is polled.
+document run in order, one at a time. A notification only saves waiting: without it the queue is polled.
 Seconds. Raises `Unavailable`. Why written by hand: docs/adr/0002.
 """
 
 import asyncio
 import os
 import secrets
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -38,37 +35,6 @@ class Job:
     """Times it was leased, this one included."""
     lost: int = 0
     """Marks against it: one for each worker that died over it, BROKE for work that broke off by itself."""
-
-
-NAMESPACE = Path("/proc/self/ns/pid")
-
-
-def here() -> str:
-    """What the names of all workers that can be seen from here begin with."""
-    try:
-        namespace = NAMESPACE.stat().st_ino
-    except OSError:  # not Linux: there are no namespaces
-        namespace = 0
-    return f"{socket.gethostname()}:{namespace}:"
-
-
-def new_worker() -> str:
-    return f"{here()}{os.getpid()}:{secrets.token_hex(4)}"
-
-
-def gone(worker: str) -> bool:
-    """True if a worker of this machine is dead. A pid that was given anew counts as alive: its lease runs
-    out by itself."""
-    if not worker.startswith(here()):
-        return False
-    pid = worker.removeprefix(here()).partition(":")[0]
-    try:
-        os.kill(int(pid), 0)  # signal 0 only asks
-    except ProcessLookupError:
-        return True
-    except (PermissionError, ValueError, OverflowError):
-        return False
-    return False
 
 
 POLL = 1.0
@@ -180,8 +146,7 @@ BROKEN = f"""
     WHERE {OURS}
 """  # noqa: S608 - a constant of ours
 
-HOLDERS = "SELECT DISTINCT worker FROM ibid.job WHERE lease_until > now()"
-EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE worker = ANY($1)"
+EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE lease_until > now()"
 
 
 class JobStore:
@@ -190,7 +155,7 @@ class JobStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._listener = Listener(pool, CHANNEL)
-        self._worker = new_worker()
+        self._worker = f"{os.getpid()}:{secrets.token_hex(8)}"
 
     async def __aenter__(self) -> Self:
         await self._listener.__aenter__()
@@ -229,15 +194,10 @@ class JobStore:
             await self._pool.execute(BROKEN, *self._lease(job), delay_seconds)
 
     async def expire(self) -> None:
-        """End the leases of workers of this machine that are dead: after a crash their jobs need not wait.
-
-        Those of the living, and of other machines, stay; so it can be done at any time.
-        """
+        """End all leases: at the start of a service whose Postgres is its own, their workers are dead, and
+        their jobs need not wait."""
         with postgres_faults():
-            rows = await self._pool.fetch(HOLDERS)
-            dead = [row["worker"] for row in rows if gone(row["worker"])]
-            if dead:
-                await self._pool.execute(EXPIRE, dead)
+            await self._pool.execute(EXPIRE)
 
     async def wait(self, *, seconds: float) -> None:
         """Until a job may be there or the time is up; a second at most."""
