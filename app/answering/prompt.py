@@ -17,7 +17,7 @@ from statistics import median
 
 from app.answer import BREAK, Form, Ref, Role, Turn, sha256
 from app.answering.budget import newest_turns
-from app.db.cards import Card, same
+from app.db.cards import Card, normalised_key
 from app.db.memories import CARDS, Memory, Moment
 from app.db.projects import Knowledge
 from app.db.votes import OwnMessage
@@ -566,7 +566,7 @@ class CardsBlock:
 def own_first(cards: Sequence[Card]) -> list[Card]:
     """Without what all users have under a key, however it is written, under which this one has their own: two
     answers to one question are none. In the order given."""
-    keys = [None if card.key is None else (card.shape, same(card.key)) for card in cards]
+    keys = [None if card.key is None else (card.shape, normalised_key(card.key)) for card in cards]
     own = {key for card, key in zip(cards, keys, strict=True) if card.user_id is not None and key}
     return [card for card, key in zip(cards, keys, strict=True) if card.user_id is not None or key not in own]
 

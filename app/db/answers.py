@@ -75,40 +75,40 @@ USED = ("source", "id", "label", "similarity", "score", "boosts", "verdict", "sh
 T = TypeVar("T")
 
 
-def written(answer: Answer) -> str:
+def body_json(answer: Answer) -> str:
     """What is kept as JSON: at once where it can be, else with what JSON and jsonb cannot hold mended."""
     try:
-        body = orjson.dumps(facts(answer), option=orjson.OPT_UTC_Z)
+        body = orjson.dumps(body_of(answer), option=orjson.OPT_UTC_Z)
     except TypeError:
-        return mended(answer)
+        return sanitised_body(answer)
     finite = all(
         math.isfinite(entry.score + (entry.similarity or 0.0) + sum(entry.boosts.values()))
         for entry in answer.trace.entries
     )
-    return body.decode() if finite and b"\\u0000" not in body else mended(answer)
+    return body.decode() if finite and b"\\u0000" not in body else sanitised_body(answer)
 
 
-def mended(answer: Answer) -> str:
+def sanitised_body(answer: Answer) -> str:
     """A ledger of eighty candidates takes milliseconds this way."""
-    return json.dumps(storable_json(facts(answer), nan=0.0), ensure_ascii=False)
+    return json.dumps(storable_json(body_of(answer), nan=0.0), ensure_ascii=False)
 
 
-def facts(answer: Answer) -> dict[str, object]:
+def body_of(answer: Answer) -> dict[str, object]:
     """What is kept, by name. The turns of a recipe are rows, a third of their size: a thread may be long."""
     kept = {name: getattr(answer, name) for name in BODY}
     if (made := answer.recipe) is not None:
         kept["recipe"] = {name: getattr(made, name) for name in RECIPE} | {
-            "turns": list(map(short, made.turns))
+            "turns": list(map(turn_row, made.turns))
         }
     return kept
 
 
-def short(turn: Block) -> tuple[str | None, ...]:
+def turn_row(turn: Block) -> tuple[str | None, ...]:
     """A turn as a row: who spoke, its hash, its id in the chat log, its text where that is kept."""
     return turn.name, turn.sha256, turn.refs[0].id if turn.refs else None, turn.text
 
 
-def traced(scope: Scope, answer: Answer) -> str | None:
+def trace_row(scope: Scope, answer: Answer) -> str | None:
     """A vantage answer's row of public.vantage_answer_trace, by column; None: it is no such answer."""
     if answer.ruling is None:
         return None
@@ -233,7 +233,7 @@ class AnswerStore:
         """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
         Nothing of a session removed or a user erased since the question came. `Rejected`: for good."""
         self._pool.check_room()
-        body = written(answer)
+        body = body_json(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
         said = (
             answer.endpoint,
@@ -242,9 +242,9 @@ class AnswerStore:
             answer.model,
             answer.finish,
         )
-        told = silence(scope) if inspected(answer) else spoken(scope, turns)
+        told = no_turns(scope) if inspected(answer) else turn_columns(scope, turns)
         given = (answer.id, *asked, *said, body, answer.created_at, *told)
-        if (row := traced(scope, answer)) and await self._kept(*given, row):
+        if (row := trace_row(scope, answer)) and await self._kept(*given, row):
             return
         with self._pool.recording():
             await self._pool.execute(KEEP, *given)
@@ -282,7 +282,7 @@ class AnswerStore:
             return None
         with self._pool.recording():
             row = await self._pool.fetchrow(SELECT_USED, scope.tenant, scope.user_id, answer_id)
-        return named(row["ids"]) if row else None
+        return ids_in(row["ids"]) if row else None
 
     async def last(self, scope: Scope) -> Answer | None:
         """The newest of the scope's user and thread that said anything; ids sort by time."""
@@ -299,7 +299,7 @@ class AnswerStore:
             return bool(await self._pool.fetchval(REMOVED, *place, since, users))
 
 
-def named(ids: str | None) -> tuple[str, ...]:
+def ids_in(ids: str | None) -> tuple[str, ...]:
     """Those of a JSON array, or of a text that is one, each once; what is no id is passed over."""
     try:
         found = json.loads(ids or "[]")
@@ -314,11 +314,11 @@ def inspected(answer: Answer) -> bool:
     return bool(answer.ruling and answer.ruling.get("inspect_only"))
 
 
-def silence(scope: Scope) -> tuple[object, ...]:
+def no_turns(scope: Scope) -> tuple[object, ...]:
     return ("", scope.thread, scope.project, [], [], [])
 
 
-def spoken(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
+def turn_columns(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
     """Whose activity it is ("" for nobody's), the thread, the project, and the turns as columns."""
     return (
         scope.user_id or scope.owner,
@@ -385,14 +385,14 @@ class OriginalStore:
         cards = await self.cards(scope, [entry.id for entry in of[MEMORIES]])
         corpus = await self._corpus(scope, [entry.id for entry in of[CORPUS]])
         found = [
-            *(shown(DOCUMENTS, key, text) for key, text in texts.items()),
-            *map(told, cards.values()),
+            *(bare_passage(DOCUMENTS, key, text) for key, text in texts.items()),
+            *map(memory_passage, cards.values()),
             *corpus.values(),
         ]
-        for source, named in self._rows.items():
+        for source, rows_of in self._rows.items():
             if of[source]:
                 with required():
-                    found += await named(scope, [entry.id for entry in of[source]])
+                    found += await rows_of(scope, [entry.id for entry in of[source]])
         return {(passage.source, passage.id): passage for passage in found}
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
@@ -426,7 +426,7 @@ class OriginalStore:
         if not entries:
             return {}
         reach = (scope.tenant, scope.owner, scope.session_id or "")
-        places = [place(entry) for entry in entries]
+        places = [chunk_address(entry) for entry in entries]
         with postgres_faults():
             rows = await self._pool.fetch(CHUNKS, *reach, *columns([at[:2] for at in places], 2))
             known = texts(rows)
@@ -445,10 +445,10 @@ class OriginalStore:
             of[collection].append(point)
         found: Found[Passage] = {}
         for collection, points in of.items():
-            found |= await self._shelf(scope, collection, points)
+            found |= await self._collection_texts(scope, collection, points)
         return found
 
-    async def _shelf(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
+    async def _collection_texts(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
         """Those of one collection. A point that was imported since is the record's under another id."""
         rows_of = await self._imported(collection, ids)
         names = {rows_of.get(each, each): each for each in ids}
@@ -481,7 +481,7 @@ class OriginalStore:
                 return []
 
 
-def place(entry: Entry) -> tuple[str, int, str]:
+def chunk_address(entry: Entry) -> tuple[str, int, str]:
     """A passage's document, its ordinal there, and the name in its label."""
     document, _, ordinal = entry.id.rpartition(":")
     return document, int(ordinal), entry.label.rpartition("#")[0]
@@ -495,14 +495,14 @@ def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]
     return [[row[at] for row in rows] for at in range(width)]
 
 
-def told(card: Memory) -> Passage:
+def memory_passage(card: Memory) -> Passage:
     """A memory as a prompt shows it, with the day on which it was said."""
     kind = payload.fact({"kind": card.kind}, "kind") or NOTE
     day = payload.day({"created_at": card.created_at.isoformat()})
     said = {SAID_ON: None if card.created_at == LONG_AGO else day}
-    return shown(MEMORIES, card.id, card.text, collection=RAW, kind=kind, **said)
+    return bare_passage(MEMORIES, card.id, card.text, collection=RAW, kind=kind, **said)
 
 
-def shown(source: str, key: str, text: str, **fields: str | None) -> Passage:
+def bare_passage(source: str, key: str, text: str, **fields: str | None) -> Passage:
     """A passage with what a prompt shows of it; its label is put in by whoever knows it."""
     return Passage(source, key, text, 0, "", fields=fields)

@@ -57,12 +57,12 @@ class CardDraft:
 def card_id(tenant: str, draft: CardDraft) -> str:
     """A UUIDv5 of whose it is and its key; without a key, of its words: case and white space aside."""
     told = " ".join(draft.text.casefold().split()) if draft.key is None else ""
-    key = "" if draft.key is None else f"={same(draft.key)}"
+    key = "" if draft.key is None else f"={normalised_key(draft.key)}"
     whose = "" if draft.user_id is None else f"={draft.user_id}"
     return str(uuid.uuid5(IDS, "\x1f".join((tenant, draft.vantage_id, whose, draft.shape, key, told))))
 
 
-def same(key: str) -> str:
+def normalised_key(key: str) -> str:
     """What two keys have in common that name one fact: case, width, white space, what nobody sees aside."""
     return " ".join(look(key).casefold().split())
 
@@ -98,12 +98,12 @@ FIND = f"SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}} WHERE {VISIBLE} A
 REMOVE = f"DELETE FROM {{table}} WHERE {VISIBLE} AND id = $3 RETURNING 1"  # noqa: S608 - constants of ours
 
 
-def told(statement: str, shape: CardShape) -> str:
+def statement_for(statement: str, shape: CardShape) -> str:
     return statement.format(shape=shape.value, table=TABLES[shape])
 
 
-def of_both(statement: str) -> str:
-    return " UNION ALL ".join(told(statement, shape) for shape in CardShape)
+def union_of(statement: str) -> str:
+    return " UNION ALL ".join(statement_for(statement, shape) for shape in CardShape)
 
 
 class CardStore:
@@ -118,7 +118,7 @@ class CardStore:
         async with transaction(self._pool) as connection:
             # First, as every writer for a user: an erasure under way is waited for (docs/adr/0017).
             await check_not_erased(connection, scope.tenant, draft.user_id or "")
-            kept = await connection.fetchrow(told(PUT, draft.shape), name, scope.tenant, *row)
+            kept = await connection.fetchrow(statement_for(PUT, draft.shape), name, scope.tenant, *row)
         assert kept is not None  # noqa: S101 - an upsert without a condition returns its row
         return card(kept, draft.shape), kept["fresh"]
 
@@ -128,7 +128,7 @@ class CardStore:
             return []
         asked = (scope.tenant, scope.vantage_id, scope.user_id, limit)
         with self._pool.reading():
-            rows = await self._pool.fetch(f"{of_both(SELECT_SHOWN)} {FIRST}", *asked)
+            rows = await self._pool.fetch(f"{union_of(SELECT_SHOWN)} {FIRST}", *asked)
         return [card(row) for row in rows]
 
     async def list(
@@ -138,7 +138,7 @@ class CardStore:
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, scope.user_id, scope.vantage_id, at, name, limit + 1)
         with self._pool.asking():
-            rows = await self._pool.fetch(told(LIST, shape), *asked)
+            rows = await self._pool.fetch(statement_for(LIST, shape), *asked)
         cards = [card(row) for row in rows[:limit]]
         return cards, closed(cards[-1].created_at, cards[-1].id) if len(rows) > limit else None
 
@@ -147,13 +147,15 @@ class CardStore:
         if found is None:
             return False
         with self._pool.asking():
-            gone = await self._pool.fetchval(told(REMOVE, found.shape), scope.tenant, scope.user_id, card_id)
+            gone = await self._pool.fetchval(
+                statement_for(REMOVE, found.shape), scope.tenant, scope.user_id, card_id
+            )
         return bool(gone)
 
     async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
         with self._pool.asking():
             rows = await self._pool.fetch(
-                of_both(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))
+                union_of(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))
             )
         return {row["id"]: card(row) for row in rows}
 

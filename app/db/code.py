@@ -180,7 +180,7 @@ def keeps(scope: Scope) -> bool:
 
 def row_id(scope: Scope, row: CodeRow) -> str:
     named = ("id", row.id) if row.id is not None else ("text", row.file_path or "", row.chunk_text)
-    return made(scope, *named)
+    return derived_id(scope, *named)
 
 
 def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
@@ -189,11 +189,11 @@ def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
     found = []
     for cut in cuts:
         turns[cut.text] = turn = turns.get(cut.text, -1) + 1
-        found.append(made(scope, "file", path, str(turn), cut.text))
+        found.append(derived_id(scope, "file", path, str(turn), cut.text))
     return found
 
 
-def made(scope: Scope, *named: str) -> str:
+def derived_id(scope: Scope, *named: str) -> str:
     """A UUIDv5 of where a row is and what it is called."""
     where = "\x1f".join((scope.tenant, scope.owner, scope.project or "", *named))
     return str(uuid.uuid5(IDS, where.encode("utf-8", "replace").decode()))
@@ -241,7 +241,7 @@ def analysed(entry: CodeEntry) -> Analysed:
     return chunk_analysed({"file_path": row.file_path, "chunk_metadata": facts, "chunk_text": row.chunk_text})
 
 
-async def places(
+async def find_ids(
     connection: Connection, columns: Shape, scope: Scope, entries: Sequence[CodeEntry]
 ) -> list[tuple[str, bool]]:
     """(id, whether a row of the writer's is there) of each."""
@@ -264,7 +264,7 @@ async def places(
     return [(each, each in own) for each in ids]
 
 
-async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEntry]) -> list[str]:
+async def free_ids(connection: Connection, columns: Shape, entries: Sequence[CodeEntry]) -> list[str]:
     """Ids for chunks of files that were dropped: what is still there is none of these, whosever it is."""
     kind = columns["id"].type
 
@@ -275,7 +275,7 @@ async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEnt
     return await located(kind, [Called(None, entry.id) for entry in entries], find, count=1)
 
 
-async def write(
+async def write_chunks(
     connection: Connection,
     columns: Shape,
     scope: Scope,
@@ -287,14 +287,14 @@ async def write(
 ) -> Collection[str]:
     """Rows by id, all of one file (`sha256`), or each by itself; those `there` are updated. The ids of those
     inserted: one may have gone meanwhile."""
-    lines = [line(key, entry, sha256) for key, (entry, _) in rows.items()]
+    lines = [row_values(key, entry, sha256) for key, (entry, _) in rows.items()]
     _, inserted = await write_rows(connection, columns, ROWS, lines, scope=scope, space=space, there=there)
     if rows and columns["id"].type == UUID:  # else a search makes them when it first needs them
         await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
     return {row["id"] for row in inserted}
 
 
-def line(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
+def row_values(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
     row = entry.row
     path = None if row.file_path is None else storable(row.file_path)
     metadata = json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd")
@@ -306,7 +306,7 @@ def place(scope: Scope) -> tuple[str, str, str]:
     return scope.tenant, scope.owner, scope.project or ""
 
 
-async def drop(connection: Connection, which: str, *values: object) -> tuple[int, set[str]]:
+async def drop_rows(connection: Connection, which: str, *values: object) -> tuple[int, set[str]]:
     row = await connection.fetchrow(DROP.format(which=which), *values, timeout=SECONDS)
     assert row is not None  # noqa: S101 - an aggregate is one row
     return row["rows"], set(row["paths"] or ())
@@ -359,10 +359,10 @@ class CodeStore:
         `InvalidField`. Of an owner who was erased since nothing is kept: `RemovedMeanwhile`."""
         words = await prepared(entries)
         async with self._writing(scope, since) as (connection, columns):
-            found = await places(connection, columns, scope, entries)
+            found = await find_ids(connection, columns, scope, entries)
             rows = {key: pair for (key, _), pair in zip(found, words, strict=True)}
             there = {key for key, own in found if own}
-            fresh = await write(connection, columns, scope, rows, space, there=there)
+            fresh = await write_chunks(connection, columns, scope, rows, space, there=there)
         return [(key, key in fresh) for key, _ in found]
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
@@ -397,7 +397,7 @@ class CodeStore:
                 for (file, _), pairs in zip(files, words, strict=True)
                 if (file.path, file.sha256) not in same
             ]
-            known = await put(connection, columns, scope, new, space)
+            known = await replace_files(connection, columns, scope, new, space)
         return [outcome(file, same, known, empty=not entries) for file, entries in files]
 
     async def files(
@@ -427,7 +427,7 @@ class CodeStore:
 
     async def _gone(self, scope: Scope, which: str, *values: object) -> tuple[int, set[str]]:
         async with self._writing(scope) as (connection, _):
-            return await drop(connection, which, *place(scope), *values)
+            return await drop_rows(connection, which, *place(scope), *values)
 
     async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
         with taking(TABLE), self._pool.asking():
@@ -448,7 +448,7 @@ class CodeStore:
                 yield connection, await shape(connection, TABLE)
 
 
-async def put(
+async def replace_files(
     connection: Connection,
     columns: Shape,
     scope: Scope,
@@ -457,12 +457,12 @@ async def put(
 ) -> set[str]:
     """Files in the place of what they were; the paths of those that were there."""
     paths = [file.path for file, _ in files]
-    _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
-    ids = iter(await free(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
+    _, known = await drop_rows(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
+    ids = iter(await free_ids(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
     for file, pairs in files:
         for start in range(0, len(pairs), AT_ONCE):
             rows = {next(ids): pair for pair in pairs[start : start + AT_ONCE]}
-            await write(connection, columns, scope, rows, space, sha256=file.sha256)
+            await write_chunks(connection, columns, scope, rows, space, sha256=file.sha256)
     return known
 
 

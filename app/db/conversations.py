@@ -236,7 +236,7 @@ def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
     return bool(told == (scope.tenant, scope.owner, scope.project)) and written
 
 
-def same(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
+def unchanged_row(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
     """The row, if it was written from the same, and has a vector of the space."""
     row = place.row
     if row is None or row["sha256"] != entry.sha256 or row["space"] != space:
@@ -244,11 +244,11 @@ def same(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation |
     return conversation(row)
 
 
-def line(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object, ...]:
+def row_values(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object, ...]:
     draft = entry.draft
     return (
         key,
-        *(said(getattr(draft, name)) for name in TEXTS),
+        *(storable_or_none(getattr(draft, name)) for name in TEXTS),
         *(listed(getattr(draft, name)) for name in LISTS),
         draft.indexed_at,
         entry.sha256,
@@ -256,7 +256,7 @@ def line(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object,
     )
 
 
-def said(text: str | None) -> str | None:
+def storable_or_none(text: str | None) -> str | None:
     return None if text is None else storable(text)
 
 
@@ -319,7 +319,9 @@ class ConversationStore:
             async with transaction(self._pool) as connection:
                 began = await connection.fetchval(CLOCK)
                 found = await find_slots(connection, await shape(connection, TABLE), scope, entries)
-        return Known(began, [same(entry, at, space) for entry, at in zip(entries, found, strict=True)])
+        return Known(
+            began, [unchanged_row(entry, at, space) for entry, at in zip(entries, found, strict=True)]
+        )
 
     async def write(
         self,
@@ -335,9 +337,9 @@ class ConversationStore:
         async with self._writing(scope, since) as (connection, columns):
             found = await find_slots(connection, columns, scope, entries)
             last = {place.id: at for at, place in enumerate(found)}
-            kept = {key: same(entries[at], found[at], space) for key, at in last.items()}
+            kept = {key: unchanged_row(entries[at], found[at], space) for key, at in last.items()}
             new = {key: at for key, at in last.items() if kept[key] is None}
-            lines = [line(key, entries[at], embeddings[at]) for key, at in new.items()]
+            lines = [row_values(key, entries[at], embeddings[at]) for key, at in new.items()]
             there = {slot.id for slot in found if slot.row}
             updated, inserted = await write_rows(
                 connection, columns, ROWS, lines, scope=scope, space=space, there=there

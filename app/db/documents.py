@@ -290,11 +290,11 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
     own = [label_name(row["name"]) for row in rows]
     if not in_the_way(own, seen):
         return list(seen)  # the thousands of global names stay unread
-    labels = await beside(connection, scope, own, seen)
+    labels = await global_labels(connection, scope, own, seen)
     return [replace(item, label=labels.get(item.id, item.label)) for item in seen]
 
 
-async def beside(
+async def global_labels(
     connection: Connection, scope: Scope, own: Sequence[str], seen: Sequence[Document]
 ) -> dict[str, str]:
     """What global documents are called beside the session's own, by id."""
@@ -454,7 +454,7 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
         file.close()
 
 
-async def standing(
+async def uploads_like(
     connection: Connection, part: DocumentPart, filename: str, upload: Upload
 ) -> Sequence[asyncpg.Record]:
     """What has these bytes or this name, oldest first. Under the part's lock."""
@@ -469,7 +469,7 @@ def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> D
     return document(known) if known else None
 
 
-async def enter(
+async def make_visible(
     connection: Connection, part: DocumentPart, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
 ) -> Document:
     """Make an arrived document visible, with its label name and its job."""
@@ -516,7 +516,7 @@ async def discard(connection: Connection, part: DocumentPart, document_id: str) 
     await enqueue(connection, "purge", document_id, part)
 
 
-async def empty(connection: Connection, document_id: str) -> None:
+async def delete_content(connection: Connection, document_id: str) -> None:
     for table in ("document_piece", "chunk"):
         statement = f"DELETE FROM ibid.{table} WHERE document_id = $1"  # noqa: S608 - constants above
         await connection.execute(statement, document_id, timeout=DELETE_SECONDS)
@@ -570,7 +570,7 @@ class DocumentStore:
         async with transaction(self._pool) as connection:
             await check_not_erased(connection, part.tenant, user)
             await hold(connection, part)
-            known = decide(await standing(connection, part, filename, upload), filename, upload)
+            known = decide(await uploads_like(connection, part, filename, upload), filename, upload)
             if known is None:
                 return None
             if upload.replace:
@@ -592,10 +592,10 @@ class DocumentStore:
             )
             await check_not_erased(connection, part.tenant, user)
             await hold(connection, part)
-            stands = await standing(connection, part, filename, upload)
+            stands = await uploads_like(connection, part, filename, upload)
             if decide(stands, filename, upload):
                 raise _Raced
-            return await enter(connection, part, new, filename, stands)
+            return await make_visible(connection, part, new, filename, stands)
 
     async def finished(self, document_id: str, *, seconds: float) -> Document | None:
         """The document once it is ready or failed, or as it is when the time is up; None: it is gone.
@@ -781,14 +781,14 @@ class DocumentStore:
         """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
         async with transaction(self._pool) as connection:
             if await connection.fetchval(FAILED, document_id, fault.slug, storable(fault.detail)):
-                await empty(connection, document_id)
+                await delete_content(connection, document_id)
 
     async def purge(self, document_id: str) -> None:
         """Delete what is left of a removed document; one that is not removed stays."""
         removed = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NOT NULL FOR UPDATE"
         async with transaction(self._pool) as connection:
             if await connection.fetchval(removed, document_id):
-                await empty(connection, document_id)
+                await delete_content(connection, document_id)
                 await connection.execute("DELETE FROM ibid.document WHERE id = $1", document_id)
 
     async def sweep(self) -> None:

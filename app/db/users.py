@@ -220,14 +220,14 @@ async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
 
     def heard(payload: str) -> None:
         tenant, _, user = payload.partition("\x1f")
-        indexes.evict(lambda key: {tenant, user} <= named(key[1]))
+        indexes.evict(lambda key: {tenant, user} <= key_parts(key[1]))
 
     async with Listener(pool, CHANNEL, heard) as listener:
         while True:
             await listener.wait(seconds=LISTEN_SECONDS)
 
 
-def named(scope: object) -> set[object]:
+def key_parts(scope: object) -> set[object]:
     """What the key of an index names: fields of a dataclass, or the items of a tuple."""
     if isinstance(scope, tuple):
         return {*scope}

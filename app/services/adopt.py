@@ -125,7 +125,7 @@ class AdoptReport:
         return sum(each.left for each in (*self.tables, *self.collections))
 
 
-def same(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
+def is_same_space(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
     """True if vectors of the same texts are of one space. Nothing to compare: no."""
     alike = sum(similarity(cosine(one, other), floor) >= ALIKE for one, other in pairs)
     return bool(pairs) and alike >= SHARE * len(pairs)
@@ -262,14 +262,18 @@ class AdoptionStore:
 
     async def stands(self, table: str, space: Space) -> TableState:
         with postgres_faults():
-            row = await self._pool.fetchrow(said(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS)
+            row = await self._pool.fetchrow(
+                statement_for(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS
+            )
         assert row is not None  # noqa: S101 - a count is one row
         return TableState(table, **row)
 
     async def sample(self, table: str, space: Space, limit: int) -> list[tuple[str, Embedding]]:
         """By chance: rows written one after the other are alike."""
         with postgres_faults():
-            rows = await self._pool.fetch(said(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS)
+            rows = await self._pool.fetch(
+                statement_for(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS
+            )
         return [(text, row["embedding"]) for row in rows if (text := KINDS[table].text(row))]
 
     async def open(self, table: str, space: Space) -> AsyncIterator[list[ForeignRow]]:
@@ -278,7 +282,7 @@ class AdoptionStore:
         while block < await self._blocks(table):
             with postgres_faults():
                 rows = await self._pool.fetch(
-                    said(OPEN, table), space.dim, f"({block},0)", f"({block + BLOCKS},0)"
+                    statement_for(OPEN, table), space.dim, f"({block},0)", f"({block + BLOCKS},0)"
                 )
             if found := [foreign(row, KINDS[table]) for row in rows]:
                 yield found
@@ -293,7 +297,9 @@ class AdoptionStore:
     ) -> int:
         places = [[row.place for row in rows], [row.seen for row in rows], [row.id for row in rows]]
         async with transaction(self._pool) as connection:
-            return int(await connection.fetchval(said(TAKE, table), *places, list(embeddings), space.name))
+            return int(
+                await connection.fetchval(statement_for(TAKE, table), *places, list(embeddings), space.name)
+            )
 
     async def older(self) -> Older:
         """Turns without an answer of ours, traces without one."""
@@ -303,7 +309,7 @@ class AdoptionStore:
         return Older(*row)
 
 
-def said(statement: str, table: str) -> str:
+def statement_for(statement: str, table: str) -> str:
     return statement.format(**asdict(KINDS[table]), fits=FITS)
 
 
@@ -381,7 +387,7 @@ class ForeignCollections:
 
     async def same_space(self, pairs: Sequence[tuple[str, Embedding]]) -> bool:
         made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
-        return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
+        return is_same_space(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
 
     async def take(self, collection: ForeignCollection, space: Space | None) -> AsyncIterator[Taken]:
         """Import it, page by page. `space`: of its vectors; None: they are not kept."""
@@ -577,7 +583,7 @@ class Adopt:
             if collection.missing:
                 space = self._space if await self._collections.is_same(collection) else None
                 async for done in self._collections.take(collection, space):
-                    taken_over = together(taken_over, done)
+                    taken_over = added(taken_over, done)
                     yield done.kept + done.embedded
             self.report.collections.append(taken_over)
         self.report.waiting = await self._fill()
@@ -597,7 +603,7 @@ class Adopt:
             taken = replace(taken, left=0)
             async for page in self._rows.open(table, self._space):
                 async for done in self._page(table, page, ours=ours):
-                    taken = together(taken, done)
+                    taken = added(taken, done)
                     yield done.kept + done.embedded
             if not taken.left:
                 break
@@ -659,7 +665,7 @@ def taken_of(collection: ForeignCollection, *, kept: int = 0, embedded: int = 0)
     )
 
 
-def together(taken: Taken, more: Taken) -> Taken:
+def added(taken: Taken, more: Taken) -> Taken:
     return replace(
         taken,
         kept=taken.kept + more.kept,

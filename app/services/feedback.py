@@ -184,12 +184,12 @@ class Judge:
             return None
         try:
             prompt = Prompt(ASKED, message[:SHOWN])
-            return named(await read_answer(self._model, prompt, most=SHOWN, seconds=MODEL_SECONDS))
+            return sentiment_named(await read_answer(self._model, prompt, most=SHOWN, seconds=MODEL_SECONDS))
         except (ModelError, TimeoutError):
             return None
 
 
-def named(text: str) -> Sentiment | None:
+def sentiment_named(text: str) -> Sentiment | None:
     """The sentiment that a word names, or begins to name."""
     word = "".join(filter(str.isalpha, text)).lower()
     if len(word) < LEAST:

@@ -56,8 +56,8 @@ def portrait(said: Sequence[OwnMessage], now: datetime) -> Portrait:
 
 def drafts(found: Portrait) -> list[Draft]:
     made = [
-        draft(GRAVITY, f"Turns to {named(found.gravity)}.", weights=dict(found.gravity)),
-        draft(DESIRE, f"Keeps asking for {named(found.desire)}.", weights=dict(found.desire)),
+        draft(GRAVITY, f"Turns to {tags_in_words(found.gravity)}.", weights=dict(found.gravity)),
+        draft(DESIRE, f"Keeps asking for {tags_in_words(found.desire)}.", weights=dict(found.desire)),
         draft(STYLE, found.style),
         draft(PERSONA, found.persona),
     ]
@@ -68,7 +68,7 @@ def draft(kind: str, text: str, **fields: object) -> Draft:
     return Draft(text, kind=kind, origin=ORIGINS[kind], fields=fields)
 
 
-def named(weights: Mapping[str, float]) -> str:
+def tags_in_words(weights: Mapping[str, float]) -> str:
     """The heaviest tags with their shares, as a person reads them: `rest (41 %), play (8 %)`."""
     heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:NAMED]
     return ", ".join(f"{tag.partition(':')[2] or tag} ({share:.0%})" for tag, share in heaviest) or NOTHING
@@ -153,8 +153,8 @@ class Summary:
         except (ModelError, TimeoutError) as error:
             log.info("persona by rule", fault=type(error).__name__)
             return rule
-        text = settled(found)
-        return text if taken(text, said) else rule
+        text = first_sentences(found)
+        return text if is_acceptable(text, said) else rule
 
 
 def shown(said: Iterable[OwnMessage]) -> str:
@@ -169,13 +169,13 @@ def shown(said: Iterable[OwnMessage]) -> str:
     return "\n".join(lines)
 
 
-def settled(text: str) -> str:
+def first_sentences(text: str) -> str:
     line = " ".join(text.split())
     ends = [found.end() for found in SENTENCE.finditer(line[: LONGEST + 1]) if found.end() <= LONGEST]
     return line[: ends[-1]] if ends else ""
 
 
-def taken(text: str, said: Iterable[OwnMessage]) -> bool:
+def is_acceptable(text: str, said: Iterable[OwnMessage]) -> bool:
     """True if it may be kept: something, no prompt, and no words of theirs in a row."""
     ours = runs(text)
     return bool(text) and not is_probe(text) and all(ours.isdisjoint(runs(message.text)) for message in said)

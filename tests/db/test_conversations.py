@@ -24,8 +24,8 @@ from app.db.conversations import (
     Written,
     derived,
     entry,
-    line,
     names,
+    row_values,
     shortened,
     words,
 )
@@ -565,7 +565,7 @@ def test_lists_are_read_or_none(stored: str | None, told: tuple[str, ...]) -> No
 
 def test_what_postgres_cannot_hold_is_replaced() -> None:
     given = entry(ConversationDraft(title="a\0", tags=("\u00e9\ud800",), summary_short="x"))
-    _, title, short, detailed, snippet, tags, entities, at, sha256, vector = line("id", given, b"\0")
+    _, title, short, detailed, snippet, tags, entities, at, sha256, vector = row_values("id", given, b"\0")
 
     assert (title, short, detailed, snippet, entities, at) == ("a\ufffd", "x", None, None, None, None)
     assert json.loads(str(tags)) == ["\u00e9\ufffd"]
