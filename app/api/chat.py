@@ -15,14 +15,16 @@ from app import errors
 from app.answer import Role, Turn
 from app.answering.question import Question
 from app.api.dependencies import Asker, Opened, scope_of, shows_debug
-from app.api.openapi import ASKING, MODEL, SENDING, answered, responses
+from app.api.openapi import ASKING, MODEL, SENDING, answered, operation_id, responses
 from app.api.schemas.chat import AnswerEnd, ChatMeta, ChatReply, ChatRequest
 from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.api.wire import JsonRoute
 from app.db.keys import Caller
 from app.problems import phrase
 
-router = APIRouter(prefix="/api/chat", tags=["chat"], route_class=JsonRoute)
+router = APIRouter(
+    generate_unique_id_function=operation_id, prefix="/api/chat", tags=["chat"], route_class=JsonRoute
+)
 SHAPES = Shapes(ChatMeta, AnswerEnd, ChatReply)
 
 
@@ -66,7 +68,6 @@ async def begun(
 
 @router.post(
     "",
-    operation_id="chat",
     summary="Ask a question and get a cited answer",
     responses={
         **answered(SHAPES, "The answer: a stream of events, or (`stream: false`) one object"),

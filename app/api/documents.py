@@ -16,7 +16,7 @@ from starlette.responses import Response
 from app import errors
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
 from app.api.middleware import MIB
-from app.api.openapi import ASKING, KEEPING, READING, SENDING, UPLOADED, responses, upload_body
+from app.api.openapi import ASKING, KEEPING, READING, SENDING, UPLOADED, operation_id, responses, upload_body
 from app.api.schemas import SessionId
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, UploadFields
 from app.api.sse import download
@@ -26,7 +26,7 @@ from app.logging import request_id
 from app.services.documents import UploadOutcome
 from app.text.labels import label
 
-router = APIRouter(prefix="/api/documents", tags=["documents"])
+router = APIRouter(generate_unique_id_function=operation_id, prefix="/api/documents", tags=["documents"])
 STATUS = {UploadOutcome.CREATED: 201, UploadOutcome.ACCEPTED: 202, UploadOutcome.EXISTING: 200}
 SHOWING = responses(*ASKING, errors.Missing, errors.InvalidField)
 
@@ -51,7 +51,6 @@ def fields_of(form: Received) -> UploadFields:
 
 @router.post(
     "",
-    operation_id="uploadDocument",
     summary="Upload a PDF",
     status_code=201,
     response_description="Searchable",
@@ -63,7 +62,7 @@ def fields_of(form: Received) -> UploadFields:
     },
     openapi_extra=upload_body(),
 )
-async def upload(request: Request, who: Asker, opened: Opened, response: Response) -> DocumentOut:
+async def upload_document(request: Request, who: Asker, opened: Opened, response: Response) -> DocumentOut:
     """Answers once the document is searchable, or after `wait` seconds with a 202."""
     limit = request.app.state.settings.document.max_mb * MIB
     async with received(request, limit) as form:
@@ -85,12 +84,11 @@ async def upload(request: Request, who: Asker, opened: Opened, response: Respons
 
 @router.get(
     "",
-    operation_id="listDocuments",
     summary="List documents",
     response_description="A page, newest first",
     responses=responses(*ASKING, errors.InvalidField),
 )
-async def documents(
+async def list_documents(
     *,
     request: Request,
     who: Asker,
@@ -110,12 +108,11 @@ async def documents(
 
 @router.get(
     "/{document_id}",
-    operation_id="getDocument",
     summary="Get a document",
     response_description="The document",
     responses=SHOWING,
 )
-async def document(
+async def get_document(
     request: Request, who: Asker, opened: Opened, document_id: DocumentId, session_id: Session = None
 ) -> DocumentOut:
     """Its state and figures."""
@@ -126,25 +123,23 @@ async def document(
 
 @router.delete(
     "/{document_id}",
-    operation_id="deleteDocument",
     summary="Delete a document",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
 )
-async def remove(who: Asker, opened: Opened, document_id: DocumentId) -> None:
+async def delete_document(who: Asker, opened: Opened, document_id: DocumentId) -> None:
     """Gone from the next answer on."""
     await opened.documents.remove(scope_of(who), document_id)
 
 
 @router.get(
     "/{document_id}/chunks/{n}",
-    operation_id="getChunk",
     summary="Get a passage",
     response_description="The passage",
     responses=SHOWING,
 )
-async def chunk(
+async def get_chunk(
     who: Asker,
     opened: Opened,
     document_id: DocumentId,
@@ -165,7 +160,6 @@ async def chunk(
 
 @router.get(
     "/{document_id}/file",
-    operation_id="getFile",
     summary="Download the PDF",
     response_class=Response,
     responses={
@@ -176,7 +170,7 @@ async def chunk(
         **SHOWING,
     },
 )
-async def file(
+async def get_file(
     who: Asker,
     opened: Opened,
     document_id: DocumentId,

@@ -13,7 +13,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.api.dependencies import Opened
-from app.api.openapi import responses
+from app.api.openapi import operation_id, responses
 from app.api.schemas import Out, absent
 from app.errors import IbidError, RetrievalError
 from app.types import Probe
@@ -22,7 +22,7 @@ PROBE_SECONDS = 2.0
 """How long one dependency may take; load balancers give up soon after."""
 VERSION = version("ibid")
 
-router = APIRouter(tags=["health"])
+router = APIRouter(generate_unique_id_function=operation_id, tags=["health"])
 
 
 class Liveness(Out):
@@ -53,12 +53,11 @@ class Readiness(Out):
 @router.head("/healthz", include_in_schema=False)
 @router.get(
     "/healthz",
-    operation_id="alive",
     summary="Liveness check",
     response_description="The process runs",
     responses=responses(),
 )
-async def healthz() -> Liveness:
+async def alive() -> Liveness:
     """Asks nothing: for restarts, not for routing."""
     return Liveness(status="alive", version=VERSION)
 
@@ -66,7 +65,6 @@ async def healthz() -> Liveness:
 @router.head("/readyz", include_in_schema=False)
 @router.get(
     "/readyz",
-    operation_id="ready",
     summary="Readiness check",
     response_description="Every needed dependency works",
     responses={
@@ -74,7 +72,7 @@ async def healthz() -> Liveness:
         **responses(),
     },
 )
-async def readyz(opened: Opened, response: Response) -> Readiness:
+async def ready(opened: Opened, response: Response) -> Readiness:
     """Every dependency and how long it took; 503 only for those that answers need."""
     needed = [_checked(probe, needed=True) for probe in opened.probes]
     optional = [_checked(probe, needed=False) for probe in opened.optional]

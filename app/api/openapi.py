@@ -13,6 +13,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -101,6 +102,12 @@ KEEPING = (errors.NoRoom,)
 """Of a route that stores something."""
 MODEL = (errors.ModelError, errors.ModelRefused, errors.ModelBusy, errors.ModelTimeout, errors.Overloaded)
 """Of a route that asks the chat model."""
+
+
+def operation_id(route: APIRoute) -> str:
+    """`list_texts` is the operation `listTexts`."""
+    first, *others = route.name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
