@@ -163,11 +163,11 @@ class Copy(Protocol):
         """Store it."""
 
     async def apply(self, collection: str, items: Sequence[str]) -> None:
-        """Take these as the record has them now: write them, or delete those that it does not have."""
+        """Write these items as the record has them now, or delete those that it does not have."""
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
-        """Take the rows that follow `cursor`: how many they are, and the cursor after them; None: that was
-        all. At the end what the record does not have is deleted."""
+        """Write the rows after `cursor`; returns their number and the next cursor, None after the last page,
+        when what the record does not have is deleted."""
 
     async def total(self) -> int:
         """Rows of the record that should be there."""
@@ -388,7 +388,7 @@ class QdrantCopy:
             await self._drop(await self._physical_name(name))
 
     async def _drop(self, name: str) -> None:
-        """An empty collection, if Ibid made it."""
+        """Delete an empty collection if Ibid made it."""
         with unavailable():
             self._catalogue.forget()
             shape = await self._catalogue.get(name)

@@ -213,7 +213,7 @@ async def ensure_part(connection: Connection, part: DocumentPart) -> None:
 
 
 async def bump(connection: Connection, part: DocumentPart) -> None:
-    """A search in this part would see a change: scope indexes and result caches compare the version."""
+    """Raise the version of a part, which scope indexes and result caches compare."""
     await connection.execute(BUMP, *place(part))
 
 
@@ -228,8 +228,8 @@ async def enqueue(
 async def cleared(
     connection: Connection, part: DocumentPart, *, user: str | None = None, seconds: float | None = None
 ) -> int:
-    """Unseen from now on: all documents of the part, or a user's, under its lock; a job clears each away.
-    A document that others uploaded as well stays theirs alone. How many."""
+    """Mark the documents of a part, or one user's, as removed and queue their purges; returns how many. What
+    other users uploaded too stays theirs. Under the part's lock."""
     asked = (CLEAR, *place(part)) if user is None else (RELEASE, *place(part), user)
     count: int = await connection.fetchval(*asked, timeout=seconds)
     if count:
@@ -297,7 +297,7 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
 async def global_labels(
     connection: Connection, scope: Scope, own: Sequence[str], seen: Sequence[Document]
 ) -> dict[str, str]:
-    """What global documents are called beside the session's own, by id."""
+    """Labels of global documents beside the session's own, by id."""
     shared = await connection.fetch(SHARED, scope.tenant, [item.id for item in seen])
     _, shown = distinct(own, [label_name(row["name"]) for row in shared])
     return dict(zip((row["id"] for row in shared), shown, strict=True))
@@ -457,7 +457,7 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
 async def uploads_like(
     connection: Connection, part: DocumentPart, filename: str, upload: Upload
 ) -> Sequence[asyncpg.Record]:
-    """What has these bytes or this name, oldest first. Under the part's lock."""
+    """Documents with these bytes or this name, oldest first. Under the part's lock."""
     return await connection.fetch(STANDING, *place(part), upload.sha256, filename)
 
 
@@ -511,7 +511,7 @@ def chunk_rows(
 
 
 async def discard(connection: Connection, part: DocumentPart, document_id: str) -> None:
-    """Gone from the next answer on; what it left follows by a job."""
+    """Mark a document as removed and queue its purge."""
     await connection.execute(GONE, document_id)
     await enqueue(connection, "purge", document_id, part)
 
@@ -535,7 +535,7 @@ class DocumentStore:
         self._hurried = False
 
     async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
+        """Store the bytes and a job, all or none. (document, created); the same bytes again in the same
         part: (the one there, False), also when two race. `Conflict`: the name is taken."""
         part, filename = home(scope, upload.session_id), clean(upload.filename)
         user = scope.user_id or ""
@@ -682,7 +682,7 @@ class DocumentStore:
         return Chunk(**row) if row else None
 
     async def remove(self, scope: Scope, document_id: str) -> bool:
-        """Gone from the next answer on; its vectors follow by a job. False: not there."""
+        """Mark a document as removed and queue its purge. False: it is not there."""
         if not is_id(document_id):
             return False
         async with transaction(self._pool) as connection:
@@ -755,8 +755,8 @@ class DocumentStore:
         return [row["embedding"] for row in rows]
 
     async def make_ready(self, document_id: str) -> None:
-        """Ready, and what it replaces is gone, in one transaction. Of two uploads of a name the later one
-        wins whichever was read first. Nothing to do if it is ready or gone already."""
+        """Make it searchable and remove what it replaces, in one transaction. Of two uploads of a name the
+        later one wins whichever was read first. Does nothing if it is ready or removed already."""
         placed = await self.placed(document_id)
         if placed is None:
             return

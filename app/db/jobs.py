@@ -67,7 +67,7 @@ class Listener:
             await self._release()
 
     async def wait(self, *, seconds: float) -> None:
-        """Until it rings, at most `seconds` and POLL. It remembers a ring that nobody waited for."""
+        """Wait for a notification, at most `seconds` and POLL. One that came while nobody waited counts."""
         await self._listen()
         with suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, POLL)):
@@ -84,7 +84,7 @@ class Listener:
                 await self._connection.add_listener(self._channel, self._notified)
 
     async def _release(self) -> None:
-        """Give the connection back to the pool; a broken one too, and never one that still listens."""
+        """Give the connection back to the pool, also a broken one, but never one that still listens."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -150,7 +150,7 @@ EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE lease_until > now()"
 
 
 class JobStore:
-    """The queue. Entered (`async with`) it is told of new jobs; else it polls once a second."""
+    """The queue. Entered (`async with`) it listens for new jobs; otherwise it polls once a second."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

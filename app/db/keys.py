@@ -147,7 +147,7 @@ class KeyStore:
         self._breaker = Breaker(clock, failures=1, seconds=PAUSE)
 
     async def find(self, key: str) -> Caller | None:
-        """Whom a key stands for; None: not known, or revoked."""
+        """The caller that a key stands for; None: unknown or revoked."""
         if not key or len(key) > LONGEST:
             return None
         digest = hashed(key)
@@ -230,12 +230,12 @@ class KeyStore:
 
 
 def bridged(known: Known | None) -> Known:
-    """In an outage: what was known before it. Raises `Unavailable` if that is nothing."""
+    """What was known before an outage. Raises `Unavailable` if nothing was."""
     if known is None:
         raise Unavailable("keys cannot be looked up", retry_after=RETRY_SECONDS)
     return known
 
 
 def hashed(key: str) -> bytes:
-    """What is kept of a key. A lone surrogate is no key of ours, but must not raise either."""
+    """The stored hash of a key. A lone surrogate is no valid key, but must not raise."""
     return hashlib.sha256(key.encode(errors="surrogatepass")).digest()

@@ -183,7 +183,7 @@ class Outbox:
             await self._take_entries()
 
     async def compare(self) -> None:
-        """The same, the comparison now."""
+        """`drain`, with a comparison first."""
         self._compared = 0.0
         await self.drain()
 

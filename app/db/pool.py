@@ -74,7 +74,7 @@ def record_faults() -> Iterator[None]:
         except (*DOWN, *DAMAGE):
             raise
         except asyncpg.PostgresError as error:
-            told(error)
+            log_refusal(error)
             raise Rejected("Postgres rejected the statement") from error
 
 
@@ -94,7 +94,7 @@ def retrieval_faults() -> Iterator[None]:
     except DOWN as error:
         raise RetrievalError("unavailable") from error
     except asyncpg.PostgresError as error:
-        told(error)
+        log_refusal(error)
         raise RetrievalError("unavailable", rejected=True) from error
 
 
@@ -106,8 +106,8 @@ def damaged(error: asyncpg.PostgresError) -> Damaged:
     )
 
 
-def told(error: asyncpg.PostgresError) -> None:
-    """A fault that no waiting mends, in the log: its class alone, since its text may quote what was asked."""
+def log_refusal(error: asyncpg.PostgresError) -> None:
+    """Log a refused statement by its class alone: its text may quote what was asked."""
     log.error("Postgres refused a statement", kind=type(error).__name__, sqlstate=error.sqlstate)
 
 
@@ -213,7 +213,7 @@ class Pool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - asyncpg's
     ) -> None:
-        """Given back, or dropped: what the statement came to is for its caller, not how it was put away."""
+        """Give a connection back, or drop it if that takes too long."""
         with suppress(TimeoutError):  # asyncpg has ended the connection by then
             await super().release(connection, timeout=RELEASE_SECONDS if timeout is None else timeout)
 

@@ -34,7 +34,7 @@ class KnowledgeNote:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is told of a project whatever is asked."""
+    """A project's overview, rules and notes: part of every prompt of it."""
 
     overview: str = ""
     rules: str = ""
@@ -43,7 +43,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeChange:
-    """A part of it that is written anew; None and what is not named stay as they are."""
+    """Parts that are replaced; None and notes of other titles stay as they are."""
 
     overview: str | None = None
     rules: str | None = None
@@ -301,8 +301,7 @@ async def write_rows(
 
 @contextmanager
 def taking(table: str) -> Iterator[None]:
-    """Around a write: what the table does not take is told, with what of the table refuses it; never what
-    was written."""
+    """Around a write: names the constraint or column that refuses a row, never what was written."""
     with record_faults():
         try:
             yield

@@ -37,7 +37,7 @@ class Holding(Protocol):
         """Everything of the user's that it keeps, as JSON-ready objects."""
 
     async def erase(self, scope: Scope) -> int:
-        """All of it gone from the next request on; how much it was. Again: 0."""
+        """Delete all of it; returns the number of rows. Again: 0."""
 
 
 class Files(Protocol):
@@ -50,14 +50,14 @@ class Files(Protocol):
         """Another's server: when it gives room back is its own affair."""
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long,
-        nothing waits for it. Those of them that cannot be rewritten for now: they are asked for again under
-        these files' name. Raises `Unavailable`, `RetrievalError`."""
+        """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long.
+        Returns the holdings that cannot be rewritten for now: they are asked for again by this name. Raises
+        `Unavailable`, `RetrievalError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How a user's erasures stand."""
+    """The state of a user's erasures."""
 
     erased_at: datetime
     dirty: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class ErasureStore:
             return Mark(await connection.fetchval(BEGIN, *who, list(holdings)))
 
     async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
-        """These held something; caches are out of date once more."""
+        """Record the end, and which holdings held something; caches are out of date once more."""
         who = whose(scope)
         async with transaction(self._pool) as connection:
             row = await connection.fetchrow(END, *who, mark.erased_at, list(dirty))
@@ -203,7 +203,7 @@ class ErasureStore:
         return [Due(row["tenant"], row["user_id"], tuple(row["dirty"]), row["dirty_at"]) for row in rows]
 
     async def compacted(self, done: Collection[Due]) -> None:
-        """Those, unless they were erased again meanwhile; `dirty` of each is what is left of it."""
+        """Record them, unless they were erased again meanwhile; `dirty` is what is left of each."""
         rows = [(each.tenant, each.user_id, ",".join(each.dirty), each.dirty_at) for each in done]
         with postgres_faults():
             await self._pool.execute(DONE, *map(list, zip(*rows, strict=True)))
@@ -379,8 +379,8 @@ class HoldingRows:
         return count
 
 
-class Indexed(HoldingRows):
-    """Rows of a project, in whichever: with them goes what was derived of them, their words."""
+class ProjectRows(HoldingRows):
+    """A user's rows in all projects; their terms and new vectors are deleted with them."""
 
     def __init__(self, pool: Pool, table: HoldingTable, row: str, *, next_kind: str) -> None:
         super().__init__(pool, table)
@@ -388,7 +388,7 @@ class Indexed(HoldingRows):
         self._next = next_kind
 
     async def erase(self, scope: Scope) -> int:
-        """Delete them. Their words after them: whoever has just kept some has made the deletion wait."""
+        """Their terms go last: a search that writes some holds the rows' locks."""
         statement, own = GONE.format(**self._sql, row=self._row), OWN.format(**self._sql)
         whose = (scope.tenant, scope.user_id, self.name)
         async with transaction(self._pool) as connection:
@@ -402,20 +402,20 @@ class Indexed(HoldingRows):
 
 
 class Documents(HoldingRows):
-    """The documents uploaded by or for a user, told without their files, which have an address each."""
+    """Documents uploaded by or for a user; exported without their files, which have an address each."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, DOCUMENTS)
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Those that stand, with the address of the file, and without other users' names."""
+        """Documents that are not removed, with the address of the file, and without other users' names."""
         async for row in super().export(scope):
             if row["removed_at"] is None:
                 mine = {**row, "user_id": scope.user_id, "file": f"/api/documents/{row['id']}/file"}
                 yield {name: value for name, value in mine.items() if name != "users"}
 
     async def erase(self, scope: Scope) -> int:
-        """Unseen from now on, in every session; a job clears each away. What others uploaded too stays."""
+        """Removed in every session; a job purges each. What others uploaded too stays."""
         if not scope.user_id:
             raise Unavailable("an erasure names its user")
         count = 0
@@ -445,15 +445,15 @@ class Memories(HoldingRows):
         return count
 
     async def enter(self, scope: Scope) -> None:
-        """All points of the user's are gone: what was written meanwhile is given back."""
+        """Enter the user's rows in the outbox: the engine has dropped all points, later ones too."""
         with postgres_faults():
             await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
 
 
 def record_holdings(pool: Pool) -> tuple[HoldingRows, ...]:
     """All holdings of the record but the memories, which the index holds too."""
-    conversations = Indexed(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
-    code = Indexed(pool, CODE, CHUNK.id, next_kind="code")
+    conversations = ProjectRows(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
+    code = ProjectRows(pool, CODE, CHUNK.id, next_kind="code")
     return (*(HoldingRows(pool, table) for table in SINGLE), conversations, code, Documents(pool))
 
 

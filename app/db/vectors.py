@@ -145,7 +145,7 @@ class VectorStore:
             await connection.executemany(KEEP_TEXT, others)
 
     async def swap(self, space: Space) -> bool:
-        """At once the new vectors are the vectors, `space` the current one. False: some have none yet."""
+        """Make the new vectors current, in one transaction. False: some texts have none yet."""
         async with transaction(self._pool) as connection:
             await connection.execute(LOCK)
             if sum(row[0] for row in await connection.fetch(COUNT, space.name)):
@@ -160,7 +160,7 @@ class VectorStore:
 
 
 async def moved(connection: Connection, space: Space) -> None:
-    """The new vectors become the vectors; every cache is out of date (the projects' triggers say so)."""
+    """Replace the vectors and raise all versions, so that caches are dropped."""
     for statement in (MOVE, *(MOVE_TEXT.format(**each) for each in (MEMORY, TEXT))):
         await connection.execute(statement, space.name, timeout=MOVE_SECONDS)
     for row in ROWS:
@@ -205,7 +205,7 @@ class SpaceStore:
         return Space(**row) if row else None
 
     async def keep(self, space: Space) -> None:
-        """Record a space; one that is there keeps its floor, which its thresholds were told by."""
+        """Record a space; one that is there keeps its floor."""
         with postgres_faults():
             await self._pool.execute(KEEP, space.name, space.model, space.dim, space.floor)
 

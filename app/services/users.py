@@ -45,8 +45,8 @@ OUTSIDE = (
 )
 
 
-class Turns:
-    """BURST at once, and one more as SHARE and EVERY have it."""
+class TokenBucket:
+    """Limits the rewriting of files: BURST at once, then SHARE of the time, or once in EVERY seconds."""
 
     def __init__(self) -> None:
         self._left, self._at, self._every = float(BURST), time.monotonic(), EVERY
@@ -91,7 +91,7 @@ class UserService:
         self._eager = 0
         self._left: dict[Due, dict[str, frozenset[str]]] = {}
         """Of erasures that wait for an engine: the engines whose files are rewritten, and what each left."""
-        self._turns = Turns()
+        self._rate = TokenBucket()
 
     @property
     def holdings(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class UserService:
                 yield holding.name, item
 
     async def erase(self, scope: Scope) -> Receipt:
-        """All of it, unanswerable when this returns. Again: zeros, and how the files stand."""
+        """Erase the user everywhere. Called again: zeros, and the state of the files."""
         mark = await self._erasures.begin(scope, self.holdings)
         waiting = self._recorder.forget_user(scope)
         counts = await self._dropped(scope)
@@ -133,8 +133,8 @@ class UserService:
         return tuple(engine.name for engine, lag in zip(self._engines, late, strict=True) if lag)
 
     async def _dropped(self, scope: Scope) -> dict[str, int]:
-        """What each holding had. One that fails keeps no other from it; until all have done their part the
-        user's files count as dirty. Where anything went, results kept in this process may hold it."""
+        """Erase every holding; returns what each had. One that fails keeps no other from it. Where anything
+        went, results cached in this process may hold it."""
         counts, faults = dict[str, int](), list[str]()
         for holding in self._holdings:
             try:
@@ -170,7 +170,7 @@ class UserService:
         )
 
     async def run(self) -> None:
-        """Rewrite files for as long as the service lives, those too that an earlier one left to do."""
+        """Rewrite files for as long as the service lives, also those that an earlier one left."""
         while True:
             self._more.clear()  # before the look: an erasure that ends during it is looked for soon
             try:
@@ -187,14 +187,14 @@ class UserService:
         return tuple(files for files in self._files if not files.external)
 
     async def _look(self) -> None:
-        """Once: what is due, if it is its turn; when nothing happens, marks that guard nothing go."""
+        """Rewrite what is due, if the rate allows; when idle, drop marks that are needed no more."""
         due = await self._erasures.due()
-        if due and self._turns.take():
+        if due and self._rate.take():
             began = time.monotonic()
             try:
                 await self._rewrite(due)
             finally:
-                self._turns.cost(time.monotonic() - began)
+                self._rate.cost(time.monotonic() - began)
         elif not self._eager:
             await self._erasures.sweep()
 
@@ -220,7 +220,7 @@ class UserService:
             raise fault
 
     async def _rewrite_files(self, files: Files, due: Sequence[Due]) -> IbidError | None:
-        """One engine's, for the erasures for which they are not rewritten yet."""
+        """Rewrite one engine's files, for the erasures that they are not rewritten for yet."""
         open_ = [each for each in due if files.name not in self._left[each]]
         try:
             left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()
