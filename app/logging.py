@@ -149,7 +149,7 @@ class RequestLog:
         given = scope.setdefault("state", {})["request_id"] = _adopted(scope) or new_id()
         header, status, started = (HEADER, given.encode()), 0, time.perf_counter()
 
-        async def told(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -158,7 +158,7 @@ class RequestLog:
 
         with structlog.contextvars.bound_contextvars(request_id=given):
             try:
-                await self.app(scope, receive, told)
+                await self.app(scope, receive, send_with_id)
             finally:
                 _tell(scope, status, round((time.perf_counter() - started) * 1000, 1))
 

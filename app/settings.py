@@ -369,7 +369,7 @@ def load(env_file: Path | None = Path(".env"), **overrides: object) -> tuple[Set
     try:
         return Settings(_env_file=env_file, **overrides), warnings  # type: ignore[arg-type] # kwargs are groups
     except ValidationError as error:
-        raise StartError("; ".join(told(error))) from None
+        raise StartError("; ".join(fault_lines(error))) from None
 
 
 def written(env_file: Path | None) -> Mapping[str, str | None]:
@@ -382,7 +382,7 @@ def written(env_file: Path | None) -> Mapping[str, str | None]:
         raise StartError(f"{env_file} cannot be read: {type(error).__name__}") from None
 
 
-def told(error: ValidationError) -> list[str]:
+def fault_lines(error: ValidationError) -> list[str]:
     """Each fault with the environment's name; values are left out, they may be secrets."""
     faults = error.errors(include_input=False, include_url=False)
     return [f"{'_'.join(map(str, fault['loc'])).upper()}: {plainly(fault)}" for fault in faults]

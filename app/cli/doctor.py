@@ -87,8 +87,8 @@ class CheckResult:
 
     def line(self) -> str:
         """`ok      postgres         18.6, pgvector 0.8.6 (embedded)`."""
-        told = f"{'ok' if self.ok else 'FAILED':<8}{self.part:<{WIDTH}}{self.found}"
-        return f"{told}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else told
+        line = f"{'ok' if self.ok else 'FAILED':<8}{self.part:<{WIDTH}}{self.found}"
+        return f"{line}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else line
 
 
 async def asked(question: Awaitable[T], server: str, advice: str) -> T:
@@ -219,8 +219,8 @@ async def cache(settings: Settings) -> str:
     async with open_cache(settings) as redis:
         if redis is None:
             return "in this process"
-        told = await asked(redis.ping(), "CACHE_URL", "check CACHE_URL, with its password")
-    return f"{told['server']} {told['version']} (CACHE_URL)"
+        server = await asked(redis.ping(), "CACHE_URL", "check CACHE_URL, with its password")
+    return f"{server['server']} {server['version']} (CACHE_URL)"
 
 
 async def memory(settings: Settings) -> str:
@@ -289,12 +289,12 @@ async def qdrant(settings: Settings) -> str:
         return await embedded_qdrant(settings)
     async with open_points(settings) as points:
         advice = "check QDRANT_URL and QDRANT_API_KEY"
-        told = await asked(points.check(), settings.qdrant.url, advice)
+        server = await asked(points.check(), settings.qdrant.url, advice)
         found = await asked(points.collections(), settings.qdrant.url, advice)
-    old = too_old(str(told["version"]))
+    old = too_old(str(server["version"]))
     if old:
         raise Ailment(old, "run Qdrant 1.19 or newer")
-    return f"{told['version']} at {settings.qdrant.url}, {len(found)} collections"
+    return f"{server['version']} at {settings.qdrant.url}, {len(found)} collections"
 
 
 async def embedded_qdrant(settings: Settings) -> str:

@@ -227,10 +227,10 @@ def read(root: Root, path: str) -> FileText | Skipped:
             data = file.read(MOST_BYTES + 1)
     except OSError:
         return Skipped(path, SkipReason.UNREADABLE)
-    return told(path, data)
+    return file_text(path, data)
 
 
-def told(path: str, data: bytes) -> FileText | Skipped:
+def file_text(path: str, data: bytes) -> FileText | Skipped:
     """Bytes as a text, or why they are not one."""
     if len(data) > MOST_BYTES:
         return Skipped(path, SkipReason.LARGE)

@@ -242,8 +242,8 @@ class AnswerStore:
             answer.model,
             answer.finish,
         )
-        told = no_turns(scope) if inspected(answer) else turn_columns(scope, turns)
-        given = (answer.id, *asked, *said, body, answer.created_at, *told)
+        turn_values = no_turns(scope) if inspected(answer) else turn_columns(scope, turns)
+        given = (answer.id, *asked, *said, body, answer.created_at, *turn_values)
         if (row := trace_row(scope, answer)) and await self._kept(*given, row):
             return
         with self._pool.recording():

@@ -161,8 +161,8 @@ class CodeEntry:
     def sha256(self) -> str:
         """Of a row that was sent by itself, with its vector: like that of no file."""
         row = self.row
-        told = json.dumps([row.file_path, row.language, row.chunk_text, dict(row.chunk_metadata)])
-        return ALONE + hashlib.sha256(told.encode() + self.embedding).hexdigest()
+        content = json.dumps([row.file_path, row.language, row.chunk_text, dict(row.chunk_metadata)])
+        return ALONE + hashlib.sha256(content.encode() + self.embedding).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,8 @@ class ConversationDraft:
         return None in made and bool(self.said or self.text)
 
     def completed(self, made: Made) -> "ConversationDraft":
-        told = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
-        return replace(self, **told)
+        found = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
+        return replace(self, **found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class ConversationEntry:
 def entry(draft: ConversationDraft) -> ConversationEntry:
     """With its hash: of all that was given but the id, in hexadecimal digits."""
     at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
-    told = asdict(replace(draft, id=None, indexed_at=None)) | {"indexed_at": at, "version": VERSION}
-    return ConversationEntry(draft, hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest())
+    content = asdict(replace(draft, id=None, indexed_at=None)) | {"indexed_at": at, "version": VERSION}
+    return ConversationEntry(draft, hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +231,9 @@ async def find_slots(
 
 def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
     """True if it is the writer's, in the scope's project, and Ibid wrote it: adoption gives no hash."""
-    told = (row["tenant"], row["owner"], row["project"])
+    place = (row["tenant"], row["owner"], row["project"])
     written = row["sha256"] is not None or row["id"] in ours
-    return bool(told == (scope.tenant, scope.owner, scope.project)) and written
+    return bool(place == (scope.tenant, scope.owner, scope.project)) and written
 
 
 def unchanged_row(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
@@ -275,9 +275,9 @@ def conversation(row: asyncpg.Record) -> Conversation:
     )
 
 
-def words(told: str | None) -> tuple[str, ...]:
+def words(stored: str | None) -> tuple[str, ...]:
     """A column of JSON as the texts in it, also where they are JSON inside of a text; broken: none."""
-    value: object = told
+    value: object = stored
     for _ in range(2):
         try:
             value = json.loads(value) if isinstance(value, str) else value

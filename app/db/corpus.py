@@ -210,5 +210,5 @@ async def bump(connection: Connection, tenant: str, collection: str) -> None:
 
 
 def reference(row: asyncpg.Record) -> Reference:
-    told = {name: row[name] for name in NAMES}
-    return Reference(**(told | {"metadata": json.loads(row["metadata"])}))
+    columns = {name: row[name] for name in NAMES}
+    return Reference(**(columns | {"metadata": json.loads(row["metadata"])}))

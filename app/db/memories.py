@@ -54,9 +54,9 @@ def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:
     """A UUIDv5: of the words in their namespace, case and white space aside; a daemon's card's: its kind; a
     card's that a person wrote: both, so that a note of the same words is not in its way."""
     derived = draft.origin in DAEMONS
-    told = "" if derived else " ".join(draft.text.casefold().split())
+    words = "" if derived else " ".join(draft.text.casefold().split())
     card = draft.kind if derived or draft.kind in CARDS else ""
-    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if derived else "", card, told)
+    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if derived else "", card, words)
     return str(uuid.uuid5(IDS, "\x1f".join(parts)))
 
 
@@ -147,7 +147,7 @@ class Votes(Protocol):
         """The user's votes on these memories; without any: left out."""
 
 
-Told = Callable[[Mapping[str, int]], Awaitable[None]]
+BeforeCommit = Callable[[Mapping[str, int]], Awaitable[None]]
 """Called with the memories whose vote changes and by how much their net changes (-2 to 2, or more where the
 votes of several days are taken back), before it is committed; what it raises takes that back."""
 

@@ -19,7 +19,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.breaker import Attempt, Breaker
-from app.db.memories import OUTSIDE, Moment, Tallies, Tally, Temporal, Told
+from app.db.memories import OUTSIDE, BeforeCommit, Moment, Tallies, Tally, Temporal
 from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
 from app.settings import Settings
@@ -38,8 +38,8 @@ IDLE_SECONDS = 4.0
 CONNECTIONS = 16
 LASTING = 3.0
 """Failures within less open no breaker: the service may be restarting (docs/adr/0013)."""
-TELLING = 4
-"""Votes told at once: each holds a connection to Postgres meanwhile."""
+MOST_SENDING = 4
+"""Votes sent at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})
 """Users that no path can name: clients and servers resolve them away."""
 MOST_VOTES, MOST_SECONDS = 10**9, 1e11
@@ -58,7 +58,7 @@ class Outside:
         """Of a path that is encoded already."""
         self._faults = faults
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
-        self._telling = asyncio.Semaphore(TELLING)
+        self._sending = asyncio.Semaphore(MOST_SENDING)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
         """The user's votes as it counts them. Raises `RetrievalError`."""
@@ -71,10 +71,10 @@ class Outside:
         with self._attempt():
             return moment(await self.get(f"/temporal/{quote(scope.user_id or '', safe='')}"))
 
-    async def tell(self, votes: Sequence[Mapping[str, object]]) -> None:
+    async def send(self, votes: Sequence[Mapping[str, object]]) -> None:
         """One after the other, within the deadline of one. Raises `Unavailable`."""
         try:
-            async with asyncio.timeout(SECONDS), self._telling:
+            async with asyncio.timeout(SECONDS), self._sending:
                 for vote in votes:
                     with self._attempt():
                         await self.post("/memory_feedback", vote)
@@ -146,14 +146,18 @@ class OutsideVotes:
         self._built_in = built_in
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
-        """Kept in both, or refused. False: it was so already, and the service is not told again."""
-        told = self._telling(scope, answer_id)
-        return await self._built_in.cast(scope, memory_id, signal, answer_id=answer_id, told=told)
+        """Kept in both, or refused. False: it was so already, and the service hears nothing new."""
+        before_commit = self._forwarding(scope, answer_id)
+        return await self._built_in.cast(
+            scope, memory_id, signal, answer_id=answer_id, before_commit=before_commit
+        )
 
     async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
         """As `cast`, for all that an answer used."""
-        told = self._telling(scope, answer_id)
-        return await self._built_in.judge(scope, ids, signal, answer_id=answer_id, told=told)
+        before_commit = self._forwarding(scope, answer_id)
+        return await self._built_in.judge(
+            scope, ids, signal, answer_id=answer_id, before_commit=before_commit
+        )
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
         """The service's; while it does not answer, the built-in store's, with the reason in `lost`."""
@@ -166,24 +170,24 @@ class OutsideVotes:
             found.lost = error.reason
             return found
 
-    def _telling(self, scope: Scope, answer_id: str | None) -> Told | None:
-        """Tells the service of the votes that change. Its protocol knows votes of +1 and -1 that add up: a
-        vote taken back is told as its opposite, a change of mind as two votes."""
+    def _forwarding(self, scope: Scope, answer_id: str | None) -> BeforeCommit | None:
+        """Sends the service the votes that change. Its protocol knows votes of +1 and -1 that add up: a
+        vote taken back is sent as its opposite, a change of mind as two votes."""
         if not served(scope):
             return None
         vote = {"user_id": scope.user_id}
-        named = vote if answer_id is None else vote | {"answer_id": answer_id}
+        same_fields = vote if answer_id is None else vote | {"answer_id": answer_id}
 
-        async def tell(changed: Mapping[str, int]) -> None:
-            await self._outside.tell(
+        async def send(changed: Mapping[str, int]) -> None:
+            await self._outside.send(
                 [
-                    {**named, "memory_id": key, "signal": 1 if change > 0 else -1}
+                    {**same_fields, "memory_id": key, "signal": 1 if change > 0 else -1}
                     for key, change in changed.items()
                     for _ in range(abs(change))
                 ]
             )
 
-        return tell
+        return send
 
 
 class OutsideTemporal:

@@ -42,9 +42,9 @@ def scripts() -> Path:
 
 def heads() -> list[str]:
     """Revisions that no other builds on: one, or alembic has something to say."""
-    told = [dict(DECLARED.findall(path.read_text())) for path in (scripts() / "versions").glob("*.py")]
-    below = {each.get("down_revision") for each in told}
-    return [each["revision"] for each in told if "revision" in each and each["revision"] not in below]
+    declared = [dict(DECLARED.findall(path.read_text())) for path in (scripts() / "versions").glob("*.py")]
+    below = {each.get("down_revision") for each in declared}
+    return [each["revision"] for each in declared if "revision" in each and each["revision"] not in below]
 
 
 class Behind(StartError):

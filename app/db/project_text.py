@@ -127,11 +127,11 @@ class EmbeddedRow:
     says: str
     """Whether there is anything to embed."""
     columns: str
-    told: Callable[[Row], str]
+    join_columns: Callable[[Row], str]
 
     def text(self, row: asyncpg.Record) -> str:
         """What is embedded of a row (a record with the columns)."""
-        return self.told(row).strip()[:MOST]
+        return self.join_columns(row).strip()[:MOST]
 
 
 def cut_to_input(*names: str) -> str:
@@ -154,7 +154,7 @@ CONVERSATION_INPUT = EmbeddedRow(
     id="session_id",
     says=says(*TOLD, listed=LIST_COLUMNS),
     columns=cut_to_input(*LIST_COLUMNS, *TOLD),
-    told=conversation_text,
+    join_columns=conversation_text,
 )
 CODE_INPUT = EmbeddedRow(
     kind="code",
@@ -163,5 +163,5 @@ CODE_INPUT = EmbeddedRow(
     id="id",
     says=says("chunk_text"),
     columns=cut_to_input("file_path", "chunk_text"),
-    told=code_text,
+    join_columns=code_text,
 )

@@ -116,9 +116,9 @@ def place(scope: Scope) -> tuple[str, str]:
     return scope.tenant, scope.project or ""
 
 
-async def write(connection: Connection, scope: Scope, told: Knowledge) -> None:
-    notes = [{"title": storable(note.title), "text": storable(note.text)} for note in told.notes]
-    texts = (storable(told.overview), storable(told.rules), json.dumps(notes))
+async def write(connection: Connection, scope: Scope, knowledge: Knowledge) -> None:
+    notes = [{"title": storable(note.title), "text": storable(note.text)} for note in knowledge.notes]
+    texts = (storable(knowledge.overview), storable(knowledge.rules), json.dumps(notes))
     await connection.execute(PUT, *place(scope), *texts)
 
 
@@ -395,8 +395,8 @@ def stays(called: Called) -> bool:
 
 def given(type_: str, names: Sequence[Called]) -> set[str]:
     """What writers gave, as far as it can be an id."""
-    told = (literal(type_, name.given) for name in names if name.given)
-    return {key for key in told if key is not None}
+    values = (literal(type_, name.given) for name in names if name.given)
+    return {key for key in values if key is not None}
 
 
 async def located(

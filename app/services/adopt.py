@@ -364,11 +364,11 @@ class ForeignCollections:
             taken.add(home)
             missing = silent = unowned = 0
             async for _, page in self._pages(name):
-                told = sum(1 for each in page if payload.text(each.payload))
+                with_text = sum(1 for each in page if payload.text(each.payload))
                 owned = importable(name, page)
                 missing += len(await self._changed(name, owned))
-                silent += len(page) - told
-                unowned += told - len(owned)
+                silent += len(page) - with_text
+                unowned += with_text - len(owned)
             fit = fits(shape, space or self._space)
             imported = known.is_imported(name)
             found.append(ForeignCollection(name, missing, silent, unowned, fit, home, imported))
@@ -650,8 +650,8 @@ def input_of(name: str, point: Point) -> str:
 
 def digest(facts: Mapping[str, object]) -> bytes:
     """Of a payload: equal ones say the same."""
-    told = json.dumps(facts, sort_keys=True, default=str)
-    return hashlib.blake2b(told.encode(), digest_size=16).digest()
+    text = json.dumps(facts, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def usable(vector: Embedding | None, space: Space) -> bool:

@@ -178,7 +178,9 @@ class MemoryService:
         """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
         threads = {draft.thread_id for draft in drafts if compared(draft)}
         heard = {thread: await self._recent.recent(scope, thread, asked) for thread in threads}
-        texts = [draft.text for draft in drafts] + [text for told in heard.values() for text in told]
+        texts = [draft.text for draft in drafts] + [
+            text for utterances in heard.values() for text in utterances
+        ]
         return await aside(sum(map(len, texts)), sifted, drafts, heard)
 
     async def _known(self, scope: Scope, drafts: Sequence[Draft | None]) -> dict[int, Written]:
@@ -214,7 +216,7 @@ def compared(draft: Draft) -> bool:
 
 def sifted(drafts: Sequence[Draft], heard: Mapping[str | None, Sequence[str]]) -> list[Draft | None]:
     """The drafts without what was heard in their threads; None: nothing is left."""
-    echoes = {thread: Echoes(told) for thread, told in heard.items() if told}
+    echoes = {thread: Echoes(utterances) for thread, utterances in heard.items() if utterances}
     return [own(draft, echoes.get(draft.thread_id)) if compared(draft) else draft for draft in drafts]
 
 

@@ -184,21 +184,21 @@ class Excerpt:
         )
 
     def _part(self, section: Section, drawn: Sequence[Candidate]) -> ShownSection:
-        told = [
+        items = [
             Item(item, fitted(section.form, row_of(item.passage), section.tokens, self.service.count))
             for item in running(drawn)
         ]
-        empty = judged([item.candidate for item in told if not item.text], Verdict.SKIPPED)
+        empty = judged([item.candidate for item in items if not item.text], Verdict.SKIPPED)
         left = [item for item in drawn if item.verdict]
-        return ShownSection(section, tuple(item for item in told if item.text), (*empty, *left))
+        return ShownSection(section, tuple(item for item in items if item.text), (*empty, *left))
 
     def _note(self, section: Section, part: ShownSection | None) -> str:
         if part is not None:
             return section.note.format(count=len(part.items))
         if self.blank:
             return f"No {section.noun} retrieved: the message is blank"
-        told = [item for item in self.lost if item.source in (section.source, EMBEDDING)]
-        why = ", ".join(f"{item.source} {item.reason}" for item in dict.fromkeys(told))
+        items = [item for item in self.lost if item.source in (section.source, EMBEDDING)]
+        why = ", ".join(f"{item.source} {item.reason}" for item in dict.fromkeys(items))
         return f"No {section.noun} retrieved: {why}"
 
     def _reason(self, parts: Sequence[ShownSection], *, stored: bool, answered: bool) -> Reason:
@@ -451,9 +451,9 @@ class KnowledgeService:
         with required("Postgres"):
             return await self._record.get(scope)
 
-    def _admit(self, told: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
+    def _admit(self, knowledge: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
         """`InvalidField` of the largest field sent where it is too much, and no less than before."""
-        taken = sizes(told, self._count)
+        taken = sizes(knowledge, self._count)
         total = sum(taken.values())
         if total <= self._most or not sent or total < sum(sizes(before, self._count).values()):
             return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.repository import MOST_BYTES, FileText, Root, Skipped, SkipReason, read, rooted, told, walk
+from app.cli.repository import MOST_BYTES, FileText, Root, Skipped, SkipReason, file_text, read, rooted, walk
 from app.ingest.syntax import language_of
 
 KEY = "AKIA" + "ABCDEFGH12345678"
@@ -110,7 +110,7 @@ def test_a_name_that_cannot_be_kept_is_told(tmp_path: Path, name: bytes) -> None
 )
 def test_texts_are_read_as_they_are_written(data: bytes, text: str) -> None:
     """Without the mark in front; line ends stay."""
-    assert told("a.py", data) == FileText("a.py", text)
+    assert file_text("a.py", data) == FileText("a.py", text)
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,12 @@ def test_texts_are_read_as_they_are_written(data: bytes, text: str) -> None:
 )
 def test_what_is_no_text_is_told_as_what_it_is(data: bytes, reason: SkipReason) -> None:
     """And not read further."""
-    assert told("a.py", data) == Skipped("a.py", reason)
+    assert file_text("a.py", data) == Skipped("a.py", reason)
 
 
 def test_secrets_are_written_over_before_anything_is_sent() -> None:
     """Which kinds is told, and where."""
-    assert told("a.py", f"key = '{KEY}'\n".encode()) == FileText("a.py", "key = '***'\n", ("AWS key",))
+    assert file_text("a.py", f"key = '{KEY}'\n".encode()) == FileText("a.py", "key = '***'\n", ("AWS key",))
 
 
 def test_a_file_is_opened_without_following_or_waiting(repo: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from app.breaker import Breaker
 from app.db import memory_service as memory
-from app.db.memories import Moment, Tallies, Tally, Told
+from app.db.memories import BeforeCommit, Moment, Tallies, Tally
 from app.db.memory_service import (
     MOST_VOTES,
     Outside,
@@ -46,18 +46,34 @@ class BuiltIn:
     kept: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def cast(
-        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+        self,
+        scope: Scope,
+        memory_id: str,
+        signal: int,
+        *,
+        answer_id: str | None,
+        before_commit: BeforeCommit | None = None,
     ) -> bool:
-        return bool(await self.judge(scope, [memory_id], signal, answer_id=answer_id or "", told=told))
+        return bool(
+            await self.judge(
+                scope, [memory_id], signal, answer_id=answer_id or "", before_commit=before_commit
+            )
+        )
 
     async def judge(
-        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+        self,
+        scope: Scope,
+        ids: Sequence[str],
+        signal: int,
+        *,
+        answer_id: str,
+        before_commit: BeforeCommit | None = None,
     ) -> list[str]:
         """Votes, kept if whoever is told takes them."""
         before = {key: self.kept.get((key, answer_id), 0) for key in ids}
         changed = {key: signal - old for key, old in before.items() if signal != old}
-        if changed and told:
-            await told(changed)
+        if changed and before_commit:
+            await before_commit(changed)
         self.kept |= {(key, answer_id): signal for key in changed}
         return list(changed)
 

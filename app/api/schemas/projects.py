@@ -325,8 +325,8 @@ class NewConversation(Body):
 
     def misplaced(self, scope: Scope) -> str | None:
         """The first field that names another place than the scope."""
-        told = {"project": scope.project, "tenant": scope.tenant, "owner": scope.owner}
-        return next((name for name, here in told.items() if getattr(self, name) not in {None, here}), None)
+        place = {"project": scope.project, "tenant": scope.tenant, "owner": scope.owner}
+        return next((name for name, here in place.items() if getattr(self, name) not in {None, here}), None)
 
     def draft(self) -> ConversationDraft:
         return ConversationDraft(
