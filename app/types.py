@@ -53,6 +53,14 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnMessage:
+    """What a person said."""
+
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     text: str
     scope: Scope

@@ -468,10 +468,6 @@ def second_stage(settings: Settings, open_: Resources) -> Second | None:
     return Second(open_.reranker, rewriter, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
 
 
-def persona_writer(settings: Settings, open_: Resources) -> Summary:
-    return Summary(server_model(settings, open_), model_at(settings, settings.rag))
-
-
 def user_service(settings: Settings, open_: Resources, recorder: Recorder) -> UserService:
     """With every holding of a person; a test walks the schema for what is missing."""
     qdrant = open_.qdrant

@@ -20,12 +20,11 @@ from app.answering.budget import newest_turns
 from app.db.cards import Card, normalised_key
 from app.db.memories import CARDS, Memory, Moment
 from app.db.projects import Knowledge
-from app.db.votes import OwnMessage
 from app.retrieval.ranking import is_probe
 from app.retrieval.tags import PROSE, SKELETON, family, infer_query_tags
 from app.text.memo import Text
 from app.text.sanitise import PLAIN, one_line, quote, sanitise_name, sanitise_text
-from app.types import Passage
+from app.types import OwnMessage, Passage
 
 SYSTEM = Text("""\
 You answer questions from the asker's own documents. Passages from them stand under [Context], one a line: \

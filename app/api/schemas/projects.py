@@ -160,7 +160,6 @@ Language: TypeAlias = Annotated[
         )
     ),
 ]
-CODE_ID = "4e7c1b0a-6a52-5c1f-8f0e-2b9f6f1c7d3e"
 
 
 class NewCode(Body):
