@@ -54,7 +54,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class OwnMessage:
-    """What a person said."""
+    """A text that a person wrote, and when."""
 
     text: str
     at: datetime

@@ -61,7 +61,7 @@ from app.types import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("5b8f1a52-6f0e-5c39-9f3b-7a1d2c44e0d6")
 """What rows are named under."""
-VERSION = 1
+CONTENT_VERSION = 1
 """Of the hash: what was hashed in another way is written anew."""
 
 
@@ -139,7 +139,10 @@ class ConversationEntry:
 def entry(draft: ConversationDraft) -> ConversationEntry:
     """With its hash: of all that was given but the id, in hexadecimal digits."""
     at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
-    content = asdict(replace(draft, id=None, indexed_at=None)) | {"indexed_at": at, "version": VERSION}
+    content = asdict(replace(draft, id=None, indexed_at=None)) | {
+        "indexed_at": at,
+        "version": CONTENT_VERSION,
+    }
     return ConversationEntry(draft, hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest())
 
 

@@ -30,7 +30,7 @@ from app.services.projects import entries
 from app.types import Scope
 
 ASKING_SECONDS = 1.0
-"""For whether the session of an answer that waits was removed meanwhile."""
+"""Seconds for asking whether the session of an answer that waits was removed meanwhile."""
 
 
 class AnswerService:
@@ -80,7 +80,7 @@ class AnswerService:
 
 
 REPLAY_SECONDS = 10.0
-"""For all that is looked up."""
+"""Deadline of all that a replay looks up."""
 
 
 class ReplayService:

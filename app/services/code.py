@@ -100,7 +100,7 @@ def filed(
 
 
 CODE_SECONDS = 80.0
-"""For one write; of many chunks as many as they take at SLOWEST."""
+"""Deadline of a write; one of many chunks has as many seconds as they take at SLOWEST."""
 SLOWEST = 4.0
 """Chunks a second that the bundled embedder makes at least, on a machine with five times the work it can do.
 What takes longer would be begun again and again, and never be done."""

@@ -29,7 +29,7 @@ from app.tasks import deadline
 from app.types import CONVERSATIONS, DREAMS, Scope
 
 SUMMARY_SHARE = 0.5
-"""Of a write's time that the model may take; the rest is the embedder's."""
+"""Part of a write's time that the model may take; the rest is the embedder's."""
 
 
 class ConversationService:

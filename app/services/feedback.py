@@ -30,7 +30,7 @@ class Sentiment(StrEnum):
     POSITIVE = "positive"
     NEGATIVE = "negative"
     NEUTRAL = "neutral"
-    """For those who must decide; never found here."""
+    """No vote: a caller said so, or nothing decided."""
 
 
 PLAIN = {
@@ -88,13 +88,13 @@ LEADS = wordset(
     " been das ist war sehr ganz c'est est très es muy está è molto это очень not never isn't wasn't nicht"
     " pas no не completely simply ok oh ah well all"
 )
-"""After one of these, or at a clause's beginning, a loose word judges…"""
+"""A loose word judges only after one of these or at a clause's beginning, …"""
 FOLLOWS = wordset(
     "answer answers reply response one point stuff thanks thank and but so that this now then again really"
     " though indeed at for to i you it's that's what the, job work explanation summary list danke merci"
     " gracias"
 )
-"""… if the clause ends, or goes on with one of these."""
+"""… and only if the clause ends there or goes on with one of these."""
 GOOD, BAD = ("👍", "👌", "❤", "🎉", "👏", "💯"), ("👎", "😠", "😡", "🤬", "💩")
 _PLAIN, _LOOSE = Phrases(PLAIN), Phrases(LOOSE)
 _OTHER = {Sentiment.POSITIVE: Sentiment.NEGATIVE, Sentiment.NEGATIVE: Sentiment.POSITIVE}
@@ -144,7 +144,7 @@ def _judges(said: Sequence[str], part: Found) -> bool:
 
 
 MODEL_SECONDS = 4.0
-"""From the question to its last token."""
+"""Deadline of a model call."""
 SHOWN = 2_000
 """Characters of the message that the model sees: a verdict stands at its beginning."""
 LEAST = 3
@@ -219,7 +219,7 @@ class Effect:
     memory_ids: tuple[str, ...]
     """The person's memories that the answer used."""
     applied: int
-    """Votes that are others now: none of a repeat."""
+    """How many votes changed: 0 for a repeat."""
     persona_refreshed: bool
 
 

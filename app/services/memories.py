@@ -37,7 +37,7 @@ from app.types import Embedding, Scope
 SPAN = 3
 """Words compared at a time: two agree by chance all day, four miss a changed word too often."""
 SHARE = 0.8
-"""Of a sentence's spans that one heard text must hold for it to be an echo."""
+"""Part of a sentence's spans that one heard text must hold for the sentence to be an echo."""
 
 MARKER = re.compile(r"\[[^\[\]\n]{1,160}#[^\[\]\n]{1,80}\]|【[^【】\n]{1,200}】")
 """A citation as answers carry it."""
@@ -108,11 +108,11 @@ def words(text: str) -> list[str]:
 BATCH = 64
 """Texts embedded at once (as in `ingest/jobs.py`)."""
 WRITE_SECONDS = 60.0
-"""For one write: five hundred long texts with the bundled model take about that."""
+"""Deadline of a write: about what five hundred long texts take with the bundled model."""
 BATCH_SECONDS = 86_400.0
 """Deadline of writes by batch commands (a day). In practice `models/embeddings.py` gives up first."""
 REMEMBER_SECONDS = 4.0
-"""The end of an answer waits this long for its message to be kept."""
+"""Seconds that the end of an answer waits for its message to be kept."""
 ASKER = "frontend/chat:user"
 """Origin of a message, as front ends write what a person says."""
 AGAIN = 2

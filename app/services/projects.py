@@ -60,9 +60,9 @@ from app.types import (
 )
 
 CANDIDATES = 40
-"""Passages a leg of each source gives to fused sections, at least."""
+"""Fewest passages that a leg of each source gives to fused sections."""
 EMBEDDING = "embedding"
-"""What is degraded where the message could not be embedded."""
+"""Source of a degradation: the message could not be embedded."""
 
 Vector = asyncio.Task[Embedding | None]
 Fused = asyncio.Task[Found | None]
@@ -217,9 +217,9 @@ def shown(parts: Sequence[ShownSection]) -> bool:
 
 
 ANYBODY = Scope()
-"""Who asks where nobody says: the default tenant."""
+"""Who asks, unless a scope is given."""
 UNEXPECTED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What is a bug of ours or a row beyond imagination. (`ExceptionGroup`, what tasks raise, holds these.)"""
+"""Errors of a bug, or of a row that no check foresaw. Task groups raise them in an `ExceptionGroup`."""
 
 log = structlog.get_logger(__name__)
 
@@ -286,7 +286,7 @@ Key = tuple[str, str]
 """Source and id."""
 
 TOKEN_BYTES = 128
-"""A token of o200k is no longer: what is certainly over the budget is not even counted."""
+"""Longest o200k token: text that is certainly over the budget is not even counted."""
 
 
 def chosen(
@@ -382,7 +382,7 @@ def pack_sections(
 def by_turns(
     turns: Iterable[Candidate], shown: Sequence[Candidate], budget: int, most: int | None, meter: Meter
 ) -> set[int]:
-    """As many as fit together, at most `most`; one that is too long is passed over."""
+    """The first items that fit together, at most `most`; one that is too long is passed over."""
     taken = set[int]()
     for item in turns:
         if most is not None and len(taken) >= most:
@@ -452,7 +452,7 @@ class KnowledgeService:
             return await self._record.get(scope)
 
     def _admit(self, knowledge: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
-        """`InvalidField` of the largest field sent where it is too much, and no less than before."""
+        """`InvalidField` for the largest field sent, if all is too long and not shorter than before."""
         taken = sizes(knowledge, self._count)
         total = sum(taken.values())
         if total <= self._most or not sent or total < sum(sizes(before, self._count).values()):

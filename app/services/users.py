@@ -22,11 +22,11 @@ from app.retrieval.cache import Cache
 from app.types import DEFAULT_TENANT, Scope
 
 WITHIN = timedelta(minutes=10)
-"""What a receipt promises for the files; it takes seconds, but a table in use is waited for."""
+"""An erasure promises rewritten files within this time. They take seconds, but wait for a table in use."""
 SOON, IDLE = 1.0, 60.0
-"""Between two looks for what is to be compacted: after an erasure, whose purges are under way; else."""
+"""Seconds between two looks for files to rewrite: soon after an erasure, and otherwise."""
 EAGER = 60
-"""Looks after an erasure that come soon."""
+"""How many looks after an erasure are SOON apart."""
 BURST, SHARE, EVERY = 4, 0.05, 180.0
 """Files are rewritten so many times at once, and then for such a part of the time, or once in so many seconds
 however long it takes: tables are locked for all, while anybody may erase himself as often as he likes."""
@@ -90,7 +90,7 @@ class UserService:
         self._more = asyncio.Event()
         self._eager = 0
         self._left: dict[Due, dict[str, frozenset[str]]] = {}
-        """Of erasures that wait for an engine: the engines whose files are rewritten, and what each left."""
+        """For erasures that wait for an engine: the engines that have rewritten files, and what each left."""
         self._rate = TokenBucket()
 
     @property
