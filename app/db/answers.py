@@ -58,7 +58,7 @@ BODY = (
     "ruling",
 )
 RECIPE = ("form", "system", "before", "notes", "ranking", "project")
-"""Of a recipe, all but its turns."""
+"""Fields of a recipe that are kept as JSON: all but its turns."""
 RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "params", "mix", "sd", "class_check"),
     *("vantage_id", "inspect_only"),
@@ -68,7 +68,7 @@ COLUMNS = (
     *("answer_id", "tenant", "owner", "user_id", "thread_id", "project", *RULED),
     *("used", "memory_ids", "corpus_ids", "model", "prompt_sha256", "timings", "created_at"),
 )
-"""Of a row there: those of ours that are written."""
+"""The columns of that table that we write."""
 USED = ("source", "id", "label", "similarity", "score", "boosts", "verdict", "sha256")
 """Of a candidate, what a row there tells."""
 

@@ -22,7 +22,7 @@ SHOWN = 100
 """Cards and facts that an answer looks at."""
 
 IDS = uuid.UUID("3e0c2a6e-9f55-5b7e-8c0f-4f9a5f1f6a20")
-"""What their ids are named under."""
+"""Namespace of the ids of cards."""
 
 
 class CardShape(StrEnum):

@@ -66,7 +66,7 @@ class CodeCut:
     class_name: str | None = None
     signature: str | None = None
     heading: str | None = None
-    """Of a section of a text."""
+    """The section of a text that the chunk is from."""
 
     def metadata(self) -> dict[str, object]:
         names = ("function_name", "class_name", "signature", "heading", "start_line", "end_line")
@@ -98,7 +98,7 @@ class CodeKept:
 @dataclass(frozen=True, slots=True)
 class CodeFile:
     path: str
-    """From the project's root, parts joined by `/`."""
+    """The path from the project's root, parts joined by `/`."""
     text: str
     language: str | None = None
     """None: as its path says."""
@@ -223,7 +223,7 @@ DROP = f"""
     SELECT count(*) AS rows, array_agg(DISTINCT file_path) AS paths FROM gone
 """  # noqa: S608 - constants of ours
 SECONDS = 60.0
-"""For a statement that writes or drops thousands of rows."""
+"""Deadline of a statement that writes or drops thousands of rows."""
 
 
 Pair: TypeAlias = tuple[CodeEntry, Analysed]
@@ -231,7 +231,7 @@ Pair: TypeAlias = tuple[CodeEntry, Analysed]
 
 
 async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
-    """With their terms, made in a thread: they take longer than the rows to write."""
+    """The rows with their terms, made in a thread: that takes longer than writing them."""
     return await asyncio.to_thread(lambda: [(entry, analysed(entry)) for entry in entries])
 
 

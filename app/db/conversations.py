@@ -60,9 +60,9 @@ from app.retrieval.project_tables import (
 from app.types import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("5b8f1a52-6f0e-5c39-9f3b-7a1d2c44e0d6")
-"""What rows are named under."""
+"""Namespace of ids."""
 CONTENT_VERSION = 1
-"""Of the hash: what was hashed in another way is written anew."""
+"""Raise it when the hash is made in another way: every entry is then written again."""
 
 
 class ConversationOutcome(StrEnum):
@@ -133,11 +133,11 @@ class ConversationDraft:
 class ConversationEntry:
     draft: ConversationDraft
     sha256: str
-    """Of what was given, whatever was made of it since."""
+    """Hash of the draft as it was given."""
 
 
 def entry(draft: ConversationDraft) -> ConversationEntry:
-    """With its hash: of all that was given but the id, in hexadecimal digits."""
+    """The draft with its hash (hexadecimal) of all that was given but the id."""
     at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
     content = asdict(replace(draft, id=None, indexed_at=None)) | {
         "indexed_at": at,

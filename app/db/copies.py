@@ -52,7 +52,7 @@ STATE = "51d1b1d0-0000-5000-8000-000000000001"
 POSITION = "ibid-position"
 """The collection of the vector that holds Chroma's position, and its id."""
 READ_SECONDS = 60.0
-"""For the vectors of one document."""
+"""Deadline of reading the vectors of one document."""
 FIELDS = PayloadIndexes(
     keys=("source", "kind", "vantage_id", "space", *MARK),
     tenants=("tenant", "user_id"),

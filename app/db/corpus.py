@@ -38,11 +38,11 @@ class Reference:
 
 
 METADATA_BYTES = 8 << 10
-"""Of a text's metadata as JSON: it stands in every citation of the text."""
+"""Most bytes of a text's metadata as JSON: every citation of the text carries it."""
 MOST = 100
 """Collections a tenant may have: each costs its engine threads, files, and a part of every search."""
 IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
-"""What the points of the corpus are named under."""
+"""Namespace of the points of the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def placed(tenant: str, collection: str, given: ReferenceDraft) -> tuple[str, st
 NAMES = tuple(item.name for item in fields(Reference))
 COLUMNS = ", ".join(NAMES)
 CLEAR_SECONDS = 60.0
-"""For a collection of any size."""
+"""Deadline of a statement on a whole collection."""
 # xmax is 0 where a row is new.
 ADMIT = f"""
     INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,

@@ -14,7 +14,7 @@ import asyncpg
 from app.db.pool import DAMAGE
 
 SECONDS = 30.0
-"""For all of them; what is left then is not read."""
+"""Seconds for reading all relations; those left over are not read."""
 LOCK_SECONDS = 2
 """A rewrite holds its table for longer."""
 CONNECT_SECONDS = 10.0

@@ -314,7 +314,7 @@ AT_ONCE = 4
 """Uploads written at once: more would not be faster, and chat needs connections too."""
 TURN_SECONDS = 60.0
 COPY_SECONDS = 900.0
-"""For the bytes of one file: 4 GiB at 5 MB/s."""
+"""Deadline of writing the bytes of one file: 4 GiB at 5 MB/s."""
 ROUNDS = 3
 """An upload that lost a race whose winner then vanished tries again, this often."""
 

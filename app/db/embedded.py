@@ -227,7 +227,7 @@ READY_SECONDS = 60.0
 """How long a living server may recover before it answers."""
 
 STOP_SECONDS = (5.0, 2.0, 2.0)
-"""For a fast shutdown, an immediate one, and the kernel."""
+"""Seconds for a fast shutdown, an immediate one, and a kill."""
 
 POLL_SECONDS = 0.02
 
@@ -359,7 +359,7 @@ class Cluster:
         return True
 
     async def watch(self) -> None:
-        """For ever: start it again when it dies, after a pause that doubles while it keeps dying."""
+        """Start it again whenever it dies, after a pause that doubles while it keeps dying."""
         pause = 0.0
         while self.process:
             born = time.monotonic()

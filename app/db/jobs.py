@@ -200,7 +200,7 @@ class JobStore:
             await self._pool.execute(EXPIRE)
 
     async def wait(self, *, seconds: float) -> None:
-        """Until a job may be there or the time is up; a second at most."""
+        """Return when a job may be there or the time is up; after a second at most."""
         await self._listener.wait(seconds=seconds)
 
     def _lease(self, job: Job) -> tuple[int, str, int]:

@@ -47,7 +47,7 @@ DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
 UNTOLD = (ASSISTANT, *DAEMONS)
 """Origins that are no episodic memories (`persona_daemon` is ours)."""
 IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
-"""What the ids of memories are named under."""
+"""Namespace of the ids of memories."""
 
 
 def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:

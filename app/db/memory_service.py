@@ -55,7 +55,7 @@ class Outside:
     ) -> None:
         self._session = session
         self._address = address
-        """Of a path that is encoded already."""
+        """The URL of an encoded path."""
         self._faults = faults
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
         self._sending = asyncio.Semaphore(MOST_SENDING)
@@ -273,7 +273,7 @@ def moment(data: object) -> Moment:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """What is of another shape counts as no answer."""
+    """A reply of another shape counts as none."""
     try:
         yield
     except (ValueError, OverflowError) as error:

@@ -33,18 +33,18 @@ from app.types import Probe
 BATCH = 256
 """Entries taken at a time."""
 POLL_SECONDS = 1.0
-"""Between two polls for entries; `wait_drained` wakes the drainer at once."""
+"""Seconds between two polls for entries; `wait_drained` wakes the drainer at once."""
 RETRY_COLLECTION_SECONDS = 15.0
 """Before a collection that failed is tried again, if others wait."""
 RETRY_ENGINE_SECONDS = 5.0
 """Before an engine that failed is asked again."""
 COMPARE_SECONDS = 300.0
-"""Between two comparisons of an engine with the record."""
+"""Seconds between two comparisons of an engine with the record."""
 LOG_SECONDS = 5.0
-"""Between two log lines of a refill."""
+"""Seconds between two log lines of a refill."""
 UNLOCK_SECONDS = 2.0
 LOOK_SECONDS = 0.01
-"""Between two looks of `wait_drained`; each is twice as long as the one before, up to a quarter second."""
+"""First pause of `wait_drained` between two looks; it doubles, up to a quarter second."""
 
 COUNTED_MOST = 10_000
 """Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
@@ -132,7 +132,7 @@ class Outbox:
         """Rows of the refill under way."""
         self._logged = 0.0
         self._retry_at: dict[str, float] = {}
-        """Until when collections that failed are left aside."""
+        """When collections that failed are tried again."""
         self._engine_works = True
         """Whether the engine took anything when it was last given something."""
 

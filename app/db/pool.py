@@ -25,7 +25,7 @@ from app.errors import Damaged, NoRoom, Rejected, RetrievalError, Unavailable
 from app.types import Embedding
 
 RETRY_SECONDS = 2
-"""What Retry-After says: an embedded server that died is back within about a second."""
+"""Retry-After in seconds: an embedded server that died is back within about a second."""
 
 DOWN: tuple[type[Exception], ...] = (
     asyncpg.InterfaceError,  # the connection or the pool was closed under us
@@ -143,7 +143,7 @@ CLOSE_SECONDS = 5.0
 PATIENCE = 1.5
 """A caller that waited this long and then gave up had a deadline; one before that has left."""
 PATIENCE_SHARE = 0.25
-"""Of RAG_TIMEOUT_SECONDS, where that is less: below every deadline that is a part of it."""
+"""Part of RAG_TIMEOUT_SECONDS, if that is less: below every deadline that is a part of it."""
 LASTING = 3.0
 """Failures within less open nothing, as while Postgres is restarted (docs/adr/0013)."""
 

@@ -166,7 +166,7 @@ LOCK_SECONDS = 2.0
 """Whoever comes later queues behind the wait for a lock, so it is short, and tried again."""
 TRIES = 30
 OLD_SECONDS = 60.0
-"""For statements that began before: what they may still see, a rewritten table would keep."""
+"""Seconds to wait for older statements: a rewritten table would keep the rows that they may still see."""
 
 XID = "SELECT pg_current_xact_id()::xid"
 # age() counts back from now: an older snapshot has the greater age.

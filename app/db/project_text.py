@@ -23,7 +23,7 @@ TITLE, DETAILED, BRIEF, SNIPPET, CODE_COLUMNS = 2_000, 4_000, 2_000, 2_000, 20_0
 SHOWN = 500
 """Characters of the tags, and of the entities."""
 NAMES = ("function_name", "class_name", "name", "qualified_name", "signature")
-"""What a chunk's metadata may call it by."""
+"""Keys of a chunk's metadata that may hold its name."""
 EMBEDDED = 8_000
 """Characters that are embedded at most: more than any embedder here reads of code."""
 
@@ -92,7 +92,7 @@ def parsed(value: Json) -> Json:
 
 
 def plain(text: str) -> str:
-    """Without what UTF-8 and Postgres cannot hold."""
+    """The text without characters that UTF-8 or Postgres cannot hold."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 

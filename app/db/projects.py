@@ -51,7 +51,7 @@ class KnowledgeChange:
 
 
 MOST_NOTES = 50
-"""Of a project: each stands in every prompt of it."""
+"""Most notes of a project: each stands in every prompt of it."""
 
 
 def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
@@ -167,7 +167,7 @@ class TableColumn:
 
     @property
     def dim(self) -> int | None:
-        """Of a column of vectors: their length, 0 where any will do; None: it is none."""
+        """Length of the vectors in a column: 0 if any will do, None if it holds no vectors."""
         found = VECTOR.fullmatch(self.type)
         return int(found[1] or 0) if found else None
 
@@ -220,7 +220,7 @@ def filling(columns: Shape, ours: Mapping[str, str]) -> dict[str, str]:
 
 
 WRITE_SECONDS = 60.0
-"""For a statement that writes thousands of rows."""
+"""Deadline of a statement that writes thousands of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ UUID, NUMBERS = "uuid", frozenset({"bigint", "numeric"})
 TEXTS = frozenset({"text", "character varying", "citext"})
 BITS = 63
 LINKS = 4
-"""Of a chain that are looked at first."""
+"""How many ids of a chain are looked up at first."""
 
 Found: TypeAlias = tuple[Collection[str], Collection[str]]
 """Of ids those of rows that the writer may replace, and all that are there."""

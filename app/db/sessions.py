@@ -28,7 +28,7 @@ class Session:
     """Its own; the global ones are in every session."""
     turns: int
     created_at: datetime
-    """Of its first document or turn that is still there."""
+    """Time of its first document or turn that is still there."""
     last_active_at: datetime
 
 
@@ -100,7 +100,7 @@ MARK = """
     ON CONFLICT (tenant, owner, session_id) DO UPDATE SET removed_at = excluded.removed_at
 """
 REMOVE_SECONDS = 15.0
-"""For all of it: a hundred thousand turns take seconds."""
+"""Deadline of removing a session: a hundred thousand turns take seconds."""
 
 
 class SessionStore:

@@ -282,9 +282,9 @@ class HoldingTable:
     """The holding's."""
     table: str
     where: str = USER
-    """Of the scope's tenant ($1) and user ($2)."""
+    """SQL condition: the rows of tenant $1 and user $2."""
     key: str = f"{TIMED} || ' ' || id"
-    """What a row is known and ordered by: text."""
+    """The column, a text, that identifies and orders rows."""
     beside: tuple[str, ...] = ()
     """Tables with what is derived of the rows: `erase` deletes that too."""
 

@@ -184,7 +184,7 @@ def bucket(seconds: float | None) -> str:
 
 OURS = "origin <> ALL($3) AND kind <> ALL($4)"
 TOLD_CHARS = 2_000
-"""Of a message are read: rules look at each word, and more of a pasted text says no more of a person."""
+"""Characters of a message that are read: rules look at each word, and a long pasted text says no more."""
 # Two indexes, each read to `limit` at most; a message is known by its words.
 OWN = f"""
     WITH said AS (
@@ -210,7 +210,7 @@ KNOWN_CARDS = """
 SPEAKERS = f'{KNOWN_CARDS} WHERE user_id COLLATE "C" > $2 ORDER BY speaker LIMIT $3'
 COUNT_UTTERANCES = f"SELECT count(*) FROM ({KNOWN_CARDS}) AS speakers"  # noqa: S608 - constants of ours
 PATIENCE_SECONDS = 20.0
-"""For the users of a tenant: all their turns are looked at."""
+"""Deadline of listing the users of a tenant: all their turns are looked at."""
 
 
 class UtteranceStore:
