@@ -53,14 +53,6 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnMessage:
-    """A text that a person wrote, and when."""
-
-    text: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Query:
     text: str
     scope: Scope

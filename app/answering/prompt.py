@@ -17,14 +17,15 @@ from statistics import median
 
 from app.answer import BREAK, Form, Ref, Role, Turn, sha256
 from app.answering.budget import newest_turns
-from app.db.cards import Card, normalised_key
+from app.db.cards import Card, same
 from app.db.memories import CARDS, Memory, Moment
 from app.db.projects import Knowledge
+from app.db.votes import OwnMessage
 from app.retrieval.ranking import is_probe
 from app.retrieval.tags import PROSE, SKELETON, family, infer_query_tags
 from app.text.memo import Text
 from app.text.sanitise import PLAIN, one_line, quote, sanitise_name, sanitise_text
-from app.types import OwnMessage, Passage
+from app.types import Passage
 
 SYSTEM = Text("""\
 You answer questions from the asker's own documents. Passages from them stand under [Context], one a line: \
@@ -565,7 +566,7 @@ class CardsBlock:
 def own_first(cards: Sequence[Card]) -> list[Card]:
     """Without what all users have under a key, however it is written, under which this one has their own: two
     answers to one question are none. In the order given."""
-    keys = [None if card.key is None else (card.shape, normalised_key(card.key)) for card in cards]
+    keys = [None if card.key is None else (card.shape, same(card.key)) for card in cards]
     own = {key for card, key in zip(cards, keys, strict=True) if card.user_id is not None and key}
     return [card for card, key in zip(cards, keys, strict=True) if card.user_id is not None or key not in own]
 

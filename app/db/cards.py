@@ -57,12 +57,12 @@ class CardDraft:
 def card_id(tenant: str, draft: CardDraft) -> str:
     """A UUIDv5 of whose it is and its key; without a key, of its words: case and white space aside."""
     text = " ".join(draft.text.casefold().split()) if draft.key is None else ""
-    key = "" if draft.key is None else f"={normalised_key(draft.key)}"
+    key = "" if draft.key is None else f"={same(draft.key)}"
     whose = "" if draft.user_id is None else f"={draft.user_id}"
     return str(uuid.uuid5(IDS, "\x1f".join((tenant, draft.vantage_id, whose, draft.shape, key, text))))
 
 
-def normalised_key(key: str) -> str:
+def same(key: str) -> str:
     """What two keys have in common that name one fact: case, width, white space, what nobody sees aside."""
     return " ".join(look(key).casefold().split())
 

@@ -7,12 +7,14 @@ memories that no daemon and no assistant wrote, newest first. Raises `Missing`, 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from app.db.memories import DESIRE, GRAVITY, UNTOLD, BeforeCommit, Moment, Tallies, Tally
 from app.db.pool import Pool
 from app.db.rows import check_not_erased, take_turns, transaction
 from app.errors import Missing, RemovedMeanwhile, Unavailable, required
-from app.types import OwnMessage, Scope
+from app.types import Scope
 
 Foreign = Callable[[Scope, str], Awaitable[bool]]
 """Whether a point that is not in the record is the user's; raises `RetrievalError`."""
@@ -180,6 +182,12 @@ def bucket(seconds: float | None) -> str:
     if seconds is None:
         return "new"
     return next((name for name, end in BUCKETS if seconds < end), "months")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMessage:
+    text: str
+    at: datetime
 
 
 OURS = "origin <> ALL($3) AND kind <> ALL($4)"

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.db.memories import DESIRE, GRAVITY, Memory
+from app.db.votes import OwnMessage
 from app.text.memo import once
 from app.text.phrases import Phrases
 from app.text.sanitise import quote
-from app.types import OwnMessage
 
 SKELETON, PROSE = "format:skeleton", "format:prose"
 FORMATS = (SKELETON, PROSE)

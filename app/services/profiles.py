@@ -18,7 +18,7 @@ import structlog
 from app.answer import Prompt
 from app.answering.prompt import RECENT, persona_text, style_text
 from app.db.memories import CARDS, DAEMONS, DESIRE, GRAVITY, Draft, memory_id
-from app.db.votes import UtteranceStore
+from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing, ModelError, RemovedMeanwhile
 from app.models.base import ChatModel, read_answer
 from app.retrieval.memories import MemorySource
@@ -26,7 +26,7 @@ from app.retrieval.ranking import is_probe
 from app.retrieval.tags import infer_query_tags, infer_vb_tags, tag_weights
 from app.services.memories import MemoryService
 from app.text.sanitise import quote
-from app.types import Clock, OwnMessage, Scope
+from app.types import Clock, Scope
 
 PERSONA, STYLE, _ = CARDS
 ORIGINS = dict(zip((GRAVITY, DESIRE, STYLE), DAEMONS, strict=True)) | {PERSONA: DAEMONS[2]}

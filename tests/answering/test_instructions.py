@@ -45,8 +45,8 @@ from app.answering.prompt import (
 )
 from app.db.memories import Memory
 from app.db.projects import Knowledge, KnowledgeNote
+from app.db.votes import OwnMessage
 from app.models.tokens import O200k
-from app.types import OwnMessage
 
 TEXTS = {
     "with context": SYSTEM,

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from app.db.memories import Draft, Memory, MemoryOutcome, Written, memory_id
-from app.db.votes import UtteranceStore
+from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing
 from app.services.memories import MemoryService
 from app.services.profiles import Profiled
-from app.types import OwnMessage, Scope
+from app.types import Scope
 from tests.fakes.answering import NOW
 
 

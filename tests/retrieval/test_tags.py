@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.memories import DESIRE, GRAVITY, Memory
+from app.db.votes import OwnMessage
 from app.retrieval.tags import (
     HALF_LIFE_DAYS,
     NOTED,
@@ -31,7 +32,6 @@ from app.retrieval.tags import (
     tag_weights,
     vb_desire_bias_map,
 )
-from app.types import OwnMessage
 
 EXAMPLES = {
     "format:skeleton": "Give me an outline of the talk",

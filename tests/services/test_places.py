@@ -26,6 +26,7 @@ from app.answering.recall import Recalled, Split, Weighing, resolve_mix, retriev
 from app.db.cards import Card, CardDraft, CardShape
 from app.db.memories import GRAVITY, Memory, Moment, Tallies
 from app.db.projects import Knowledge, KnowledgeNote
+from app.db.votes import OwnMessage
 from app.retrieval import documents
 from app.retrieval.points import memory_point_passage, text_point_passage
 from app.retrieval.projects import CodeSource, ConversationSource, DreamSource
@@ -38,7 +39,7 @@ from app.services.profiles import shown as summarised
 from app.text.labels import LABEL_MAX
 from app.text.memo import Text
 from app.text.sanitise import UNSAFE, quote, sanitise_name, sanitise_text
-from app.types import Candidate, Found, Hit, OwnMessage, Passage, Reason, Scope
+from app.types import Candidate, Found, Hit, Passage, Reason, Scope
 from app.vantage.terms import Limits as Ruled
 from app.vantage.terms import Mix
 from app.vantage.weigh import weigh

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.answering.prompt import RECENT, style_text
 from app.db.memories import DAEMONS, DESIRE, GRAVITY, UNTOLD, Memory
+from app.db.votes import OwnMessage
 from app.errors import IbidError, ModelBusy, NoRoom, RemovedMeanwhile, RetrievalError, Unavailable
 from app.retrieval.tags import card_weights, vb_desire_bias_map
 from app.services import profiles
@@ -34,7 +35,7 @@ from app.services.profiles import (
     shown,
     tags_in_words,
 )
-from app.types import OwnMessage, Scope
+from app.types import Scope
 from tests.fakes.answering import NOW, FakeModel, FakeStream
 from tests.fakes.remembering import FakeCards
 from tests.fakes.speaking import FakeKeeping, FakeUtterances, said
