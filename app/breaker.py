@@ -117,8 +117,6 @@ class Breaker:
 
 
 class Circuit:
-    """The state of one dependency for one caller."""
-
     def __init__(
         self,
         clock: Callable[[], float],
@@ -155,11 +153,9 @@ class Circuit:
 
     @property
     def wait(self) -> float:
-        """Seconds until the next attempt may be made; 0: now."""
         return 0.0 if self._asked_again is None else max(0.0, self._asked_again - self._clock())
 
     def begin(self) -> tuple[int, float]:
-        """An attempt begins: in which era, and when."""
         begun = self._clock()
         if not self.closed:
             # The probe. Whoever comes meanwhile is refused; a probe that never ends gives way to another.
@@ -167,7 +163,6 @@ class Circuit:
         return self._era, begun
 
     def waited(self, begun: float) -> float:
-        """Seconds since an attempt began."""
         return self._clock() - begun
 
     def tell(self, failed: bool | None, era: int, begun: float, error: BaseException | None) -> None:

@@ -42,7 +42,7 @@ UNPRIVILEGED = 65_533
 Payload: TypeAlias = dict[str, Any]
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """Frame kinds. CALL and CANCEL go to the child, the others to the parent."""
 
     READY = 0
@@ -60,16 +60,16 @@ class Kind(IntEnum):
     """Heartbeat."""
 
 
-def frame(kind: Kind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> bytes:
+def frame(kind: FrameKind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> bytes:
     text = json.dumps(payload).encode() if payload else b""
     return HEAD.pack(kind, number, len(text), len(data)) + text + data
 
 
-def receive(source: socket.socket) -> tuple[Kind, int, Payload, bytearray]:
+def receive(source: socket.socket) -> tuple[FrameKind, int, Payload, bytearray]:
     """The next frame. Blocks. Raises `EOFError` when the other side has closed, and `OSError`."""
     kind, number, text, length = HEAD.unpack(exactly(source, HEAD.size))
     payload = json.loads(exactly(source, text)) if text else {}
-    return Kind(kind), number, payload, exactly(source, length)
+    return FrameKind(kind), number, payload, exactly(source, length)
 
 
 def exactly(source: socket.socket, size: int) -> bytearray:
@@ -97,14 +97,13 @@ class Call:
         self._number = number
 
     def reply(self, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> None:
-        self._parent.answered(self._number, Kind.RESULT, payload, data)
+        self._parent.answered(self._number, FrameKind.RESULT, payload, data)
 
     def fail(self, payload: Mapping[str, Any]) -> None:
-        self._parent.answered(self._number, Kind.FAULT, payload)
+        self._parent.answered(self._number, FrameKind.FAULT, payload)
 
     def item(self, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> None:
-        """Send a part of the answer."""
-        self._parent.send(Kind.ITEM, self._number, payload, data)
+        self._parent.send(FrameKind.ITEM, self._number, payload, data)
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -121,12 +120,11 @@ class Parent:
         self._calls: dict[int, Call] = {}
 
     def ready(self, payload: Mapping[str, Any] | None = None) -> None:
-        """Tell the parent that it may call."""
-        self.send(Kind.READY, 0, payload)
+        self.send(FrameKind.READY, 0, payload)
 
     def refuse(self, reason: str) -> NoReturn:
         """Tell the parent why this process cannot start, and exit."""
-        self.send(Kind.FAULT, 0, {"error": reason})
+        self.send(FrameKind.FAULT, 0, {"error": reason})
         end(REFUSED, reason)
 
     def serve(self, answer: Callable[[Call], None], *, threads: int = 0, beat: float = 0.0) -> None:
@@ -141,7 +139,7 @@ class Parent:
         with suppress(EOFError, OSError):
             while True:
                 kind, number, payload, data = receive(self._wire)
-                if kind == Kind.CANCEL:
+                if kind == FrameKind.CANCEL:
                     if known := self._calls.get(number):
                         known.cancel()
                     continue
@@ -156,12 +154,14 @@ class Parent:
         for thread in pool:
             thread.join(max(0.0, until - time.monotonic()))
 
-    def answered(self, number: int, kind: Kind, payload: Mapping[str, Any] | None, data: bytes = b"") -> None:
+    def answered(
+        self, number: int, kind: FrameKind, payload: Mapping[str, Any] | None, data: bytes = b""
+    ) -> None:
         self._calls.pop(number, None)
         self.send(kind, number, payload, data)
 
     def send(
-        self, kind: Kind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b""
+        self, kind: FrameKind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b""
     ) -> None:
         told = frame(kind, number, payload, data)
         with self._sending, suppress(OSError):
@@ -171,7 +171,7 @@ class Parent:
         while True:
             time.sleep(seconds)
             if self._calls:
-                self.send(Kind.BEAT, 0)
+                self.send(FrameKind.BEAT, 0)
 
 
 def work(line: "queue.SimpleQueue[Call | None]", answer: Callable[[Call], None]) -> None:
@@ -265,7 +265,6 @@ def confine(parent: int, memory_mb: int, seconds: float) -> None:
 
 
 def limit(name: int, value: int) -> None:
-    """Lower one limit. macOS does not support all of them."""
     hard = resource.getrlimit(name)[1]
     least = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with nullcontext() if sys.platform == "linux" else suppress(ValueError, OSError):

@@ -19,7 +19,11 @@ Rendered in `app/problems.py` alone; every slug is listed in `docs/problems.md`.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
+
+RETRY_SECONDS = 2
+"""Retry-After where a store does not answer."""
 
 
 class IbidError(Exception):
@@ -268,6 +272,16 @@ class StartError(IbidError):
     """The service cannot start; the message says what to do."""
 
     slug, title = "start", "Ibid cannot start"
+
+
+@contextmanager
+def required(what: str = "a store") -> Iterator[None]:
+    """Around what there is no reply without, where an answer could go on: a `RetrievalError` becomes
+    `Unavailable`."""
+    try:
+        yield
+    except RetrievalError as error:
+        raise Unavailable(f"{what} does not answer", retry_after=RETRY_SECONDS) from error
 
 
 def kinds(root: type[IbidError] = IbidError) -> Iterator[type[IbidError]]:

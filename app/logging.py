@@ -127,7 +127,6 @@ def places(trace: TracebackType | None) -> list[str]:
 
 
 def _place(frame: traceback.FrameSummary) -> str:
-    """File, ours from `app/` on; line and function."""
     file = frame.filename.replace(PACKAGE, "app/", 1)
     return f"{file}:{frame.lineno} {frame.name}"
 
@@ -150,7 +149,7 @@ class RequestLog:
         given = scope.setdefault("state", {})["request_id"] = _adopted(scope) or new_id()
         header, status, started = (HEADER, given.encode()), 0, time.perf_counter()
 
-        async def told(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -159,13 +158,12 @@ class RequestLog:
 
         with structlog.contextvars.bound_contextvars(request_id=given):
             try:
-                await self.app(scope, receive, told)
+                await self.app(scope, receive, send_with_id)
             finally:
                 _tell(scope, status, round((time.perf_counter() - started) * 1000, 1))
 
 
 def _adopted(scope: Scope) -> str | None:
-    """The client's own id, if it is one."""
     given = next((value for name, value in scope["headers"] if name == HEADER), b"")
     return given.decode("ascii") if SANE.fullmatch(given) else None
 

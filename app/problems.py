@@ -134,7 +134,6 @@ def of_fault(fault: DocumentFault, instance: str) -> Problem:
 
 
 def response(error: IbidError, scope: Scope, faults: Sequence[FieldError] = ()) -> Response:
-    """The problem as a response, with the headers that belong to it."""
     headers: dict[str, str] = {"Cache-Control": "no-store"}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
@@ -145,7 +144,6 @@ def response(error: IbidError, scope: Scope, faults: Sequence[FieldError] = ()) 
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of the routes with a problem."""
     app.exception_handler(IbidError)(_ours)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_framework)

@@ -25,7 +25,7 @@ from typing import Any
 
 import structlog
 
-from app.child import HEAD, Kind, Payload, frame
+from app.child import HEAD, FrameKind, Payload, frame
 
 ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).parents[1]),
@@ -112,7 +112,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ChildReply:
     """A result, or an item sent ahead of it."""
 
     payload: Payload
@@ -121,10 +121,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    answer: "asyncio.Future[Reply]"
+    answer: "asyncio.Future[ChildReply]"
     until: float | None
     """Loop time after which the child counts as hung."""
-    each: Callable[[Reply], object] | None
+    each: Callable[[ChildReply], object] | None
     about: str
     """What is blamed if the child crashes."""
 
@@ -209,9 +209,9 @@ class Child:
         data: bytes = b"",
         *,
         hangs_after: float | None = None,
-        each: Callable[[Reply], object] | None = None,
+        each: Callable[[ChildReply], object] | None = None,
         about: str = "",
-    ) -> Reply:
+    ) -> ChildReply:
         """Call a handler of the child; items are passed to `each`. After `hangs_after` seconds without an
         answer the child is killed, even if the caller has left. `about`: for `blamed`. Raises `Died`,
         `Fault`, `Full`."""
@@ -223,7 +223,7 @@ class Child:
         if not self._calls:
             self._heard = now
         number = next(self._numbers)
-        told = frame(Kind.CALL, number, {"call": name, **(payload or {})}, data)
+        told = frame(FrameKind.CALL, number, {"call": name, **(payload or {})}, data)
         until = None if hangs_after is None else now + hangs_after
         pending = self._calls[number] = PendingCall(self._loop.create_future(), until, each, about)
         self._write(told)
@@ -232,11 +232,10 @@ class Child:
         try:
             return await pending.answer
         except asyncio.CancelledError:
-            self._write(frame(Kind.CANCEL, number))
+            self._write(frame(FrameKind.CANCEL, number))
             raise
 
     def kill(self) -> None:
-        """SIGKILL its process group."""
         if self._process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -291,11 +290,10 @@ class Child:
             pipe.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Read frames until the socket closes."""
         try:
             while True:
                 code, number, size, length = HEAD.unpack(await reader.readexactly(HEAD.size))
-                kind = Kind(code)
+                kind = FrameKind(code)
                 self._weigh(size, length)
                 payload = json.loads(await reader.readexactly(size)) if size else {}
                 data = await read(reader, length)
@@ -314,30 +312,30 @@ class Child:
             if size > UNTRUSTED_JSON or self._output > self.program.output_bytes:
                 raise ValueError("too much")
 
-    def _hear(self, kind: Kind, number: int, payload: Payload, data: bytes | bytearray) -> None:
+    def _hear(self, kind: FrameKind, number: int, payload: Payload, data: bytes | bytearray) -> None:
         """Handle one frame. Raises `ValueError`, `TypeError` or `LookupError` for a protocol violation."""
         self._heard = self._loop.time()
         if not isinstance(payload, dict):
             raise TypeError("no object")
-        if kind == Kind.BEAT:
+        if kind == FrameKind.BEAT:
             return
         if number == 0 and not self._ready.done():
-            if kind == Kind.READY:
+            if kind == FrameKind.READY:
                 self.hello = payload
                 self._ready.set_result(None)
             else:
                 self._refusal = str(payload["error"])
             return
-        pending, reply = self._calls[number], Reply(payload, data)
-        if kind == Kind.ITEM and pending.each is not None:
+        pending, reply = self._calls[number], ChildReply(payload, data)
+        if kind == FrameKind.ITEM and pending.each is not None:
             pending.each(reply)
             return
-        if kind not in {Kind.RESULT, Kind.FAULT}:
+        if kind not in {FrameKind.RESULT, FrameKind.FAULT}:
             raise ValueError("out of order")
         del self._calls[number]
         if pending.answer.done():
             return  # its caller was cancelled
-        if kind == Kind.RESULT:
+        if kind == FrameKind.RESULT:
             pending.answer.set_result(reply)
         else:
             pending.answer.set_exception(Fault(payload))
@@ -493,7 +491,7 @@ class ChildProcess:
         hangs_after: float | None = None,
         about: str = "",
         again: bool = False,
-    ) -> Reply:
+    ) -> ChildReply:
         """See `Child.call`. `again`: if the child dies meanwhile, repeat the call once with the next."""
         while True:
             child = await self.child()

@@ -153,14 +153,14 @@ class Postgres(Group):
     """postgresql://… of a server with pgvector. Unset: the embedded one."""
 
 
-class Chroma(Group):
+class ChromaSettings(Group):
     """The index of documents."""
 
     url: Url | None = None
     """http(s)://… of a Chroma server. Unset: embedded under IBID_DATA_DIR."""
 
 
-class Qdrant(Group):
+class QdrantSettings(Group):
     """The index of memories and reference collections."""
 
     url: Url | None = None
@@ -169,7 +169,7 @@ class Qdrant(Group):
     """Its key."""
 
 
-class Cache(Group):
+class CacheSettings(Group):
     """Shared between replicas."""
 
     url: SecretStr | None = None
@@ -203,7 +203,7 @@ class Corpus(Group):
     """Comma-separated names that narrow the list. Unset: all of the tenant's."""
 
 
-class Memory(Group):
+class MemorySettings(Group):
     """An outside memory service."""
 
     service_url: Url | None = None
@@ -282,13 +282,13 @@ class Settings(BaseSettings):
     chat: Chat = Chat()
     embed: Embed = Embed()
     postgres: Postgres = Postgres()
-    chroma: Chroma = Chroma()
-    qdrant: Qdrant = Qdrant()
-    cache: Cache = Cache()
+    chroma: ChromaSettings = ChromaSettings()
+    qdrant: QdrantSettings = QdrantSettings()
+    cache: CacheSettings = CacheSettings()
     document: DocumentLimits = DocumentLimits()
     retrieve: Retrieve = Retrieve()
     corpus: Corpus = Corpus()
-    memory: Memory = Memory()
+    memory: MemorySettings = MemorySettings()
     rerank: Rerank = Rerank()
     enable: Enable = Enable()
     vantage: Vantage = Vantage()
@@ -369,7 +369,7 @@ def load(env_file: Path | None = Path(".env"), **overrides: object) -> tuple[Set
     try:
         return Settings(_env_file=env_file, **overrides), warnings  # type: ignore[arg-type] # kwargs are groups
     except ValidationError as error:
-        raise StartError("; ".join(told(error))) from None
+        raise StartError("; ".join(fault_lines(error))) from None
 
 
 def written(env_file: Path | None) -> Mapping[str, str | None]:
@@ -382,7 +382,7 @@ def written(env_file: Path | None) -> Mapping[str, str | None]:
         raise StartError(f"{env_file} cannot be read: {type(error).__name__}") from None
 
 
-def told(error: ValidationError) -> list[str]:
+def fault_lines(error: ValidationError) -> list[str]:
     """Each fault with the environment's name; values are left out, they may be secrets."""
     faults = error.errors(include_input=False, include_url=False)
     return [f"{'_'.join(map(str, fault['loc'])).upper()}: {plainly(fault)}" for fault in faults]

@@ -1,12 +1,15 @@
-"""Tasks and time: long-lived tasks of a service, work on many items side by side, deadlines, blocking work.
+"""Tasks and time: long-lived tasks of a service, work on many items side by side, deadlines, blocking work,
+and the stopwatch of an answer (milliseconds).
 
 A long-lived task that dies is a bug: it is logged, and started again after PAUSE seconds, so that a service
 never goes on silently without its worker. A deadline is a time of the loop. Seconds.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 
@@ -101,3 +104,23 @@ async def timely(name: str, work: Awaitable[T], until: float, lost: list[Degrade
 async def aside(size: int, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Do blocking work on `size` characters of text; in a thread if they are more than LOOP_CHARACTERS."""
     return await asyncio.to_thread(work, *args, **named) if size > LOOP_CHARACTERS else work(*args, **named)
+
+
+class Stages:
+    """A stopwatch with names."""
+
+    def __init__(self) -> None:
+        self.took: dict[str, int] = {}
+        """Milliseconds by stage, in the order of their ends."""
+        self._since = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """What ran since the last lap is called so."""
+        now = time.perf_counter()
+        self.took[name] = round((now - self._since) * 1000)
+        self._since = now
+
+
+def elapsed(since: datetime, now: datetime) -> int:
+    """Milliseconds between two times."""
+    return round((now - since).total_seconds() * 1000)

@@ -7,7 +7,7 @@ numeric library needed. Tokens are o200k tokens, times UTC, durations millisecon
 
 import math
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -386,13 +386,8 @@ class Probe(Protocol):
         """Facts about it; raises `Unavailable` or `RetrievalError` if it does not answer."""
 
 
-class Clock(Protocol):
-    """Now, so that tests can pass time."""
-
-    def __call__(self) -> datetime:
-        """UTC, aware."""
-
-
+Clock: TypeAlias = Callable[[], datetime]
+"""Now, in UTC, so that tests can pass time."""
 LEAST_FLOOR = 0.15
 """A floor below it counts as 0: the space is comparable as it is."""
 

@@ -23,7 +23,6 @@ from app.answering.summaries import Digest
 from app.breaker import Breaker
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
-from app.db.claim import EngineClaim, claim_engines
 from app.db.code import CodeStore
 from app.db.conversations import ConversationStore
 from app.db.copies import ChromaCopy, QdrantCopy, read_imported_collections
@@ -33,8 +32,8 @@ from app.db.folder import Held, hold
 from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
-from app.db.memory_service import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
-from app.db.outbox import EngineProbe, Outbox
+from app.db.memory_service import Outside, OutsideTemporal, OutsideVotes, open_outside
+from app.db.outbox import EngineClaim, EngineProbe, Outbox, claim_engines
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore
@@ -43,7 +42,7 @@ from app.db.users import ErasureStore, Memories, RecordFiles, evict_erased, reco
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.ingest.cutter import CodeCutter
-from app.ingest.jobs import Ingest, Worker
+from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import grasping
@@ -67,25 +66,21 @@ from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, greet, open
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
 from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, read_collections
-from app.services.answers import AnswerService, ReplayService
-from app.services.cards import CardService
+from app.services.answers import AnswerService, ReplayService, SessionService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, Judge, SignalService
-from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
-from app.services.mix import MixService
 from app.services.profiles import PersonaService, ProfileService, Summary
-from app.services.projects import ProjectService
+from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
 from app.services.services import Services
-from app.services.sessions import SessionService
 from app.services.users import MirroredHolding, UserService
-from app.services.vantage import VantageService
+from app.services.vantage import CardService, MixService, VantageService
 from app.settings import Settings
 from app.tasks import Work, crew
 from app.types import RERANK, Probe, Source, Space
@@ -296,6 +291,8 @@ async def open_services(
         await O200k().warm()
         if settings.ibid.bootstrap_key:
             await KeyStore(open_.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
+        if open_.pool.home:  # the folder's lock says that no other service uses this Postgres
+            await open_.jobs.expire()
         recorder = Recorder(AnswerStore(open_.pool))
         services = build_services(settings, open_, recorder)
         if settings.enable.vantage_endpoints:
@@ -321,37 +318,24 @@ async def warm_policy() -> None:
     await asyncio.to_thread(weigh, "Hello.")
 
 
-def worker(settings: Settings, open_: Resources, parser: Parser | None) -> Worker:
+def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRunner:
     """The background work of this process."""
     record, events = DocumentStore(open_.pool), EventStore(open_.pool)
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
     embedder = Patient(open_.embedder, 0)
     ingest = Ingest(record, parser or PdfParser(settings.document), embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-    chores = (open_.jobs.expire, record.sweep, events.fold, events.tidy)
-    return Worker(open_.jobs, handlers, settings.ibid.workers, chores=chores)
+    chores = (record.sweep, events.fold, events.tidy)
+    return JobRunner(open_.jobs, handlers, settings.ibid.workers, chores=chores)
 
 
 def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> Services:
     """The services on what is open."""
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
     documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
-    chatlog, said = ChatLogStore(pool), UtteranceStore(pool)
-    own_votes, own_temporal = VoteStore(pool, memory_source.owns), TemporalStore(pool)
-    votes: Votes = OutsideVotes(open_.outside, own_votes) if open_.outside else own_votes
-    temporal: Temporal = OutsideTemporal(open_.outside, own_temporal) if open_.outside else own_temporal
-    sources: dict[str, Source] = {
-        source.name: source for source in (open_.documents, memory_source, open_.qdrant.corpus)
-    }
-    retrieval = Retrieval(
-        sources | open_.projects.by_name,
-        embedder,
-        seconds=settings.rag.timeout_seconds,
-        cache=open_.cache,
-        second=second_stage(settings, open_),
-        grasp=grasping(embedder.space),
-    )
-    recall = Recall(retrieval, memory_source, votes, temporal)
+    said = UtteranceStore(pool)
+    votes, temporal = feedback_stores(open_)
+    retrieval = build_retrieval(settings, open_)
     answers = AnswerService(AnswerStore(pool), recorder)
     memories = MemoryService(MemoryStore(pool), RecentTextStore(pool), embedder, tokens)
     projects = ProjectService(
@@ -361,43 +345,30 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         pool, open_.qdrant.engine, {name: source.named for name, source in open_.projects.by_name.items()}
     )
     personas = PersonaService(said, memory_source, memories, now)
-    rag_model = model_at(settings, settings.rag)
-    answering = Pipeline(
-        endpoint="/api/chat",
-        model=open_.model,
-        tokens=tokens,
-        recorder=recorder,
-        limits=limits(settings),
-        clock=now,
-        remember=memories.remember_message,
-        speaks=chat_server(settings) is not None,
-    )
-    recalling = replace(limits(settings), threshold=settings.retrieve.threshold, history=0)
+    recall = Recall(retrieval, memory_source, votes, temporal)
+    chat, rag, vantage = pipelines(settings, open_, recorder, memories)
     return Services(
-        chat=ChatService(retrieval, chatlog, projects, knowledge, answering, documents=documents),
-        rag=RagService(recall, replace(answering, endpoint="/rag/query", limits=recalling, name=rag_model)),
+        chat=ChatService(retrieval, ChatLogStore(pool), projects, knowledge, chat, documents=documents),
+        rag=RagService(recall, rag),
         vantage=VantageService(
             recall,
-            chatlog,
+            ChatLogStore(pool),
             cards,
-            replace(
-                answering,
-                endpoint="/vantage/query",
-                limits=recalling,
-                name=model_at(settings, settings.vantage),
-            ),
+            vantage,
             moderator=open_.moderator,
             personal=settings.vantage.personal_memory,
             debug=settings.vantage.debug,
         ),
-        documents=DocumentService(documents, max_bytes=settings.document.max_mb << 20),
+        documents=DocumentService(documents),
         sessions=SessionService(SessionStore(pool), recorder),
         answers=answers,
         replays=ReplayService(answers, originals, cards, knowledge, tokens.count),
         feedback=FeedbackService(answers, Judge(open_.feedback_model), votes, personas.quick_persona_refresh),
         signals=SignalService(votes, temporal),
         memories=memories,
-        profiles=ProfileService(said, memories, Summary(server_model(settings, open_), rag_model), now),
+        profiles=ProfileService(
+            said, memories, Summary(server_model(settings, open_), model_at(settings, settings.rag)), now
+        ),
         corpus=CorpusService(CorpusStore(pool), embedder, tokens),
         users=user_service(settings, open_, recorder),
         cards=CardService(cards),
@@ -417,6 +388,47 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         publish=open_.held.publish,
         hurry=documents.hurry,
     )
+
+
+def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:
+    """Votes and last activity: built in, or beside an outside service."""
+    votes, temporal = VoteStore(open_.pool, open_.qdrant.memories.owns), TemporalStore(open_.pool)
+    if open_.outside is None:
+        return votes, temporal
+    return OutsideVotes(open_.outside, votes), OutsideTemporal(open_.outside, temporal)
+
+
+def build_retrieval(settings: Settings, open_: Resources) -> Retrieval:
+    sources: dict[str, Source] = {
+        source.name: source for source in (open_.documents, open_.qdrant.memories, open_.qdrant.corpus)
+    }
+    return Retrieval(
+        sources | open_.projects.by_name,
+        open_.embedder,
+        seconds=settings.rag.timeout_seconds,
+        cache=open_.cache,
+        second=second_stage(settings, open_),
+        grasp=grasping(open_.embedder.space),
+    )
+
+
+def pipelines(
+    settings: Settings, open_: Resources, recorder: Recorder, memories: MemoryService
+) -> tuple[Pipeline, Pipeline, Pipeline]:
+    chat = Pipeline(
+        endpoint="/api/chat",
+        model=open_.model,
+        tokens=O200k(),
+        recorder=recorder,
+        limits=limits(settings),
+        clock=now,
+        remember=memories.remember_message,
+        speaks=chat_server(settings) is not None,
+    )
+    recalling = replace(limits(settings), threshold=settings.retrieve.threshold, history=0)
+    rag = replace(chat, endpoint="/rag/query", limits=recalling, name=model_at(settings, settings.rag))
+    vantage = replace(rag, endpoint="/vantage/query", name=model_at(settings, settings.vantage))
+    return chat, rag, vantage
 
 
 def now() -> datetime:
@@ -490,14 +502,13 @@ def knowledge_service(settings: Settings, open_: Resources) -> KnowledgeService:
 
 
 def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
-    """Of what answers can do without."""
     probes: list[Probe] = [
         open_.probes[1],
         EngineProbe(open_.chroma_copy, open_.chroma_outbox),
         EngineProbe(open_.qdrant.engine, open_.qdrant.outbox),
     ]
     probes += [RedisProbe(open_.redis)] if open_.redis else []
-    probes += [OutsideProbe(open_.outside)] if open_.outside else []
+    probes += [open_.outside] if open_.outside else []
     probes += [ServerProbe(RERANK, open_.reranker.client)] if isinstance(open_.reranker, HttpReranker) else []
     probes += [ServerProbe(MODERATION, open_.moderator.client)] if open_.moderator else []
     return (*probes, recorder)

@@ -22,8 +22,8 @@ from app.evaluation.run import (
     VECTORS,
     Evaluation,
     KeptEmbedder,
+    Place,
     PlainParser,
-    Source,
     Target,
     isolated,
     open_vectors,
@@ -66,10 +66,10 @@ async def asked(services: Services, target: Target, benchmark: Benchmark) -> tup
 
 
 async def compared(
-    config: Settings, benchmark: Benchmark, source: Source, known: Connection
+    config: Settings, benchmark: Benchmark, source: Place, known: Connection
 ) -> dict[str, Any]:
     """The figures of one folder."""
-    parser = PlainParser(O200k().count) if source is Source.DOCUMENTS else None
+    parser = PlainParser(O200k().count) if source is Place.DOCUMENTS else None
     runs, figures = list[Nearest](), dict[str, Any]()
     with TemporaryDirectory(prefix="ibid-bench-") as folder:
         own = isolated(config, Path(folder))
@@ -97,13 +97,13 @@ async def compared(
     }
 
 
-async def measure(folders: Sequence[Path], source: Source | None, config: Settings) -> dict[str, Any]:
+async def measure(folders: Sequence[Path], source: Place | None, config: Settings) -> dict[str, Any]:
     """All folders, one after the other."""
     found = []
     with open_vectors(OUT / VECTORS) as known:
         for folder in folders:
             benchmark = read(folder, "dev")
-            default = Source.MEMORIES if benchmark.scoped else Source.CORPUS
+            default = Place.MEMORIES if benchmark.scoped else Place.CORPUS
             found.append(await compared(config, benchmark, source or default, known))
             print(f"  {json.dumps(found[-1])}", flush=True)
     return {"machine": machine(), "sets": found}
@@ -112,6 +112,6 @@ async def measure(folders: Sequence[Path], source: Source | None, config: Settin
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.engines", description="Engines against exact.")
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--source", type=Source, choices=list(Source))
+    parser.add_argument("--source", type=Place, choices=list(Place))
     given = parser.parse_args()
     keep("engines", asyncio.run(measure(given.folders, given.source, Settings())))

@@ -166,8 +166,11 @@ def test_all_that_is_no_module_is_packaged() -> None:
     """The image has no checkout: what the code reads beside itself must be named in pyproject."""
     data = [path for path in (ROOT / "app").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     others = {str(path.relative_to(ROOT).parent) for path in data if path.suffix != ".py"}
-    assert others == {"app/web", "app/web/vendor", "app/vantage/data"}
-    assert 'app = ["web/*", "web/vendor/*", "vantage/data/*"]' in (ROOT / "pyproject.toml").read_text()
+    assert others == {"app/api", "app/web", "app/web/vendor", "app/vantage/data"}
+    assert (
+        'app = ["api/examples.json", "web/*", "web/vendor/*", "vantage/data/*"]'
+        in (ROOT / "pyproject.toml").read_text()
+    )
 
 
 def test_dependencies_are_pinned_hashed_wheels() -> None:

@@ -17,7 +17,7 @@ from app.db.pool import Pool
 from app.db.users import NAMES_ONLY, TABLES
 from app.retrieval.source import IndexedSource
 from app.services.users import UserService
-from app.settings import Cache, Qdrant, Settings
+from app.settings import CacheSettings, QdrantSettings, Settings
 from app.types import Scope
 from app.wiring import Resources, user_service
 from tests.fakes.answering import FakeLog
@@ -103,7 +103,7 @@ def test_every_source_is_accounted_for() -> None:
     [
         pytest.param(Settings(_env_file=None), ("postgres",), id="embedded"),
         pytest.param(
-            Settings(_env_file=None, qdrant=Qdrant(url="http://q:6333")),
+            Settings(_env_file=None, qdrant=QdrantSettings(url="http://q:6333")),
             ("postgres", "qdrant"),
             id="a server",
         ),
@@ -117,7 +117,7 @@ async def test_files_of_servers_are_named(pool: Pool, settings: Settings, extern
 
 
 async def test_a_shared_cache_is_told_of(pool: Pool) -> None:
-    settings = Settings(_env_file=None, cache=Cache(url="redis://127.0.0.1:1"))
+    settings = Settings(_env_file=None, cache=CacheSettings(url="redis://127.0.0.1:1"))
 
     receipt = await service(pool, settings).erase(Scope(user_id="ada"))
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.child import Kind, frame, receive
+from app.child import FrameKind, frame, receive
 from app.process import (
     ENVIRONMENT,
     Child,
@@ -100,10 +100,10 @@ def test_law_what_is_sent_is_received(payload: dict[str, object], data: bytes) -
     """Any JSON object, lone surrogates too, and the bytes; frames keep their order and bounds."""
     one, other = socket.socketpair()
     with one, other:
-        one.sendall(frame(Kind.ITEM, 7, payload, data) + frame(Kind.BEAT, 0))
+        one.sendall(frame(FrameKind.ITEM, 7, payload, data) + frame(FrameKind.BEAT, 0))
         kind, number, told, found = receive(other)
-        assert (kind, number, told, bytes(found)) == (Kind.ITEM, 7, payload, data)
-        assert receive(other)[:3] == (Kind.BEAT, 0, {})
+        assert (kind, number, told, bytes(found)) == (FrameKind.ITEM, 7, payload, data)
+        assert receive(other)[:3] == (FrameKind.BEAT, 0, {})
 
 
 @pytest.mark.parametrize("size", [0, 9], ids=["between frames", "within one"])
@@ -112,7 +112,7 @@ def test_the_end_of_the_parent_is_told(size: int) -> None:
     one, other = socket.socketpair()
     with other:
         with one:
-            one.sendall(frame(Kind.CALL, 1)[:size])
+            one.sendall(frame(FrameKind.CALL, 1)[:size])
         with pytest.raises(EOFError):
             receive(other)
 
@@ -260,10 +260,10 @@ async def test_a_loop_that_stood_still_blames_no_child() -> None:
         "parent._wire.sendall(HEAD.pack(4, 1, 4, 0) + b'nope')",
         "parent._wire.sendall(HEAD.pack(4, 1, 9_999, 0) + b'[' * 9_999)",
         "parent._wire.sendall(HEAD.pack(4, 1, 2, 0) + b'[]')",
-        "parent.send(Kind.RESULT, 2)",
-        "parent.send(Kind.ITEM, 1)",
-        "parent.send(Kind.READY, 0)",
-        "parent.send(Kind.CALL, 1)",
+        "parent.send(FrameKind.RESULT, 2)",
+        "parent.send(FrameKind.ITEM, 1)",
+        "parent.send(FrameKind.READY, 0)",
+        "parent.send(FrameKind.CALL, 1)",
     ],
     ids=["noise", "no JSON", "deep JSON", "a list", "unknown", "an item", "ready again", "a call"],
 )
@@ -280,7 +280,7 @@ async def test_one_that_is_not_trusted_may_not_say_much() -> None:
     """In JSON, in bytes, and in frames without either."""
     for said in ("{'a': 'b' * 70_000}", "None, b'x' * 2_000_000", "None"):
         code = "from app.child import *\nparent, _ = connected()\nparent.ready()\nreceive(parent._wire)\n"
-        code += f"while True: parent.send(Kind.BEAT, 0, {said})"
+        code += f"while True: parent.send(FrameKind.BEAT, 0, {said})"
         flood = replace(PROGRAM, command=program(code), output_bytes=1_000_000)
         async with started(flood) as child:
             with pytest.raises(Died, match="cannot be read"):

@@ -37,8 +37,7 @@ from app.retrieval.tags import (
     load_latest_vb_desire_profile,
     vb_desire_bias_map,
 )
-from app.stopwatch import Stages, elapsed
-from app.tasks import deadline, timely
+from app.tasks import Stages, deadline, elapsed, timely
 from app.types import MEMORIES, Candidate, Clock, Degraded, Reason, Scope, Trace, Verdict
 
 HISTORY_TURNS = 200

@@ -21,7 +21,7 @@ from app.answering.recorder import AnswerRecord, Recorder
 from app.errors import ModelError
 from app.models.base import Delta, ModelStream
 from app.models.tokens import O200k
-from app.stopwatch import Stages, elapsed
+from app.tasks import Stages, elapsed
 from app.types import Clock, Scope
 
 

@@ -10,33 +10,31 @@ from fastapi import APIRouter, Path
 
 from app import errors
 from app.api.dependencies import Asker, Opened, scope_of
-from app.api.openapi import ASKING, responses
+from app.api.openapi import ASKING, operation_id, responses
 from app.api.schemas.answers import AnswerOut, ReplayReport
 
-router = APIRouter(prefix="/answers", tags=["answers"])
+router = APIRouter(generate_unique_id_function=operation_id, prefix="/answers", tags=["answers"])
 PROBLEMS = responses(*ASKING, errors.Missing, errors.InvalidField, errors.Rejected)
 AnswerId = Annotated[str, Path(description="As the answer's events and replies give it.")]
 
 
 @router.get(
     "/{answer_id}",
-    operation_id="getAnswer",
     summary="Get an answer with its trace",
     response_description="The answer with its trace",
     responses=PROBLEMS,
 )
-async def answer(who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
+async def get_answer(who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
     """Every passage the search saw, its figures, and what became of it."""
     return AnswerOut.of(await opened.answers.get(scope_of(who), answer_id))
 
 
 @router.post(
     "/{answer_id}/replay",
-    operation_id="replayAnswer",
     summary="Replay an answer and list what has changed",
     response_description="Whether it is the same, and otherwise what differs",
     responses=PROBLEMS,
 )
-async def replay(who: Asker, opened: Opened, answer_id: AnswerId) -> ReplayReport:
+async def replay_answer(who: Asker, opened: Opened, answer_id: AnswerId) -> ReplayReport:
     """From what was kept and what the stores contain today. No model is asked, and no text shown."""
     return ReplayReport.of(answer_id, await opened.replays.replay(scope_of(who), answer_id))

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
-from app.api.openapi import ASKING, KEEPING, SENDING, responses
+from app.api.openapi import ASKING, KEEPING, SENDING, operation_id, responses
 from app.api.schemas import TextId
 from app.api.schemas.corpus import (
     CollectionName,
@@ -22,7 +22,9 @@ from app.api.schemas.corpus import (
 )
 from app.api.wire import JsonRoute
 
-router = APIRouter(prefix="/corpus", tags=["corpus"], route_class=JsonRoute)
+router = APIRouter(
+    generate_unique_id_function=operation_id, prefix="/corpus", tags=["corpus"], route_class=JsonRoute
+)
 REMOVING = responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField)
 Where = Annotated[
     CollectionName, Path(description="3 to 100 letters, digits, `.`, `_`, `-`; not memory_raw.")
@@ -31,7 +33,6 @@ Where = Annotated[
 
 @router.post(
     "/{collection}",
-    operation_id="keepTexts",
     summary="Store reference texts",
     status_code=201,
     response_description="Searchable",
@@ -40,7 +41,7 @@ Where = Annotated[
         **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile, errors.TooMany),
     },
 )
-async def keep(
+async def keep_texts(
     who: Asker, opened: Opened, collection: Where, body: NewTexts, response: Response
 ) -> TextsWritten:
     """All are kept, or none; a text of the same id is replaced. A tenant may have 100 collections."""
@@ -55,24 +56,22 @@ async def keep(
 
 @router.get(
     "",
-    operation_id="listCollections",
     summary="List collections",
     response_description="By name",
     responses=responses(*ASKING),
 )
-async def collections(who: Asker, opened: Opened) -> CollectionPage:
+async def list_collections(who: Asker, opened: Opened) -> CollectionPage:
     """Those that were written here; those that other tools wrote are searched too."""
     return CollectionPage(items=await opened.corpus.collections(scope_of(who)), next=None)
 
 
 @router.get(
     "/{collection}",
-    operation_id="listTexts",
     summary="List reference texts",
     response_description="A page, by id",
     responses=responses(*ASKING, errors.Missing, errors.InvalidField),
 )
-async def texts(
+async def list_texts(
     who: Asker, opened: Opened, collection: Where, cursor: Cursor = None, limit: Limit = 50
 ) -> TextPage:
     """As they were written here; what other tools wrote into the collection is searched, but not listed."""
@@ -82,13 +81,12 @@ async def texts(
 
 @router.delete(
     "/{collection}",
-    operation_id="deleteCollection",
     summary="Delete a collection",
     status_code=204,
     response_class=Response,
     responses=REMOVING,
 )
-async def clear(who: Asker, opened: Opened, collection: Where) -> None:
+async def delete_collection(who: Asker, opened: Opened, collection: Where) -> None:
     """All of the tenant's texts that were written here are gone from the next answer on. What other tools or
     another tenant wrote into it stays."""
     await opened.corpus.remove_all(scope_of(who), collection)
@@ -96,13 +94,12 @@ async def clear(who: Asker, opened: Opened, collection: Where) -> None:
 
 @router.delete(
     "/{collection}/{text_id}",
-    operation_id="deleteText",
     summary="Delete a reference text",
     status_code=204,
     response_class=Response,
     responses=REMOVING,
 )
-async def remove(
+async def delete_text(
     who: Asker,
     opened: Opened,
     collection: Where,

@@ -92,7 +92,6 @@ async def _identified(request: Request, opened: Services) -> Caller:
 
 
 async def _holder(given: str, opened: Services) -> Caller:
-    """The holder of the key in an Authorization header."""
     scheme, _, key = given.partition(" ")
     key = key.strip()
     if scheme.lower() != "bearer" or not key or not key.isprintable() or not key.isascii():
@@ -116,7 +115,6 @@ def refuse_unknown_parameters(request: Request) -> None:
 
 
 def _declared(dependant: Dependant) -> set[str]:
-    """The query parameters of an operation and its dependencies."""
     own = {parameter.alias for parameter in dependant.query_params}
     return own.union(*map(_declared, dependant.dependencies))
 
@@ -194,7 +192,6 @@ def local_only(request: Request) -> None:
 
 
 def _is_ours(origin: str, host: str) -> bool:
-    """True if an `Origin` is the host that is called."""
     try:
         return urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:

@@ -8,7 +8,7 @@ import re
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from app import errors
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
 from app.api.middleware import MIB
-from app.api.openapi import ASKING, KEEPING, READING, SENDING, UPLOADED, responses, upload_body
+from app.api.openapi import ASKING, KEEPING, READING, SENDING, UPLOADED, operation_id, responses, upload_body
 from app.api.schemas import SessionId
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, UploadFields
 from app.api.sse import download
@@ -26,20 +26,12 @@ from app.logging import request_id
 from app.services.documents import UploadOutcome
 from app.text.labels import label
 
-router = APIRouter(prefix="/api/documents", tags=["documents"])
+router = APIRouter(generate_unique_id_function=operation_id, prefix="/api/documents", tags=["documents"])
 STATUS = {UploadOutcome.CREATED: 201, UploadOutcome.ACCEPTED: 202, UploadOutcome.EXISTING: 200}
-ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SHOWING = responses(*ASKING, errors.Missing, errors.InvalidField)
 
 
-async def known(document_id: Annotated[str, Path(description="As the upload returned it.")]) -> str:
-    """An id that can exist; the store is not asked for any other text."""
-    if not ID.fullmatch(document_id):
-        raise errors.Missing
-    return document_id
-
-
-DocumentId = Annotated[str, Depends(known)]
+DocumentId = Annotated[str, Path(description="As the upload returned it.")]
 Session = Annotated[
     SessionId | None,
     Query(
@@ -59,7 +51,6 @@ def fields_of(form: Received) -> UploadFields:
 
 @router.post(
     "",
-    operation_id="uploadDocument",
     summary="Upload a PDF",
     status_code=201,
     response_description="Searchable",
@@ -71,7 +62,7 @@ def fields_of(form: Received) -> UploadFields:
     },
     openapi_extra=upload_body(),
 )
-async def upload(request: Request, who: Asker, opened: Opened, response: Response) -> DocumentOut:
+async def upload_document(request: Request, who: Asker, opened: Opened, response: Response) -> DocumentOut:
     """Answers once the document is searchable, or after `wait` seconds with a 202."""
     limit = request.app.state.settings.document.max_mb * MIB
     async with received(request, limit) as form:
@@ -93,12 +84,11 @@ async def upload(request: Request, who: Asker, opened: Opened, response: Respons
 
 @router.get(
     "",
-    operation_id="listDocuments",
     summary="List documents",
     response_description="A page, newest first",
     responses=responses(*ASKING, errors.InvalidField),
 )
-async def documents(
+async def list_documents(
     *,
     request: Request,
     who: Asker,
@@ -118,12 +108,11 @@ async def documents(
 
 @router.get(
     "/{document_id}",
-    operation_id="getDocument",
     summary="Get a document",
     response_description="The document",
     responses=SHOWING,
 )
-async def document(
+async def get_document(
     request: Request, who: Asker, opened: Opened, document_id: DocumentId, session_id: Session = None
 ) -> DocumentOut:
     """Its state and figures."""
@@ -134,25 +123,23 @@ async def document(
 
 @router.delete(
     "/{document_id}",
-    operation_id="deleteDocument",
     summary="Delete a document",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
 )
-async def remove(who: Asker, opened: Opened, document_id: DocumentId) -> None:
+async def delete_document(who: Asker, opened: Opened, document_id: DocumentId) -> None:
     """Gone from the next answer on."""
     await opened.documents.remove(scope_of(who), document_id)
 
 
 @router.get(
     "/{document_id}/chunks/{n}",
-    operation_id="getChunk",
     summary="Get a passage",
     response_description="The passage",
     responses=SHOWING,
 )
-async def chunk(
+async def get_chunk(
     who: Asker,
     opened: Opened,
     document_id: DocumentId,
@@ -173,7 +160,6 @@ async def chunk(
 
 @router.get(
     "/{document_id}/file",
-    operation_id="getFile",
     summary="Download the PDF",
     response_class=Response,
     responses={
@@ -184,7 +170,7 @@ async def chunk(
         **SHOWING,
     },
 )
-async def file(
+async def get_file(
     who: Asker,
     opened: Opened,
     document_id: DocumentId,

@@ -9,12 +9,12 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from fastapi import APIRouter
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from app.api.dependencies import Opened
-from app.api.openapi import responses
-from app.api.schemas import Out, absent, examples
+from app.api.openapi import operation_id, responses
+from app.api.schemas import Out, absent
 from app.errors import IbidError, RetrievalError
 from app.types import Probe
 
@@ -22,13 +22,11 @@ PROBE_SECONDS = 2.0
 """How long one dependency may take; load balancers give up soon after."""
 VERSION = version("ibid")
 
-router = APIRouter(tags=["health"])
+router = APIRouter(generate_unique_id_function=operation_id, tags=["health"])
 
 
 class Liveness(Out):
     """The process runs."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"status": "alive", "version": "0.1.0"}))
 
     status: Literal["alive"] = Field(description="Always `alive`.")
     version: str = Field(description="The service's version.")
@@ -48,32 +46,6 @@ class DependencyCheck(Out):
 class Readiness(Out):
     """Whether the service can answer questions."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "ready": True,
-                "checks": [
-                    {"name": "postgres", "ok": True, "needed": True, "ms": 1, "facts": {"version": "18.6"}},
-                    {
-                        "name": "chat",
-                        "ok": True,
-                        "needed": True,
-                        "ms": 84,
-                        "facts": {"kind": "server", "model": "gpt-5.2"},
-                    },
-                    {
-                        "name": "cache",
-                        "ok": False,
-                        "needed": False,
-                        "ms": 1,
-                        "facts": {},
-                        "reason": "unavailable",
-                    },
-                ],
-            }
-        )
-    )
-
     ready: bool = Field(description="Whether every needed dependency works.")
     checks: list[DependencyCheck] = Field(description="Every dependency.")
 
@@ -81,12 +53,11 @@ class Readiness(Out):
 @router.head("/healthz", include_in_schema=False)
 @router.get(
     "/healthz",
-    operation_id="alive",
     summary="Liveness check",
     response_description="The process runs",
     responses=responses(),
 )
-async def healthz() -> Liveness:
+async def alive() -> Liveness:
     """Asks nothing: for restarts, not for routing."""
     return Liveness(status="alive", version=VERSION)
 
@@ -94,7 +65,6 @@ async def healthz() -> Liveness:
 @router.head("/readyz", include_in_schema=False)
 @router.get(
     "/readyz",
-    operation_id="ready",
     summary="Readiness check",
     response_description="Every needed dependency works",
     responses={
@@ -102,7 +72,7 @@ async def healthz() -> Liveness:
         **responses(),
     },
 )
-async def readyz(opened: Opened, response: Response) -> Readiness:
+async def ready(opened: Opened, response: Response) -> Readiness:
     """Every dependency and how long it took; 503 only for those that answers need."""
     needed = [_checked(probe, needed=True) for probe in opened.probes]
     optional = [_checked(probe, needed=False) for probe in opened.optional]
@@ -122,7 +92,6 @@ async def _checked(probe: Probe, *, needed: bool) -> DependencyCheck:
 
 
 async def _asked(probe: Probe) -> tuple[dict[str, Any], str | None]:
-    """The facts, or why there are none."""
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             return dict(await probe.check()), None

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, tenant_of
-from app.api.openapi import ASKING, KEEPING, SENDING, responses
+from app.api.openapi import ASKING, KEEPING, SENDING, operation_id, responses
 from app.api.schemas import Name
 from app.api.schemas.memories import (
     IDS_MOST,
@@ -35,7 +35,7 @@ from app.db.memories import MemoryOutcome
 from app.problems import pattern
 from app.types import Scope
 
-router = APIRouter(tags=["memories"], route_class=JsonRoute)
+router = APIRouter(generate_unique_id_function=operation_id, tags=["memories"], route_class=JsonRoute)
 ID_LONGEST = 200
 User = Annotated[Name | None, Query(description=USER)]
 
@@ -53,7 +53,6 @@ def owner(who: Caller, bodies: list[NewMemory], place: str) -> Scope:
 
 @router.post(
     "/memories",
-    operation_id="keepMemories",
     summary="Store memories",
     status_code=201,
     response_description="Searchable",
@@ -62,7 +61,7 @@ def owner(who: Caller, bodies: list[NewMemory], place: str) -> Scope:
         **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile),
     },
 )
-async def keep(
+async def keep_memories(
     who: Asker, opened: Opened, body: NewMemories, response: Response
 ) -> MemoryWritten | MemoriesWritten:
     """One memory, or a list of them (the reply has `items`): all are kept, or none."""
@@ -76,12 +75,11 @@ async def keep(
 
 @router.get(
     "/memories",
-    operation_id="listMemories",
     summary="List a user's memories",
     response_description="A page, newest first",
     responses=responses(*ASKING, errors.Forbidden, errors.InvalidField),
 )
-async def memories(
+async def list_memories(
     *, who: Asker, opened: Opened, user_id: User = None, cursor: Cursor = None, limit: Limit = 50
 ) -> MemoryPage:
     """Those that were written here, cards included."""
@@ -92,13 +90,12 @@ async def memories(
 
 @router.delete(
     "/memories/{memory_id}",
-    operation_id="deleteMemory",
     summary="Delete a memory",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField),
 )
-async def remove(
+async def delete_memory(
     who: Asker, opened: Opened, memory_id: Annotated[str, Path(description="The memory's id.")]
 ) -> None:
     """It and its votes are gone from the next answer on."""
@@ -131,12 +128,11 @@ def listed(ids: list[str]) -> list[str]:
 
 @router.post(
     "/memory_feedback",
-    operation_id="voteMemory",
     summary="Vote on a memory",
     response_description="The vote counts",
     responses=responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missing),
 )
-async def vote(who: Asker, opened: Opened, body: VoteRequest) -> VoteReply:
+async def vote_memory(who: Asker, opened: Opened, body: VoteRequest) -> VoteReply:
     """Counts from the user's very next question on."""
     scope = scope_of_user(who, body.user_id)
     applied = await opened.signals.cast(scope, body.memory_id, body.signal, answer_id=body.answer_id)
@@ -145,12 +141,11 @@ async def vote(who: Asker, opened: Opened, body: VoteRequest) -> VoteReply:
 
 @router.get(
     "/memory_feedback",
-    operation_id="countVotes",
     summary="Count the votes on memories",
     response_description="Votes by memory",
     responses=responses(*ASKING, errors.InvalidField, errors.Forbidden, errors.Rejected),
 )
-async def counts(who: Asker, opened: Opened, ids: Ids, user_id: User = None) -> VoteCounts:
+async def count_votes(who: Asker, opened: Opened, ids: Ids, user_id: User = None) -> VoteCounts:
     """The user's own votes, nobody else's."""
     scope = scope_of_user(who, user_id, field="query.user_id")
     found = await opened.signals.tallies(scope, listed(ids))
@@ -159,13 +154,12 @@ async def counts(who: Asker, opened: Opened, ids: Ids, user_id: User = None) -> 
 
 @router.get(
     "/temporal/{user_id:path}",
-    operation_id="lastMessage",
     summary="Get a user's last activity",
     response_description="The last activity",
     # Missing: a path with a line break matches no route.
     responses=responses(*ASKING, errors.InvalidField, errors.Forbidden, errors.Missing, errors.Rejected),
 )
-async def last(
+async def last_message(
     who: Asker, opened: Opened, user_id: Annotated[Name, Path(description="A user key: that user.")]
 ) -> LastActivity:
     """The last question that was recorded; one that is being answered does not count."""
@@ -176,14 +170,15 @@ async def last(
 
 @router.post(
     "/profiles",
-    operation_id="computeProfiles",
     summary="Compute profile cards",
     response_description="Computed, written, searchable",
     responses=responses(
         *ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile, errors.Rejected
     ),
 )
-async def compute(request: Request, who: Asker, opened: Opened, body: ProfilesRequest) -> ProfilesReply:
+async def compute_profiles(
+    request: Request, who: Asker, opened: Opened, body: ProfilesRequest
+) -> ProfilesReply:
     """From the messages and memories of each user: tag weights (half-life 30 days), style, persona. Needs a
     tenant key."""
     caller = Caller(tenant_of(who, request, opened, body.tenant), None)

@@ -1,25 +1,25 @@
 """The OpenAPI document: what FastAPI derives from the routes and models, and what it cannot know.
 
-That is: the problems of each route, the events of an answer, the request id on every response, that a key is
-optional, and the bound of `top_k`, which is a setting.
+That is: the problems of each route, the events of an answer, examples (`examples.json`), the request id on
+every response, that a key is optional, and the bound of `top_k`, which is a setting.
 """
 
 import http
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app import errors
 from app.api.schemas import Body, Out
 from app.api.schemas.chat import (
-    ANSWER_ID,
-    DOCUMENT_ID,
     CitationMarks,
     ServerSentEvent,
     TokenEvent,
@@ -49,9 +49,13 @@ TAGS = [
     {"name": "users", "description": "Export and erasure of everything that is kept about a user."},
     {"name": "health", "description": "For operators."},
 ]
+EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
+"""Of requests and replies, by class. They tell one story: a session `thesis` that holds `report.pdf`."""
 UNUSED = ("HTTPValidationError", "ValidationError")
 """FastAPI's own error schemas, which no route answers with."""
 REQUEST_ID = "01998f3a-9d0c-7c11-8f52-7f4c1d2ab3e4"
+ANSWER_ID = "01998f3a-9d21-7e40-a4b3-0c9d6f0b7a55"
+DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
 HEADERS = {
     "RequestId": {
         "description": "The request's id, as in the log and in `instance` of a problem.",
@@ -100,6 +104,12 @@ MODEL = (errors.ModelError, errors.ModelRefused, errors.ModelBusy, errors.ModelT
 """Of a route that asks the chat model."""
 
 
+def operation_id(route: APIRoute) -> str:
+    """`list_texts` is the operation `listTexts`."""
+    first, *others = route.name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
 def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
     """For `responses=` of a route: these problems and those of any request, with an example each."""
     found: dict[int | str, dict[str, Any]] = {}
@@ -132,10 +142,11 @@ def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
         "allOf": [{"$ref": "#/components/schemas/ServerSentEvent"}],
         "properties": {"data": {"contentMediaType": "application/json", "contentSchema": data}},
     }
-    said = {name: json.dumps(_first(kind), ensure_ascii=False) for name, kind in kinds.items()}
+    shown = {name: kind.__name__ for name, kind in kinds.items() if name != "error"}
+    said = {name: json.dumps(EXAMPLES[model][0], ensure_ascii=False) for name, model in shown.items()}
     said["error"] = problem_of(errors.ModelTimeout(), REQUEST_ID).model_dump_json()
     whole = "".join(_event(name, n, said[name]) for n, name in enumerate(list(said)[:4], 1))
-    shown = {
+    examples = {
         "whole": {"summary": "A whole answer", "value": whole},
         "error": {
             "summary": "An error after the answer has begun",
@@ -144,18 +155,12 @@ def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
         "ping": {"summary": "A comment, every 15 s", "value": ": ping\n\n"},
     }
     # `itemSchema` is OpenAPI 3.2's word for one event of a stream; FastAPI writes it into 3.1 too.
-    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": shown}
+    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
     return {200: {"model": shapes.whole, "description": text, "content": {EVENT_STREAM: stream}}}
 
 
 def _event(name: str, n: int, data: str) -> str:
     return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {data}\n\n"
-
-
-def _first(kind: type[BaseModel]) -> object:
-    """The first example of a model."""
-    extra: Any = kind.model_config.get("json_schema_extra") or {}
-    return next(iter(extra.get("examples", ())), None)
 
 
 def upload_body() -> dict[str, Any]:
@@ -225,7 +230,6 @@ def _derived(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
 
 
 def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
-    """FastAPI's part with ours."""
     known = {kind.__name__: kind for kind in _models()}
     components = spec["components"]
     schemas = {name: found for name, found in components["schemas"].items() if name not in UNUSED}
@@ -234,10 +238,9 @@ def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
         [(kind, "validation") for kind in missing], ref_template="#/components/schemas/{model}"
     )
     schemas = added["$defs"] | schemas
-    for name, schema in schemas.items():
-        if name in known and _first(known[name]) is not None:
-            # FastAPI drops null from examples.
-            schema["examples"] = known[name].model_config["json_schema_extra"]["examples"]  # type: ignore[index]
+    for name, shown in EXAMPLES.items():
+        if name in schemas:
+            schemas[name]["examples"] = shown
     components["schemas"] = dict(sorted(schemas.items()))
     components["headers"] = HEADERS
     bound(schemas["ChatRequest"]["properties"]["top_k"], top_k_max)
@@ -248,7 +251,6 @@ def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
 
 
 def _models() -> Iterator[type[BaseModel]]:
-    """Every model of requests and replies."""
     yield from (Problem, ServerSentEvent, VoteCounts)
     left: list[type[BaseModel]] = [Out, Body]
     while left:
@@ -271,7 +273,6 @@ def renamed(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def bound(field: dict[str, Any], most: int) -> None:
-    """Set the upper bound of an optional integer."""
     for option in field["anyOf"]:
         if option.get("type") == "integer":
             option["maximum"] = most

@@ -65,7 +65,6 @@ async def vendored(name: str) -> Response:
 
 @router.api_route("/favicon.ico", methods=READ)
 async def icon() -> Response:
-    """Browsers ask for it without being told to."""
     return await served(FOLDER / "icon.svg")
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
-from app.api.openapi import ASKING, KEEPING, SENDING, responses
+from app.api.openapi import ASKING, KEEPING, SENDING, operation_id, responses
 from app.api.schemas import ENTRIES_MOST, Name, TextId
 from app.api.schemas.projects import (
     CodeChunk,
@@ -34,14 +34,16 @@ from app.api.schemas.projects import (
     NewCodes,
     NewConversations,
     NewKnowledge,
-    ProjectContext,
+    ProjectContextOut,
 )
 from app.api.wire import JsonRoute
 from app.db.conversations import ConversationOutcome
 from app.problems import pattern
 from app.types import CONVERSATIONS, DREAMS
 
-router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)
+router = APIRouter(
+    generate_unique_id_function=operation_id, prefix="/projects", tags=["projects"], route_class=JsonRoute
+)
 
 Project = Annotated[Name, Path(description="A project's name; upper and lower case differ.")]
 NOT_HERE = (errors.KeptElsewhere, errors.InvalidField)
@@ -49,16 +51,17 @@ NOT_HERE = (errors.KeptElsewhere, errors.InvalidField)
 
 @router.post(
     "/{project}/context",
-    operation_id="projectContext",
     summary="Get a project's context for a message",
     response_description="The context; empty: nothing was found or asked",
     responses=responses(*ASKING, *SENDING),
 )
-async def context(who: Asker, opened: Opened, project: Project, body: ContextRequest) -> ProjectContext:
+async def project_context(
+    who: Asker, opened: Opened, project: Project, body: ContextRequest
+) -> ProjectContextOut:
     """What a chat within the project is given, without labels; no model is asked. An undefined project shows
     its conversations and code. Errors of stores are never a status."""
     scope = scope_of(who, project=project)
-    return ProjectContext.model_validate(
+    return ProjectContextOut.model_validate(
         await opened.projects.build_project_context(project, body.message, scope, body.top_k)
     )
 
@@ -71,7 +74,6 @@ KNOWLEDGE_WRITES: dict[str, Any] = {
 
 @router.put(
     "/{project}/knowledge",
-    operation_id="putKnowledge",
     summary="Replace a project's knowledge",
     **KNOWLEDGE_WRITES,
 )
@@ -83,7 +85,6 @@ async def put_knowledge(who: Asker, opened: Opened, project: Project, body: NewK
 
 @router.post(
     "/{project}/knowledge",
-    operation_id="addKnowledge",
     summary="Add to a project's knowledge",
     **KNOWLEDGE_WRITES,
 )
@@ -95,7 +96,6 @@ async def add_knowledge(who: Asker, opened: Opened, project: Project, body: Know
 
 @router.get(
     "/{project}/knowledge",
-    operation_id="getKnowledge",
     summary="Get a project's knowledge",
     response_description="What the model is told about the project",
     responses=responses(*ASKING, errors.Missing, errors.InvalidField),
@@ -107,13 +107,12 @@ async def get_knowledge(who: Asker, opened: Opened, project: Project) -> Knowled
 
 @router.delete(
     "/{project}/knowledge",
-    operation_id="deleteKnowledge",
     summary="Delete a project's knowledge",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
 )
-async def remove_knowledge(who: Asker, opened: Opened, project: Project) -> None:
+async def delete_knowledge(who: Asker, opened: Opened, project: Project) -> None:
     """Gone from the next prompt on."""
     await opened.knowledge.remove(scope_of(who, project=project))
 
@@ -132,7 +131,6 @@ RowId = Annotated[
 
 @router.post(
     "/{project}/code",
-    operation_id="keepCode",
     summary="Store chunks of code",
     status_code=201,
     response_description="Searchable",
@@ -155,12 +153,13 @@ async def keep_code(
 
 @router.put(
     "/{project}/code/files",
-    operation_id="putCodeFiles",
     summary="Store whole files",
     response_description="Searchable",
     responses=responses(*CODE_WRITES, errors.Overloaded),
 )
-async def put_files(who: Asker, opened: Opened, project: Project, body: NewCodeFiles) -> CodeFilesWritten:
+async def put_code_files(
+    who: Asker, opened: Opened, project: Project, body: NewCodeFiles
+) -> CodeFilesWritten:
     """Cut into functions, classes and sections. Each file's chunks replace those it had, all at once. A file
     whose text is kept already costs nothing, one without words is not kept; one whose syntax takes too much
     time or memory to read is cut by lines, and has a `note`. All files are kept, or none."""
@@ -169,12 +168,11 @@ async def put_files(who: Asker, opened: Opened, project: Project, body: NewCodeF
 
 @router.get(
     "/{project}/code/files",
-    operation_id="listCodeFiles",
     summary="List the stored files",
     response_description="A page, by path",
     responses=responses(*ASKING, errors.InvalidField),
 )
-async def files(
+async def list_code_files(
     *,
     who: Asker,
     opened: Opened,
@@ -189,12 +187,11 @@ async def files(
 
 @router.delete(
     "/{project}/code/files",
-    operation_id="deleteCodeFiles",
     summary="Delete files",
     response_description="Gone from the next answer on",
     responses=responses(*ASKING, *KEEPING, errors.InvalidField, errors.Rejected),
 )
-async def remove_files(
+async def delete_code_files(
     who: Asker,
     opened: Opened,
     project: Project,
@@ -208,13 +205,12 @@ async def remove_files(
 
 @router.delete(
     "/{project}/code",
-    operation_id="deleteCode",
     summary="Delete a project's code",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField, errors.Rejected),
 )
-async def clear_code(who: Asker, opened: Opened, project: Project) -> None:
+async def delete_code(who: Asker, opened: Opened, project: Project) -> None:
     """All your chunks and files; what another tool wrote stays, adopted or not."""
     if not await opened.code.clear(scope_of(who), project):
         raise errors.Missing("there is no code of yours in this project")
@@ -222,25 +218,23 @@ async def clear_code(who: Asker, opened: Opened, project: Project) -> None:
 
 @router.get(
     "/{project}/code/{row_id}",
-    operation_id="getCode",
     summary="Get a chunk",
     response_description="The chunk",
     responses=responses(*ASKING, errors.Missing, errors.InvalidField),
 )
-async def code(who: Asker, opened: Opened, project: Project, row_id: RowId) -> CodeChunk:
+async def get_code(who: Asker, opened: Opened, project: Project, row_id: RowId) -> CodeChunk:
     """One of yours, or one that the tenant shares."""
     return CodeChunk.model_validate(await opened.code.get(scope_of(who), project, row_id))
 
 
 @router.delete(
     "/{project}/code/{row_id}",
-    operation_id="deleteCodeChunk",
     summary="Delete a chunk",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, *NOT_HERE, errors.Missing, errors.Rejected),
 )
-async def remove_code(who: Asker, opened: Opened, project: Project, row_id: RowId) -> None:
+async def delete_code_chunk(who: Asker, opened: Opened, project: Project, row_id: RowId) -> None:
     """Gone from the next answer on. A chunk of a whole file comes back when the file is put with another
     text; one that another tool wrote is not removed here."""
     await opened.code.remove(scope_of(who), project, row_id)
@@ -250,8 +244,7 @@ Row = Annotated[TextId, Path(description="The row's session_id, or the id that i
 REMOVING = responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Missing)
 
 
-def _routes_of(kind: str) -> None:
-    """The routes of conversations or of dreams."""
+def write_routes(kind: str) -> None:
     plural, one = kind.capitalize(), kind.removesuffix("s")
     path = f"/{{project}}/{kind}"
 
@@ -289,37 +282,8 @@ def _routes_of(kind: str) -> None:
         response.status_code = (
             201 if any(outcome is ConversationOutcome.CREATED for _, outcome in outcomes) else 200
         )
-        items = [
-            ConversationWritten(outcome=outcome, row=ConversationOut.of(row)) for row, outcome in outcomes
-        ]
+        items = [ConversationWritten(outcome=outcome, row=row) for row, outcome in outcomes]
         return ConversationsWritten(items=items) if several else items[0]
-
-    @router.get(
-        path,
-        operation_id=f"list{plural}",
-        summary=f"List {kind}",
-        response_description="A page, newest first",
-        responses=responses(*ASKING, *NOT_HERE),
-    )
-    async def listed(
-        *, who: Asker, opened: Opened, project: Project, cursor: Cursor = None, limit: Limit = 50
-    ) -> ConversationPage:
-        """Yours and those that the tenant shares, whoever wrote them; those without a time last. Texts are
-        cut at 10,000 characters."""
-        scope = scope_of(who, project=project)
-        found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
-        return ConversationPage(items=[ConversationOut.of(each) for each in found], next=after)
-
-    @router.get(
-        f"{path}/{{id}}",
-        operation_id=f"get{plural.removesuffix('s')}",
-        summary=f"Get a {one}",
-        response_description="The row",
-        responses=responses(*ASKING, *NOT_HERE, errors.Missing, errors.Rejected),
-    )
-    async def row(who: Asker, opened: Opened, project: Project, id: Row) -> ConversationOut:  # noqa: A002 - its name
-        """By its session_id, or the id that its writer gave it."""
-        return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
 
     @router.delete(
         f"{path}/{{id}}",
@@ -348,5 +312,40 @@ def _routes_of(kind: str) -> None:
         await opened.conversations.remove_all(scope_of(who, project=project), kind)
 
 
+def read_routes(kind: str) -> None:
+    plural, one = kind.capitalize(), kind.removesuffix("s")
+    path = f"/{{project}}/{kind}"
+
+    @router.get(
+        path,
+        operation_id=f"list{plural}",
+        summary=f"List {kind}",
+        response_description="A page, newest first",
+        responses=responses(*ASKING, *NOT_HERE),
+    )
+    async def listed(
+        *, who: Asker, opened: Opened, project: Project, cursor: Cursor = None, limit: Limit = 50
+    ) -> ConversationPage:
+        """Yours and those that the tenant shares, whoever wrote them; those without a time last. Texts are
+        cut at 10,000 characters."""
+        scope = scope_of(who, project=project)
+        found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
+        return ConversationPage(items=found, next=after)
+
+    @router.get(
+        f"{path}/{{id}}",
+        operation_id=f"get{plural.removesuffix('s')}",
+        summary=f"Get a {one}",
+        response_description="The row",
+        responses=responses(*ASKING, *NOT_HERE, errors.Missing, errors.Rejected),
+    )
+    async def row(who: Asker, opened: Opened, project: Project, id: Row) -> ConversationOut:  # noqa: A002 - its name
+        """By its session_id, or the id that its writer gave it."""
+        return ConversationOut.model_validate(
+            await opened.conversations.get(scope_of(who, project=project), kind, id)
+        )
+
+
 for each in (CONVERSATIONS, DREAMS):
-    _routes_of(each)
+    write_routes(each)
+    read_routes(each)

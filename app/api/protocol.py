@@ -55,7 +55,6 @@ class Waiting:
             self._sweep = protocol.loop.call_later(SWEEP_SECONDS, self._close_oldest)
 
     def discard(self, protocol: "Protocol") -> None:
-        """Remove a connection: its headers are complete, or it is closed."""
         self._protocols.pop(protocol, None)
 
     def _close_oldest(self) -> None:
@@ -72,8 +71,6 @@ SERVERS: WeakKeyDictionary[ServerState, Waiting] = WeakKeyDictionary()
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection, with its limits."""
-
     _waiting: Waiting
     _timer: asyncio.TimerHandle | None = None
     """Runs while the headers are not complete, and after a refusal until the connection is closed."""
@@ -174,7 +171,6 @@ class Protocol(HttpToolsProtocol):
             raise ValueError(self._refusal.slug)
 
     def _is_idle(self) -> bool:
-        """True if every request so far was answered completely."""
         return self.cycle is None or self.cycle.response_complete
 
     def _can_still_answer(self) -> bool:
@@ -182,7 +178,6 @@ class Protocol(HttpToolsProtocol):
         return not self.cycle.response_started and not self.pipeline
 
     def _wait(self) -> None:
-        """Start the time that the client has for the headers."""
         self._waiting.add(self)
         self._timer = self.loop.call_later(HEAD_SECONDS, self._late)
 

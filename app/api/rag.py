@@ -13,7 +13,7 @@ from app import errors
 from app.answering.prompt import overlay_to_instructions
 from app.answering.question import Question
 from app.api.dependencies import Asker, Opened, scope_of_user, shows_debug
-from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
+from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, operation_id, responses
 from app.api.schemas.chat import AnswerEnd
 from app.api.schemas.rag import (
     FeedbackReply,
@@ -27,7 +27,9 @@ from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.api.wire import JsonRoute
 from app.services.feedback import Remark
 
-router = APIRouter(prefix="/rag", tags=["memories"], route_class=JsonRoute)
+router = APIRouter(
+    generate_unique_id_function=operation_id, prefix="/rag", tags=["memories"], route_class=JsonRoute
+)
 SHAPES = Shapes(RagMeta, AnswerEnd, RagReply)
 FEEDBACK = responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missing, errors.Rejected)
 
@@ -56,26 +58,24 @@ async def begun(
 
 @router.post(
     "/query",
-    operation_id="ragQuery",
     summary="Ask a question about a user's memories",
     responses={
         **answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
         **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
     },
 )
-async def query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
+async def rag_query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
     """One object; or events: `meta`, `token`…, `citations`, `done`, and `error` if it breaks off."""
     return await answer.response()
 
 
 @router.post(
     "/feedback",
-    operation_id="ragFeedback",
     summary="Give feedback on an answer",
     response_description="What the feedback changed",
     responses=FEEDBACK,
 )
-async def feedback(who: Asker, opened: Opened, body: FeedbackRequest) -> FeedbackReply:
+async def rag_feedback(who: Asker, opened: Opened, body: FeedbackRequest) -> FeedbackReply:
     """Votes on each memory that the answer used, so that later answers rank them by it."""
     scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
     remark = Remark(scope, body.message, answer_id=body.answer_id, rating=body.rating)

@@ -11,22 +11,21 @@ from starlette.responses import Response
 
 from app import errors
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
-from app.api.openapi import ASKING, KEEPING, responses
+from app.api.openapi import ASKING, KEEPING, operation_id, responses
 from app.api.schemas import Name, SessionId
 from app.api.schemas.documents import SessionPage, TurnPage
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"])
+router = APIRouter(generate_unique_id_function=operation_id, prefix="/api/sessions", tags=["sessions"])
 Session = Annotated[SessionId, Path(description="As chat and uploads name it.")]
 
 
 @router.get(
     "",
-    operation_id="listSessions",
     summary="List sessions",
     response_description="A page, the most recently active first",
     responses=responses(*ASKING, errors.InvalidField),
 )
-async def sessions(who: Asker, opened: Opened, cursor: Cursor = None, limit: Limit = 50) -> SessionPage:
+async def list_sessions(who: Asker, opened: Opened, cursor: Cursor = None, limit: Limit = 50) -> SessionPage:
     """Those with a document or a turn of yours."""
     found, after = await opened.sessions.recent(scope_of(who), cursor=cursor, limit=limit)
     return SessionPage(items=found, next=after)
@@ -34,12 +33,11 @@ async def sessions(who: Asker, opened: Opened, cursor: Cursor = None, limit: Lim
 
 @router.get(
     "/{session_id}/turns",
-    operation_id="listTurns",
     summary="List the turns of a session",
     response_description="A page, oldest first",
     responses=responses(*ASKING, errors.InvalidField),
 )
-async def turns(
+async def list_turns(
     *,
     who: Asker,
     opened: Opened,
@@ -58,12 +56,11 @@ async def turns(
 
 @router.delete(
     "/{session_id}",
-    operation_id="deleteSession",
     summary="Delete a session",
     status_code=204,
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField),
 )
-async def remove(who: Asker, opened: Opened, session_id: Session) -> None:
+async def delete_session(who: Asker, opened: Opened, session_id: Session) -> None:
     """Its documents, turns and answers are gone from the next answer on."""
     await opened.sessions.remove(scope_of(who, session_id=session_id))

@@ -42,8 +42,6 @@ EXTENDED = re.compile(rb"filename\*\s*=\s*\"?([\w-]+)'[^']*'([^\";\s]+)")
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A whole form."""
-
     fields: dict[str, str]
     path: Path
     """The temporary file; deleted when the block ends."""
@@ -119,7 +117,6 @@ class Sink:
             self.file.close()
 
     def discard(self) -> None:
-        """Close and delete the file."""
         with suppress(OSError):
             self.file.close()
         self.path.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.api.dependencies import Asker, Opened, scope_of, tenant_of
-from app.api.openapi import ASKING, KEEPING, responses
+from app.api.openapi import ASKING, KEEPING, operation_id, responses
 from app.api.schemas import Name
 from app.api.schemas.users import ErasureReceipt, UserExport
 from app.api.sse import close, download
@@ -43,7 +43,7 @@ class NameConvertor(Convertor[str]):
 
 
 register_url_convertor("name", NameConvertor())
-router = APIRouter(prefix="/users", tags=["users"])
+router = APIRouter(generate_unique_id_function=operation_id, prefix="/users", tags=["users"])
 
 User = Annotated[Name, Path(description="As requests name it. A user key: that user.")]
 Tenant = Annotated[
@@ -54,14 +54,13 @@ Tenant = Annotated[
 
 @router.get(
     "/{user_id:name}/export",
-    operation_id="exportUser",
     summary="Export everything that is kept about a user",
     responses={
         200: {"model": UserExport, "description": "One JSON document, streamed"},
         **responses(*ASKING, errors.Forbidden, errors.InvalidField),
     },
 )
-async def export(who: Asker, opened: Opened, user_id: User) -> Response:
+async def export_user(who: Asker, opened: Opened, user_id: User) -> Response:
     """Memories, cards, votes, turns, answers with their traces, and the user's documents."""
     scope = scope_of(who, user_id=user_id)
     notes = list(opened.users.notes(scope))
@@ -101,12 +100,11 @@ async def exported(
 
 @router.delete(
     "/{user_id:name}",
-    operation_id="eraseUser",
     summary="Erase a user",
     response_description="The receipt",
     responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.InvalidField),
 )
-async def erase(
+async def erase_user(
     request: Request, who: Asker, opened: Opened, user_id: User, tenant: Tenant = None
 ) -> ErasureReceipt:
     """Nothing of the user can be found from now on, by answers in progress either; the receipt says when

@@ -16,7 +16,7 @@ from app import errors
 from app.answering.question import Question
 from app.api import rag
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, shows_debug
-from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
+from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, operation_id, responses
 from app.api.schemas import Name
 from app.api.schemas.rag import FeedbackReply, FeedbackRequest
 from app.api.schemas.vantage import (
@@ -40,7 +40,9 @@ from app.db.cards import CardShape
 from app.db.keys import Caller
 from app.vantage.policy import policy
 
-router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)
+router = APIRouter(
+    generate_unique_id_function=operation_id, prefix="/vantage", tags=["vantage"], route_class=JsonRoute
+)
 SHAPES = Shapes(VantageMeta, VantageEnd, VantageReply)
 
 Namespace = Annotated[Name | None, Query(description="This namespace alone. Left out: all.")]
@@ -54,7 +56,6 @@ Whose = Annotated[
 
 
 def asked(body: VantageRequest, who: Caller, *, debug: bool) -> Question:
-    """The question for the service."""
     scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
     return Question(
         replace(scope, vantage_id=body.vantage_id),
@@ -82,14 +83,13 @@ async def begun(
 
 @router.post(
     "/query",
-    operation_id="vantageQuery",
     summary="Ask a question within the policy",
     responses={
         **answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
         **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
     },
 )
-async def query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
+async def vantage_query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
     """The policy decides what may be answered, and how, before the model is asked, and checks what it says.
     As events: `meta`, `token`… (a sentence each), `citations`, `done`."""
     return await answer.response()
@@ -97,42 +97,39 @@ async def query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
 
 @router.post(
     "/feedback",
-    operation_id="vantageFeedback",
     summary="Give feedback on an answer within the policy",
     response_description="What the feedback changed",
     responses=rag.FEEDBACK,
 )
-async def feedback(who: Asker, opened: Opened, body: FeedbackRequest) -> FeedbackReply:
+async def vantage_feedback(who: Asker, opened: Opened, body: FeedbackRequest) -> FeedbackReply:
     """As /rag/feedback: votes on each memory that the answer used."""
-    return await rag.feedback(who, opened, body)
+    return await rag.rag_feedback(who, opened, body)
 
 
 @router.get(
     "/policy",
-    operation_id="vantagePolicy",
     summary="Get the policy",
     response_description="Rules in order, thresholds, tables, version and hash",
     responses=responses(*ASKING),
 )
-async def published(_who: Asker) -> PolicyDocument:
+async def vantage_policy(_who: Asker) -> PolicyDocument:
     """The same for everybody, until another version is installed."""
     return PolicyDocument.model_validate(policy())
 
 
 @router.post(
     "/mix",
-    operation_id="mixAnswer",
     summary="Rank an answer's candidates with another mix",
     response_description="What the model would have seen",
     responses=responses(*ASKING, *SENDING, errors.Missing, errors.Rejected),
 )
-async def mix(who: Asker, opened: Opened, body: MixRequest) -> MixReply:
+async def mix_answer(who: Asker, opened: Opened, body: MixRequest) -> MixReply:
     """Nothing is embedded, searched or generated. Texts are not cut by tokens again: what had no room then
     has none now."""
     return MixReply.of(await opened.mixing.mix(scope_of(who), body.answer_id, body.mix.mix()))
 
 
-def _routes_of(shape: CardShape) -> None:
+def routes_of(shape: CardShape) -> None:
     """POST, GET and DELETE for cards or facts."""
 
     @router.post(
@@ -190,4 +187,4 @@ def _routes_of(shape: CardShape) -> None:
 
 
 for each in CardShape:
-    _routes_of(each)
+    routes_of(each)

@@ -63,8 +63,8 @@ async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any]) -> None
         if not response.is_success:
             await response.aread()
             taken(response)
-        async with aclosing(events(response.aiter_bytes())) as told:
-            async for event, data in told:
+        async with aclosing(events(response.aiter_bytes())) as received:
+            async for event, data in received:
                 meta = data if event == "meta" else meta
                 show(event, data, meta)
                 ended = ended or event == "done"

@@ -78,7 +78,7 @@ class Ailment(IbidError):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     part: str
     ok: bool
     found: str
@@ -87,8 +87,8 @@ class Finding:
 
     def line(self) -> str:
         """`ok      postgres         18.6, pgvector 0.8.6 (embedded)`."""
-        told = f"{'ok' if self.ok else 'FAILED':<8}{self.part:<{WIDTH}}{self.found}"
-        return f"{told}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else told
+        line = f"{'ok' if self.ok else 'FAILED':<8}{self.part:<{WIDTH}}{self.found}"
+        return f"{line}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else line
 
 
 async def asked(question: Awaitable[T], server: str, advice: str) -> T:
@@ -219,8 +219,8 @@ async def cache(settings: Settings) -> str:
     async with open_cache(settings) as redis:
         if redis is None:
             return "in this process"
-        told = await asked(redis.ping(), "CACHE_URL", "check CACHE_URL, with its password")
-    return f"{told['server']} {told['version']} (CACHE_URL)"
+        server = await asked(redis.ping(), "CACHE_URL", "check CACHE_URL, with its password")
+    return f"{server['server']} {server['version']} (CACHE_URL)"
 
 
 async def memory(settings: Settings) -> str:
@@ -289,12 +289,12 @@ async def qdrant(settings: Settings) -> str:
         return await embedded_qdrant(settings)
     async with open_points(settings) as points:
         advice = "check QDRANT_URL and QDRANT_API_KEY"
-        told = await asked(points.check(), settings.qdrant.url, advice)
+        server = await asked(points.check(), settings.qdrant.url, advice)
         found = await asked(points.collections(), settings.qdrant.url, advice)
-    old = too_old(str(told["version"]))
+    old = too_old(str(server["version"]))
     if old:
         raise Ailment(old, "run Qdrant 1.19 or newer")
-    return f"{told['version']} at {settings.qdrant.url}, {len(found)} collections"
+    return f"{server['version']} at {settings.qdrant.url}, {len(found)} collections"
 
 
 async def embedded_qdrant(settings: Settings) -> str:
@@ -485,28 +485,28 @@ async def repair(data_dir: Path | None, mend: Callable[[str, Sequence[Damage]], 
             await mend(dsn, (await damage.look(dsn)).damages)
 
 
-async def examined(data_dir: Path | None) -> list[Finding]:
+async def examined(data_dir: Path | None) -> list[CheckResult]:
     """A finding for the settings and, if they can be read, for each part."""
     try:
         config, warnings = settings(data_dir)
     except StartError as error:
-        return [Finding("settings", ok=False, found=error.detail, advice="see .env.example")]
+        return [CheckResult("settings", ok=False, found=error.detail, advice="see .env.example")]
     odd = f"; perhaps misspelt: {', '.join(warnings)}" if warnings else ""
-    read = Finding("settings", ok=True, found=f"read{odd}")
+    read = CheckResult("settings", ok=True, found=f"read{odd}")
     # One after another: they open the same folder.
     return [read, *[await finding(part, check, config) for part, check in PARTS.items()]]
 
 
 async def finding(
     part: str, check: Check, config: Settings, *, patience: float = PATIENCE_SECONDS
-) -> Finding:
+) -> CheckResult:
     """One part, with a deadline."""
     try:
         async with asyncio.timeout(patience):
-            return Finding(part, ok=True, found=await check(config))
+            return CheckResult(part, ok=True, found=await check(config))
     except TimeoutError:
-        return Finding(part, ok=False, found=f"no answer in {patience:.0f} seconds")
+        return CheckResult(part, ok=False, found=f"no answer in {patience:.0f} seconds")
     except Ailment as error:
-        return Finding(part, ok=False, found=error.detail, advice=error.advice)
+        return CheckResult(part, ok=False, found=error.detail, advice=error.advice)
     except IbidError as error:
-        return Finding(part, ok=False, found=error.detail)
+        return CheckResult(part, ok=False, found=error.detail)

@@ -6,10 +6,11 @@ not used, the embedding model is the configured one. Vectors are kept in the dat
 
 import json as jsonlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console, RenderableType
@@ -20,7 +21,7 @@ from app.cli.terminal import Json, as_json, configured, counted, progress, remar
 from app.evaluation import data, figures
 from app.evaluation.data import ABLATIONS, MEASURES, SERVED, Benchmark
 from app.evaluation.figures import COMPARED
-from app.evaluation.run import VECTORS, Evaluation, Found, Source, open_target, open_vectors
+from app.evaluation.run import VECTORS, Evaluation, Measured, Place, open_target, open_vectors
 from app.settings import Settings
 
 LEGEND = (
@@ -43,7 +44,7 @@ def evaluate(
     *,
     split: Annotated[str, typer.Option(help="Which questions: queries_SPLIT.jsonl.")] = "dev",
     source: Annotated[
-        Source | None,
+        Place | None,
         typer.Option(
             help="Where the texts are stored. A scope is then a user (memories), a tenant (corpus), a "
             "session (documents) or a project (code, conversations).",
@@ -67,41 +68,56 @@ def evaluate(
     figures.library()
     before = figures.earlier(against) if against else {}
     benchmarks = [data.read(folder, split) for folder in folders]  # all, before work is put into the first
-    if queries:
-        queries.parent.mkdir(parents=True, exist_ok=True)
-    results = list[dict[str, Any]]()
-    with (
-        open_vectors(config.ibid.data_dir / VECTORS) as vectors,
-        queries.open("w", encoding="utf-8", errors="backslashreplace") if queries else nullcontext() as lines,
-    ):
+    results = list[Mapping[str, Any]]()
+    with lines_of(queries) as lines, open_vectors(config.ibid.data_dir / VECTORS) as vectors:
         for benchmark in benchmarks:
-            place = source or (Source.MEMORIES if benchmark.scoped else Source.CORPUS)
+            place = source or (Place.MEMORIES if benchmark.scoped else Place.CORPUS)
             found = run(measured(config, benchmark, place, vectors))
-            ways = {way: figures.measured(benchmark, found.runs[way]) for way in ABLATIONS}
-            result = figures.result(benchmark, place.value, found, ways)
-            if known := before.get((benchmark.name, benchmark.split, place.value)):
-                result["against"] = figures.compared(known, ways[SERVED])
-            elif against:
+            results.append(judged(benchmark, place, found, before, lines))
+            if against and "against" not in results[-1]:
                 remark(f"nothing in {against} to compare {benchmark.name} with")
-            if lines:
-                for row in figures.rows(benchmark, place.value, ways, found.runs[SERVED]):
-                    lines.write(jsonlib.dumps(row, ensure_ascii=False) + "\n")
-                lines.flush()
-            results.append(result)
             if json:
-                as_json(result)
+                as_json(results[-1])
     if not json:
-        console = Console()
-        for result in results:
-            for part in report(result):
-                console.print(part)
-        console.print(LEGEND, markup=False)
-    for result in results:
-        for line in remarks(result):
-            remark(line)
+        print_reports(results)
+    for line in chain.from_iterable(map(remarks, results)):
+        remark(line)
 
 
-async def measured(config: Settings, benchmark: Benchmark, source: Source, vectors: Connection) -> Found:
+@contextmanager
+def lines_of(file: Path | None) -> Iterator[TextIO | None]:
+    """A file for lines, made with its folder; None without one."""
+    if file is None:
+        yield None
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8", errors="backslashreplace") as opened:
+        yield opened
+
+
+def judged(
+    benchmark: Benchmark, place: Place, found: Measured, before: Mapping[Any, Any], lines: TextIO | None
+) -> dict[str, Any]:
+    """The figures of a folder, compared with `before`; each question's go to `lines`."""
+    ways = {way: figures.measured(benchmark, found.runs[way]) for way in ABLATIONS}
+    result = figures.result(benchmark, place.value, found, ways)
+    if known := before.get((benchmark.name, benchmark.split, place.value)):
+        result["against"] = figures.compared(known, ways[SERVED])
+    if lines:
+        for row in figures.rows(benchmark, place.value, ways, found.runs[SERVED]):
+            lines.write(jsonlib.dumps(row, ensure_ascii=False) + "\n")
+        lines.flush()
+    return result
+
+
+def print_reports(results: Iterable[Mapping[str, Any]]) -> None:
+    console = Console()
+    for part in chain.from_iterable(map(report, results)):
+        console.print(part)
+    console.print(LEGEND, markup=False)
+
+
+async def measured(config: Settings, benchmark: Benchmark, source: Place, vectors: Connection) -> Measured:
     """One folder, on stores of its own."""
     async with open_target(config, source, vectors) as (services, target):
         evaluation = Evaluation(services.retrieval, target, benchmark)

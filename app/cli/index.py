@@ -29,7 +29,7 @@ from urllib.parse import quote
 import typer
 
 from app.cli.client import Answered, connect, patient, taken
-from app.cli.repository import Reason, Root, Skipped, Text, read, rooted, walk
+from app.cli.repository import FileText, Root, Skipped, SkipReason, read, rooted, walk
 from app.cli.terminal import (
     STDIN,
     DataDir,
@@ -122,9 +122,9 @@ class Report:
 
     def skip(self, skipped: Skipped) -> None:
         self.skipped[str(skipped.reason)] += 1
-        if skipped.reason is Reason.UNREADABLE:
+        if skipped.reason is SkipReason.UNREADABLE:
             self.unread.append(skipped.path)
-        if skipped.reason in {Reason.SECRET, Reason.UNREADABLE, Reason.NAME, Reason.LARGE}:
+        if skipped.reason in {SkipReason.SECRET, SkipReason.UNREADABLE, SkipReason.NAME, SkipReason.LARGE}:
             self.tell(skipped.path, str(skipped.reason))
 
     def tell(self, path: str, reason: str) -> None:
@@ -164,7 +164,7 @@ class CodeFiles:
             if after is None:
                 return found
 
-    async def put(self, texts: Sequence[Text], report: Report) -> int:
+    async def put(self, texts: Sequence[FileText], report: Report) -> int:
         """Put files; a refused request is sent again file by file. Returns the number of files."""
         if not texts:
             return 0
@@ -293,12 +293,12 @@ async def hashes_of(root: Root, paths: Sequence[str], report: Report) -> dict[st
     return hashes
 
 
-def read_all(root: Root, paths: Sequence[str]) -> list[tuple[Text | Skipped, str]]:
+def read_all(root: Root, paths: Sequence[str]) -> list[tuple[FileText | Skipped, str]]:
     """Files and the SHA-256 of their texts, as the service computes it (`CodeFile` in `db/code.py`)."""
     texts = [read(root, path) for path in paths]
     return [
         (each, hashlib.sha256(each.text.encode("utf-8", "surrogatepass")).hexdigest())
-        if isinstance(each, Text)
+        if isinstance(each, FileText)
         else (each, "")
         for each in texts
     ]
@@ -316,7 +316,7 @@ async def put_all(files: CodeFiles, root: Root, paths: Sequence[str], report: Re
     async def put(some: Sequence[str]) -> int:
         # Read again: a file may have changed since it was hashed.
         texts = await asyncio.to_thread(read_all, root, some)
-        return await files.put([text for text, _ in texts if isinstance(text, Text)], report)
+        return await files.put([text for text, _ in texts if isinstance(text, FileText)], report)
 
     began = time.monotonic()
     batches = batched(paths, size, BATCH_FILES, BATCH_BYTES)
@@ -347,7 +347,7 @@ def visible(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class InputLine:
     """A line that is not blank."""
 
     number: int
@@ -358,7 +358,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedLine:
     """A line that was not kept."""
 
     line: int
@@ -379,7 +379,7 @@ class Rows:
     """What became of lines: counts by outcome, and those that were refused."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedLine] = field(default_factory=list)
 
     def __add__(self, other: "Rows") -> "Rows":
         return Rows(self.outcomes + other.outcomes, [*self.refused, *other.refused])
@@ -447,11 +447,11 @@ async def rows_kept(config: Settings, file: Path, kind: str, project: str, *, js
     return total
 
 
-async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[Line]) -> Rows:
+async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[InputLine]) -> Rows:
     """Outcomes of a batch, with the lines that were not even sent."""
     good = [line for line in lines if line.row is not None]
     rows = await posted(client, path, good) if good else Rows()
-    refused = [Refused(line.number, line_problem(line)) for line in lines if line.row is None]
+    refused = [RefusedLine(line.number, line_problem(line)) for line in lines if line.row is None]
     return Rows(rows.outcomes, sorted([*rows.refused, *refused], key=lambda each: each.line))
 
 
@@ -466,7 +466,7 @@ def line_count(file: Path) -> int | None:
         raise Unreadable(f"{file} cannot be read: {error.strerror}") from error
 
 
-def json_lines(file: Path) -> Iterator[Line]:
+def json_lines(file: Path) -> Iterator[InputLine]:
     """Lines that are not blank; of one that is too long only the beginning."""
     try:
         with nullcontext(sys.stdin.buffer) if file == STDIN else file.open("rb") as opened:
@@ -477,7 +477,7 @@ def json_lines(file: Path) -> Iterator[Line]:
                 while len(rest) > LONGEST_LINE and not rest.endswith(b"\n"):
                     rest = opened.readline(LONGEST_LINE + 1)
                 if line.strip():
-                    yield Line(number, json_object(line), len(line))
+                    yield InputLine(number, json_object(line), len(line))
     except OSError as error:
         raise Unreadable(f"{file} cannot be read: {error.strerror}") from error
 
@@ -490,14 +490,14 @@ def json_object(line: bytes) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def line_problem(line: Line) -> Mapping[str, Any]:
+def line_problem(line: InputLine) -> Mapping[str, Any]:
     """Why a line was not even sent."""
     if line.size > LONGEST_LINE:
         return {"title": "Too long", "detail": f"a row has {LONGEST_LINE >> 20} MiB at most"}
     return {"title": "Not a row", "detail": "not a JSON object"}
 
 
-async def posted(client: "httpx.AsyncClient", path: str, batch: Sequence[Line]) -> Rows:
+async def posted(client: "httpx.AsyncClient", path: str, batch: Sequence[InputLine]) -> Rows:
     """Send rows in one request. If a row is the reason for a refusal, its halves are sent."""
     try:
         told = await patient(lambda: client.post(path, json=[line.row for line in batch]))
@@ -505,7 +505,7 @@ async def posted(client: "httpx.AsyncClient", path: str, batch: Sequence[Line]) 
         if answered.code not in ROW_FAULTS and answered.problem.get("type") != REJECTED:
             raise
         if len(batch) == 1:
-            return Rows(refused=[Refused(batch[0].number, answered.problem)])
+            return Rows(refused=[RefusedLine(batch[0].number, answered.problem)])
     else:
         return Rows(Counter(item["outcome"] for item in told["items"]))
     half = len(batch) // 2

@@ -62,7 +62,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class UploadOptions:
     """The fields of `POST /api/documents`."""
 
     session: str | None
@@ -133,7 +133,7 @@ def ingest(
     if not files:
         remark("No PDF found.")
         raise typer.Exit(1)
-    form = Form(session, replace, user)
+    form = UploadOptions(session, replace, user)
     outcomes = run(ingested(configured(data_dir), files, form, json=json))
     if not json:
         tell(summary(outcomes))
@@ -152,7 +152,7 @@ def pdfs(paths: list[Path]) -> list[Path]:
     return list(files.values())
 
 
-async def ingested(config: Settings, files: list[Path], form: Form, *, json: bool) -> list[Outcome]:
+async def ingested(config: Settings, files: list[Path], form: UploadOptions, *, json: bool) -> list[Outcome]:
     """Upload all files and print each outcome as it comes."""
     outcomes: list[Outcome] = []
     with progress("Opening", len(files)) as bar:
@@ -187,7 +187,7 @@ def legible(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-async def upload(client: "httpx.AsyncClient", path: Path, form: Form) -> Outcome:
+async def upload(client: "httpx.AsyncClient", path: Path, form: UploadOptions) -> Outcome:
     """Send one file and wait until it is searchable or refused."""
     try:
         with await asyncio.to_thread(path.open, "rb") as file:

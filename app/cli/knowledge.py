@@ -28,14 +28,14 @@ from app.cli.terminal import (
 )
 from app.settings import Settings
 
-Text = Annotated[Path | None, typer.Option(callback=input_file, help="A file; - is stdin.")]
+TextFile = Annotated[Path | None, typer.Option(callback=input_file, help="A file; - is stdin.")]
 
 
 def knowledge(
     *,
     project: Annotated[str, typer.Option(callback=name, help="Which project.")],
-    overview: Text = None,
-    rules: Text = None,
+    overview: TextFile = None,
+    rules: TextFile = None,
     notes: Annotated[
         list[Path] | None, typer.Option(exists=True, dir_okay=False, help="A note; several times.")
     ] = None,

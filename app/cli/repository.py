@@ -41,7 +41,7 @@ MADE = frozenset(LOCKS.split())
 MADE_ENDINGS = (".min.js", ".min.mjs", ".min.css", ".bundle.js", ".map", "_pb2.py", ".pb.go")
 
 
-class Reason(StrEnum):
+class SkipReason(StrEnum):
     """Why a file or a folder is left out."""
 
     IGNORED = "ignored by git"
@@ -60,11 +60,11 @@ class Reason(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Skipped:
     path: str
-    reason: Reason
+    reason: SkipReason
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class FileText:
     """A file's text as it is sent, secrets replaced."""
 
     path: str
@@ -128,7 +128,7 @@ def walk(root: Root) -> Iterator[str | Skipped]:
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:
-            yield Skipped(folder.relative_to(root.folder).as_posix(), Reason.UNREADABLE)
+            yield Skipped(folder.relative_to(root.folder).as_posix(), SkipReason.UNREADABLE)
             continue
         for entry in entries:
             path = Path(entry.path)
@@ -141,17 +141,17 @@ def walk(root: Root) -> Iterator[str | Skipped]:
                 waiting.append((path, Rules(path) if (path / ".git").exists() else rules))
 
 
-def left_out(entry: os.DirEntry[str], found: str, rules: "Rules") -> Reason | None:
+def left_out(entry: os.DirEntry[str], found: str, rules: "Rules") -> SkipReason | None:
     path, is_folder = Path(entry.path), entry.is_dir(follow_symlinks=False)
     if is_folder and (entry.name in FOLDERS or (path / "pyvenv.cfg").exists()):
-        return Reason.FOLDER
+        return SkipReason.FOLDER
     if rules.ignore(path, folder=is_folder):
-        return Reason.IGNORED
+        return SkipReason.IGNORED
     if is_folder:
         return None
     if entry.is_symlink():
-        return Reason.LINK
-    return unwanted(found) if entry.is_file(follow_symlinks=False) else Reason.UNKNOWN
+        return SkipReason.LINK
+    return unwanted(found) if entry.is_file(follow_symlinks=False) else SkipReason.UNKNOWN
 
 
 class Rules:
@@ -202,46 +202,46 @@ def compiled(lines: list[str]) -> GitIgnoreSpec | None:
         return None
 
 
-def unwanted(path: str) -> Reason | None:
+def unwanted(path: str) -> SkipReason | None:
     """Why a file is left out because of its name."""
     name = PurePosixPath(path).name.lower()
     if is_secret(path):
-        return Reason.SECRET
+        return SkipReason.SECRET
     if name in MADE or name.endswith(MADE_ENDINGS):
-        return Reason.MADE
+        return SkipReason.MADE
     if language_of(path) is None:
-        return Reason.UNKNOWN
-    return None if len(path) <= MOST_PATH and path.isprintable() else Reason.NAME
+        return SkipReason.UNKNOWN
+    return None if len(path) <= MOST_PATH and path.isprintable() else SkipReason.NAME
 
 
-def read(root: Root, path: str) -> Text | Skipped:
+def read(root: Root, path: str) -> FileText | Skipped:
     """A file's text, its secrets replaced. Opened without following links or waiting for a pipe."""
     try:
         handle = os.open(root.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return Skipped(path, Reason.UNREADABLE)
+        return Skipped(path, SkipReason.UNREADABLE)
     try:
         with open(handle, "rb") as file:  # noqa: PTH123 - of a handle that followed no link
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Skipped(path, Reason.UNKNOWN)
+                return Skipped(path, SkipReason.UNKNOWN)
             data = file.read(MOST_BYTES + 1)
     except OSError:
-        return Skipped(path, Reason.UNREADABLE)
-    return told(path, data)
+        return Skipped(path, SkipReason.UNREADABLE)
+    return file_text(path, data)
 
 
-def told(path: str, data: bytes) -> Text | Skipped:
+def file_text(path: str, data: bytes) -> FileText | Skipped:
     """Bytes as a text, or why they are not one."""
     if len(data) > MOST_BYTES:
-        return Skipped(path, Reason.LARGE)
+        return Skipped(path, SkipReason.LARGE)
     text = decoded(data)
     if text is None:
-        return Skipped(path, Reason.BINARY)
+        return Skipped(path, SkipReason.BINARY)
     if not text.strip():
-        return Skipped(path, Reason.EMPTY)
+        return Skipped(path, SkipReason.EMPTY)
     if len(data) >= FROM and len(data) > LONG_LINES * (text.count("\n") + text.count("\r") + 1):
-        return Skipped(path, Reason.MADE)
-    return Text(path, *mask(text))
+        return Skipped(path, SkipReason.MADE)
+    return FileText(path, *mask(text))
 
 
 def decoded(data: bytes) -> str | None:

@@ -139,7 +139,7 @@ async def watch_descriptors() -> None:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-class Server(uvicorn.Server):
+class ReadyServer(uvicorn.Server):
     """uvicorn without signal handling: it raises the signal again before our stores are closed."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -222,7 +222,7 @@ async def serving(app: FastAPI, bound: socket.socket) -> AsyncIterator[None]:
         backlog=BACKLOG,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    server = Server(config)
+    server = ReadyServer(config)
     task = asyncio.create_task(server.serve(sockets=[bound]))
     ready = asyncio.create_task(server.ready.wait())
     try:

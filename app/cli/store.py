@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.db.folder import hold, read_lock
 from app.db.pool import Pool, open_pool, postgres_faults
-from app.db.postgres import bring, look, open_postgres
+from app.db.postgres import check_revision, migrate_if_needed, open_postgres
 from app.errors import StartError, Unavailable
 from app.settings import Settings
 
@@ -27,7 +27,7 @@ async def open_store(settings: Settings, *, migrate: bool = True) -> AsyncIterat
     if lock is not None:
         dsn = held_dsn(folder / "postgres", lock.url)
         with postgres_faults():
-            await (bring(dsn) if migrate else look(dsn))
+            await (migrate_if_needed(dsn) if migrate else check_revision(dsn))
         async with open_pool(dsn) as pool:
             yield pool
     elif settings.postgres.dsn is None:

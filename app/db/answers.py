@@ -10,8 +10,7 @@ again is reported as missing; a store that does not answer raises `Unavailable`.
 import json
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias, TypeVar
@@ -30,7 +29,7 @@ from app.db.memories import NOTE, RAW, Memory, memory
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import is_id, storable, storable_json
 from app.db.sessions import THREAD, ChatLogStore, thread
-from app.errors import Rejected, RetrievalError, Unavailable
+from app.errors import Rejected, RetrievalError, required
 from app.retrieval import payload
 from app.retrieval.memories import standing_of
 from app.retrieval.points import (
@@ -43,7 +42,7 @@ from app.retrieval.points import (
     text_point_passage,
 )
 from app.retrieval.retrievers.points import Point, Where
-from app.retrieval.retrievers.qdrant import NOT_OURS, RETRY_SECONDS, Qdrant, imported
+from app.retrieval.retrievers.qdrant import NOT_OURS, Qdrant, imported
 from app.types import SAID_ON, Entry, Passage, Scope
 
 BODY = (
@@ -59,7 +58,7 @@ BODY = (
     "ruling",
 )
 RECIPE = ("form", "system", "before", "notes", "ranking", "project")
-"""Of a recipe, all but its turns."""
+"""Fields of a recipe that are kept as JSON: all but its turns."""
 RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "params", "mix", "sd", "class_check"),
     *("vantage_id", "inspect_only"),
@@ -69,47 +68,47 @@ COLUMNS = (
     *("answer_id", "tenant", "owner", "user_id", "thread_id", "project", *RULED),
     *("used", "memory_ids", "corpus_ids", "model", "prompt_sha256", "timings", "created_at"),
 )
-"""Of a row there: those of ours that are written."""
+"""The columns of that table that we write."""
 USED = ("source", "id", "label", "similarity", "score", "boosts", "verdict", "sha256")
 """Of a candidate, what a row there tells."""
 
 T = TypeVar("T")
 
 
-def written(answer: Answer) -> str:
+def body_json(answer: Answer) -> str:
     """What is kept as JSON: at once where it can be, else with what JSON and jsonb cannot hold mended."""
     try:
-        body = orjson.dumps(facts(answer), option=orjson.OPT_UTC_Z)
+        body = orjson.dumps(body_of(answer), option=orjson.OPT_UTC_Z)
     except TypeError:
-        return mended(answer)
+        return sanitised_body(answer)
     finite = all(
         math.isfinite(entry.score + (entry.similarity or 0.0) + sum(entry.boosts.values()))
         for entry in answer.trace.entries
     )
-    return body.decode() if finite and b"\\u0000" not in body else mended(answer)
+    return body.decode() if finite and b"\\u0000" not in body else sanitised_body(answer)
 
 
-def mended(answer: Answer) -> str:
+def sanitised_body(answer: Answer) -> str:
     """A ledger of eighty candidates takes milliseconds this way."""
-    return json.dumps(storable_json(facts(answer), nan=0.0), ensure_ascii=False)
+    return json.dumps(storable_json(body_of(answer), nan=0.0), ensure_ascii=False)
 
 
-def facts(answer: Answer) -> dict[str, object]:
+def body_of(answer: Answer) -> dict[str, object]:
     """What is kept, by name. The turns of a recipe are rows, a third of their size: a thread may be long."""
     kept = {name: getattr(answer, name) for name in BODY}
     if (made := answer.recipe) is not None:
         kept["recipe"] = {name: getattr(made, name) for name in RECIPE} | {
-            "turns": list(map(short, made.turns))
+            "turns": list(map(turn_row, made.turns))
         }
     return kept
 
 
-def short(turn: Block) -> tuple[str | None, ...]:
+def turn_row(turn: Block) -> tuple[str | None, ...]:
     """A turn as a row: who spoke, its hash, its id in the chat log, its text where that is kept."""
     return turn.name, turn.sha256, turn.refs[0].id if turn.refs else None, turn.text
 
 
-def traced(scope: Scope, answer: Answer) -> str | None:
+def trace_row(scope: Scope, answer: Answer) -> str | None:
     """A vantage answer's row of public.vantage_answer_trace, by column; None: it is no such answer."""
     if answer.ruling is None:
         return None
@@ -150,7 +149,6 @@ def restored(row: asyncpg.Record) -> Answer:
 
 
 def turn(name: str, sha256: str, key: str | None, text: str, *_: object) -> Block:
-    """The inverse of `short`."""
     refs = (Ref(CHAT_LOG_REF, key, sha256),) if key is not None else ()
     return Block(Kind.TURN, sha256, text, name, refs)
 
@@ -235,7 +233,7 @@ class AnswerStore:
         """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
         Nothing of a session removed or a user erased since the question came. `Rejected`: for good."""
         self._pool.check_room()
-        body = written(answer)
+        body = body_json(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
         said = (
             answer.endpoint,
@@ -244,9 +242,9 @@ class AnswerStore:
             answer.model,
             answer.finish,
         )
-        told = silence(scope) if inspected(answer) else spoken(scope, turns)
-        given = (answer.id, *asked, *said, body, answer.created_at, *told)
-        if (row := traced(scope, answer)) and await self._kept(*given, row):
+        turn_values = no_turns(scope) if inspected(answer) else turn_columns(scope, turns)
+        given = (answer.id, *asked, *said, body, answer.created_at, *turn_values)
+        if (row := trace_row(scope, answer)) and await self._kept(*given, row):
             return
         with self._pool.recording():
             await self._pool.execute(KEEP, *given)
@@ -284,7 +282,7 @@ class AnswerStore:
             return None
         with self._pool.recording():
             row = await self._pool.fetchrow(SELECT_USED, scope.tenant, scope.user_id, answer_id)
-        return named(row["ids"]) if row else None
+        return ids_in(row["ids"]) if row else None
 
     async def last(self, scope: Scope) -> Answer | None:
         """The newest of the scope's user and thread that said anything; ids sort by time."""
@@ -295,14 +293,13 @@ class AnswerStore:
         return restored(row) if row else None
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
-        """True if the scope's session was removed after `since`, or its user erased."""
         place = (scope.tenant, scope.owner, scope.session_id or "")
         users = [user for user in (scope.user_id, scope.owner) if user]
         with self._pool.recording():
             return bool(await self._pool.fetchval(REMOVED, *place, since, users))
 
 
-def named(ids: str | None) -> tuple[str, ...]:
+def ids_in(ids: str | None) -> tuple[str, ...]:
     """Those of a JSON array, or of a text that is one, each once; what is no id is passed over."""
     try:
         found = json.loads(ids or "[]")
@@ -317,11 +314,11 @@ def inspected(answer: Answer) -> bool:
     return bool(answer.ruling and answer.ruling.get("inspect_only"))
 
 
-def silence(scope: Scope) -> tuple[object, ...]:
+def no_turns(scope: Scope) -> tuple[object, ...]:
     return ("", scope.thread, scope.project, [], [], [])
 
 
-def spoken(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
+def turn_columns(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
     """Whose activity it is ("" for nobody's), the thread, the project, and the turns as columns."""
     return (
         scope.user_id or scope.owner,
@@ -388,22 +385,20 @@ class OriginalStore:
         cards = await self.cards(scope, [entry.id for entry in of[MEMORIES]])
         corpus = await self._corpus(scope, [entry.id for entry in of[CORPUS]])
         found = [
-            *(shown(DOCUMENTS, key, text) for key, text in texts.items()),
-            *map(told, cards.values()),
+            *(bare_passage(DOCUMENTS, key, text) for key, text in texts.items()),
+            *map(memory_passage, cards.values()),
             *corpus.values(),
         ]
-        for source, named in self._rows.items():
+        for source, rows_of in self._rows.items():
             if of[source]:
-                with answering():
-                    found += await named(scope, [entry.id for entry in of[source]])
+                with required():
+                    found += await rows_of(scope, [entry.id for entry in of[source]])
         return {(passage.source, passage.id): passage for passage in found}
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
-        """Those turns of the scope's thread that are there, by id."""
         return await self._chatlog.these(scope, ids)
 
     async def said(self, scope: Scope, hashes: Sequence[str]) -> Found[str]:
-        """Contents of the scope's thread that have these hashes, by hash."""
         with postgres_faults():
             rows = await self._pool.fetch(SELECT_SAID, *thread(scope), list(hashes))
         return {row["key"]: row["content"] for row in rows}
@@ -421,7 +416,7 @@ class OriginalStore:
         return known | {point.id: memory_from_point(point) for point in points}
 
     async def _remembered(self, scope: Scope, ids: Collection[str]) -> list[Point]:
-        with answering():
+        with required():
             stands = await standing_of(self._pool, scope.tenant, scope.user_id or "")
         wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
         return await self._scrolled(RAW, owned(scope), wanted)
@@ -431,7 +426,7 @@ class OriginalStore:
         if not entries:
             return {}
         reach = (scope.tenant, scope.owner, scope.session_id or "")
-        places = [place(entry) for entry in entries]
+        places = [chunk_address(entry) for entry in entries]
         with postgres_faults():
             rows = await self._pool.fetch(CHUNKS, *reach, *columns([at[:2] for at in places], 2))
             known = texts(rows)
@@ -450,10 +445,10 @@ class OriginalStore:
             of[collection].append(point)
         found: Found[Passage] = {}
         for collection, points in of.items():
-            found |= await self._shelf(scope, collection, points)
+            found |= await self._collection_texts(scope, collection, points)
         return found
 
-    async def _shelf(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
+    async def _collection_texts(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
         """Those of one collection. A point that was imported since is the record's under another id."""
         rows_of = await self._imported(collection, ids)
         names = {rows_of.get(each, each): each for each in ids}
@@ -469,7 +464,7 @@ class OriginalStore:
         return {passage.id: passage for passage in passages if passage.text}
 
     async def _imported(self, collection: str, points: Collection[str]) -> Mapping[str, str]:
-        with answering():
+        with required():
             return await imported(self._pool, collection, points) if points else {}
 
     async def _scrolled(self, collection: str, where: Where, ids: Collection[str]) -> list[Point]:
@@ -477,7 +472,7 @@ class OriginalStore:
         if not ids:
             return []
         wanted = replace(where, lacks=NOT_OURS, ids=tuple(sorted(ids)))
-        with answering():
+        with required():
             try:
                 return await self._points.scroll(collection, wanted, limit=len(ids))
             except RetrievalError:  # a collection that has gone refuses too, as does a wrong key
@@ -486,16 +481,7 @@ class OriginalStore:
                 return []
 
 
-@contextmanager
-def answering() -> Iterator[None]:
-    """Around what a search could do without, and this cannot."""
-    try:
-        yield
-    except RetrievalError as error:
-        raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from error
-
-
-def place(entry: Entry) -> tuple[str, int, str]:
+def chunk_address(entry: Entry) -> tuple[str, int, str]:
     """A passage's document, its ordinal there, and the name in its label."""
     document, _, ordinal = entry.id.rpartition(":")
     return document, int(ordinal), entry.label.rpartition("#")[0]
@@ -509,14 +495,14 @@ def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]
     return [[row[at] for row in rows] for at in range(width)]
 
 
-def told(card: Memory) -> Passage:
+def memory_passage(card: Memory) -> Passage:
     """A memory as a prompt shows it, with the day on which it was said."""
     kind = payload.fact({"kind": card.kind}, "kind") or NOTE
     day = payload.day({"created_at": card.created_at.isoformat()})
     said = {SAID_ON: None if card.created_at == LONG_AGO else day}
-    return shown(MEMORIES, card.id, card.text, collection=RAW, kind=kind, **said)
+    return bare_passage(MEMORIES, card.id, card.text, collection=RAW, kind=kind, **said)
 
 
-def shown(source: str, key: str, text: str, **fields: str | None) -> Passage:
+def bare_passage(source: str, key: str, text: str, **fields: str | None) -> Passage:
     """A passage with what a prompt shows of it; its label is put in by whoever knows it."""
     return Passage(source, key, text, 0, "", fields=fields)

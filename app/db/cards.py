@@ -22,7 +22,7 @@ SHOWN = 100
 """Cards and facts that an answer looks at."""
 
 IDS = uuid.UUID("3e0c2a6e-9f55-5b7e-8c0f-4f9a5f1f6a20")
-"""What their ids are named under."""
+"""Namespace of the ids of cards."""
 
 
 class CardShape(StrEnum):
@@ -32,8 +32,6 @@ class CardShape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card or a fact that is kept."""
-
     id: str
     shape: CardShape
     vantage_id: str
@@ -58,10 +56,10 @@ class CardDraft:
 
 def card_id(tenant: str, draft: CardDraft) -> str:
     """A UUIDv5 of whose it is and its key; without a key, of its words: case and white space aside."""
-    told = " ".join(draft.text.casefold().split()) if draft.key is None else ""
+    text = " ".join(draft.text.casefold().split()) if draft.key is None else ""
     key = "" if draft.key is None else f"={same(draft.key)}"
     whose = "" if draft.user_id is None else f"={draft.user_id}"
-    return str(uuid.uuid5(IDS, "\x1f".join((tenant, draft.vantage_id, whose, draft.shape, key, told))))
+    return str(uuid.uuid5(IDS, "\x1f".join((tenant, draft.vantage_id, whose, draft.shape, key, text))))
 
 
 def same(key: str) -> str:
@@ -100,12 +98,12 @@ FIND = f"SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}} WHERE {VISIBLE} A
 REMOVE = f"DELETE FROM {{table}} WHERE {VISIBLE} AND id = $3 RETURNING 1"  # noqa: S608 - constants of ours
 
 
-def told(statement: str, shape: CardShape) -> str:
+def statement_for(statement: str, shape: CardShape) -> str:
     return statement.format(shape=shape.value, table=TABLES[shape])
 
 
-def of_both(statement: str) -> str:
-    return " UNION ALL ".join(told(statement, shape) for shape in CardShape)
+def union_of(statement: str) -> str:
+    return " UNION ALL ".join(statement_for(statement, shape) for shape in CardShape)
 
 
 class CardStore:
@@ -120,7 +118,7 @@ class CardStore:
         async with transaction(self._pool) as connection:
             # First, as every writer for a user: an erasure under way is waited for (docs/adr/0017).
             await check_not_erased(connection, scope.tenant, draft.user_id or "")
-            kept = await connection.fetchrow(told(PUT, draft.shape), name, scope.tenant, *row)
+            kept = await connection.fetchrow(statement_for(PUT, draft.shape), name, scope.tenant, *row)
         assert kept is not None  # noqa: S101 - an upsert without a condition returns its row
         return card(kept, draft.shape), kept["fresh"]
 
@@ -130,7 +128,7 @@ class CardStore:
             return []
         asked = (scope.tenant, scope.vantage_id, scope.user_id, limit)
         with self._pool.reading():
-            rows = await self._pool.fetch(f"{of_both(SELECT_SHOWN)} {FIRST}", *asked)
+            rows = await self._pool.fetch(f"{union_of(SELECT_SHOWN)} {FIRST}", *asked)
         return [card(row) for row in rows]
 
     async def list(
@@ -140,24 +138,24 @@ class CardStore:
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, scope.user_id, scope.vantage_id, at, name, limit + 1)
         with self._pool.asking():
-            rows = await self._pool.fetch(told(LIST, shape), *asked)
+            rows = await self._pool.fetch(statement_for(LIST, shape), *asked)
         cards = [card(row) for row in rows[:limit]]
         return cards, closed(cards[-1].created_at, cards[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, card_id: str) -> bool:
-        """Gone; False: not there, or another's."""
         found = (await self.by_id(scope, [card_id])).get(card_id)
         if found is None:
             return False
         with self._pool.asking():
-            gone = await self._pool.fetchval(told(REMOVE, found.shape), scope.tenant, scope.user_id, card_id)
+            gone = await self._pool.fetchval(
+                statement_for(REMOVE, found.shape), scope.tenant, scope.user_id, card_id
+            )
         return bool(gone)
 
     async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
-        """Those of them that are there: a replay looks at them."""
         with self._pool.asking():
             rows = await self._pool.fetch(
-                of_both(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))
+                union_of(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))
             )
         return {row["id"]: card(row) for row in rows}
 

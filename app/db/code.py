@@ -66,18 +66,15 @@ class CodeCut:
     class_name: str | None = None
     signature: str | None = None
     heading: str | None = None
-    """Of a section of a text."""
+    """The section of a text that the chunk is from."""
 
     def metadata(self) -> dict[str, object]:
-        """As `chunk_metadata` holds it."""
         names = ("function_name", "class_name", "signature", "heading", "start_line", "end_line")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRow:
-    """A chunk to be written, fields named as the columns."""
-
     file_path: str | None
     language: str | None
     chunk_text: str
@@ -101,7 +98,7 @@ class CodeKept:
 @dataclass(frozen=True, slots=True)
 class CodeFile:
     path: str
-    """From the project's root, parts joined by `/`."""
+    """The path from the project's root, parts joined by `/`."""
     text: str
     language: str | None = None
     """None: as its path says."""
@@ -113,8 +110,6 @@ class CodeFile:
 
 @dataclass(frozen=True, slots=True)
 class CodeListed:
-    """A file that is kept."""
-
     path: str
     sha256: str
     chunks: int
@@ -160,21 +155,18 @@ class CodeEntry:
 
     @property
     def given(self) -> str | None:
-        """What its writer calls it."""
         return self.row.id
 
     @property
     def sha256(self) -> str:
         """Of a row that was sent by itself, with its vector: like that of no file."""
         row = self.row
-        told = json.dumps([row.file_path, row.language, row.chunk_text, dict(row.chunk_metadata)])
-        return ALONE + hashlib.sha256(told.encode() + self.embedding).hexdigest()
+        content = json.dumps([row.file_path, row.language, row.chunk_text, dict(row.chunk_metadata)])
+        return ALONE + hashlib.sha256(content.encode() + self.embedding).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class CodeVector:
-    """A vector that is there already, and what it was made of."""
-
     file_path: str | None
     sha256: str
     chunk_text: str
@@ -187,9 +179,8 @@ def keeps(scope: Scope) -> bool:
 
 
 def row_id(scope: Scope, row: CodeRow) -> str:
-    """A row's id, where the one that was given is not free."""
     named = ("id", row.id) if row.id is not None else ("text", row.file_path or "", row.chunk_text)
-    return made(scope, *named)
+    return derived_id(scope, *named)
 
 
 def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
@@ -198,11 +189,11 @@ def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
     found = []
     for cut in cuts:
         turns[cut.text] = turn = turns.get(cut.text, -1) + 1
-        found.append(made(scope, "file", path, str(turn), cut.text))
+        found.append(derived_id(scope, "file", path, str(turn), cut.text))
     return found
 
 
-def made(scope: Scope, *named: str) -> str:
+def derived_id(scope: Scope, *named: str) -> str:
     """A UUIDv5 of where a row is and what it is called."""
     where = "\x1f".join((scope.tenant, scope.owner, scope.project or "", *named))
     return str(uuid.uuid5(IDS, where.encode("utf-8", "replace").decode()))
@@ -232,7 +223,7 @@ DROP = f"""
     SELECT count(*) AS rows, array_agg(DISTINCT file_path) AS paths FROM gone
 """  # noqa: S608 - constants of ours
 SECONDS = 60.0
-"""For a statement that writes or drops thousands of rows."""
+"""Deadline of a statement that writes or drops thousands of rows."""
 
 
 Pair: TypeAlias = tuple[CodeEntry, Analysed]
@@ -240,7 +231,7 @@ Pair: TypeAlias = tuple[CodeEntry, Analysed]
 
 
 async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
-    """With their terms, made in a thread: they take longer than the rows to write."""
+    """The rows with their terms, made in a thread: that takes longer than writing them."""
     return await asyncio.to_thread(lambda: [(entry, analysed(entry)) for entry in entries])
 
 
@@ -250,7 +241,7 @@ def analysed(entry: CodeEntry) -> Analysed:
     return chunk_analysed({"file_path": row.file_path, "chunk_metadata": facts, "chunk_text": row.chunk_text})
 
 
-async def places(
+async def find_ids(
     connection: Connection, columns: Shape, scope: Scope, entries: Sequence[CodeEntry]
 ) -> list[tuple[str, bool]]:
     """(id, whether a row of the writer's is there) of each."""
@@ -273,7 +264,7 @@ async def places(
     return [(each, each in own) for each in ids]
 
 
-async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEntry]) -> list[str]:
+async def free_ids(connection: Connection, columns: Shape, entries: Sequence[CodeEntry]) -> list[str]:
     """Ids for chunks of files that were dropped: what is still there is none of these, whosever it is."""
     kind = columns["id"].type
 
@@ -284,7 +275,7 @@ async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEnt
     return await located(kind, [Called(None, entry.id) for entry in entries], find, count=1)
 
 
-async def write(
+async def write_chunks(
     connection: Connection,
     columns: Shape,
     scope: Scope,
@@ -296,15 +287,14 @@ async def write(
 ) -> Collection[str]:
     """Rows by id, all of one file (`sha256`), or each by itself; those `there` are updated. The ids of those
     inserted: one may have gone meanwhile."""
-    lines = [line(key, entry, sha256) for key, (entry, _) in rows.items()]
+    lines = [row_values(key, entry, sha256) for key, (entry, _) in rows.items()]
     _, inserted = await write_rows(connection, columns, ROWS, lines, scope=scope, space=space, there=there)
     if rows and columns["id"].type == UUID:  # else a search makes them when it first needs them
         await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
     return {row["id"] for row in inserted}
 
 
-def line(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
-    """As `write_rows` takes it."""
+def row_values(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
     row = entry.row
     path = None if row.file_path is None else storable(row.file_path)
     metadata = json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd")
@@ -316,8 +306,7 @@ def place(scope: Scope) -> tuple[str, str, str]:
     return scope.tenant, scope.owner, scope.project or ""
 
 
-async def drop(connection: Connection, which: str, *values: object) -> tuple[int, set[str]]:
-    """Rows, and what was made of them: how many, of which files."""
+async def drop_rows(connection: Connection, which: str, *values: object) -> tuple[int, set[str]]:
     row = await connection.fetchrow(DROP.format(which=which), *values, timeout=SECONDS)
     assert row is not None  # noqa: S101 - an aggregate is one row
     return row["rows"], set(row["paths"] or ())
@@ -359,7 +348,6 @@ class CodeStore:
         self._pool = pool
 
     async def clock(self) -> datetime:
-        """By which erasures are dated."""
         with self._pool.asking():
             now: datetime = await self._pool.fetchval(CLOCK)
         return now
@@ -371,10 +359,10 @@ class CodeStore:
         `InvalidField`. Of an owner who was erased since nothing is kept: `RemovedMeanwhile`."""
         words = await prepared(entries)
         async with self._writing(scope, since) as (connection, columns):
-            found = await places(connection, columns, scope, entries)
+            found = await find_ids(connection, columns, scope, entries)
             rows = {key: pair for (key, _), pair in zip(found, words, strict=True)}
             there = {key for key, own in found if own}
-            fresh = await write(connection, columns, scope, rows, space, there=there)
+            fresh = await write_chunks(connection, columns, scope, rows, space, there=there)
         return [(key, key in fresh) for key, _ in found]
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
@@ -409,7 +397,7 @@ class CodeStore:
                 for (file, _), pairs in zip(files, words, strict=True)
                 if (file.path, file.sha256) not in same
             ]
-            known = await put(connection, columns, scope, new, space)
+            known = await replace_files(connection, columns, scope, new, space)
         return [outcome(file, same, known, empty=not entries) for file, entries in files]
 
     async def files(
@@ -426,7 +414,6 @@ class CodeStore:
         return len((await self._gone(scope, f"{WHOLE} AND file_path = ANY($4)", list(paths)))[1])
 
     async def clear(self, scope: Scope) -> int:
-        """All of the project are gone: how many."""
         return (await self._gone(scope, WRITTEN))[0]
 
     async def remove(self, scope: Scope, row_id: str) -> bool:
@@ -440,7 +427,7 @@ class CodeStore:
 
     async def _gone(self, scope: Scope, which: str, *values: object) -> tuple[int, set[str]]:
         async with self._writing(scope) as (connection, _):
-            return await drop(connection, which, *place(scope), *values)
+            return await drop_rows(connection, which, *place(scope), *values)
 
     async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
         with taking(TABLE), self._pool.asking():
@@ -461,7 +448,7 @@ class CodeStore:
                 yield connection, await shape(connection, TABLE)
 
 
-async def put(
+async def replace_files(
     connection: Connection,
     columns: Shape,
     scope: Scope,
@@ -470,12 +457,12 @@ async def put(
 ) -> set[str]:
     """Files in the place of what they were; the paths of those that were there."""
     paths = [file.path for file, _ in files]
-    _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
-    ids = iter(await free(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
+    _, known = await drop_rows(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
+    ids = iter(await free_ids(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
     for file, pairs in files:
         for start in range(0, len(pairs), AT_ONCE):
             rows = {next(ids): pair for pair in pairs[start : start + AT_ONCE]}
-            await write(connection, columns, scope, rows, space, sha256=file.sha256)
+            await write_chunks(connection, columns, scope, rows, space, sha256=file.sha256)
     return known
 
 

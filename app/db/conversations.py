@@ -60,9 +60,9 @@ from app.retrieval.project_tables import (
 from app.types import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("5b8f1a52-6f0e-5c39-9f3b-7a1d2c44e0d6")
-"""What rows are named under."""
-VERSION = 1
-"""Of the hash: what was hashed in another way is written anew."""
+"""Namespace of ids."""
+CONTENT_VERSION = 1
+"""Raise it when the hash is made in another way: every entry is then written again."""
 
 
 class ConversationOutcome(StrEnum):
@@ -73,8 +73,6 @@ class ConversationOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn of a conversation that is to be summed up."""
-
     role: str
     """user, assistant; others are passed over."""
     text: str
@@ -127,31 +125,33 @@ class ConversationDraft:
         return None in made and bool(self.said or self.text)
 
     def completed(self, made: Made) -> "ConversationDraft":
-        """With what was made in place of what is missing."""
-        told = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
-        return replace(self, **told)
+        found = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
+        return replace(self, **found)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationEntry:
     draft: ConversationDraft
     sha256: str
-    """Of what was given, whatever was made of it since."""
+    """Hash of the draft as it was given."""
 
 
 def entry(draft: ConversationDraft) -> ConversationEntry:
-    """With its hash: of all that was given but the id, in hexadecimal digits."""
+    """The draft with its hash (hexadecimal) of all that was given but the id."""
     at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
-    told = asdict(replace(draft, id=None, indexed_at=None)) | {"indexed_at": at, "version": VERSION}
-    return ConversationEntry(draft, hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest())
+    content = asdict(replace(draft, id=None, indexed_at=None)) | {
+        "indexed_at": at,
+        "version": CONTENT_VERSION,
+    }
+    return ConversationEntry(draft, hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A row that is kept. Of one that another tool wrote, anything may be None."""
 
-    id: str
-    """`session_id`, as text."""
+    session_id: str
+    """As text."""
     project: str
     title: str | None
     tags: tuple[str, ...]
@@ -164,8 +164,6 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is kept of entries before they are written."""
-
     began: datetime
     """By the store's clock."""
     rows: Sequence[Conversation | None]
@@ -213,8 +211,6 @@ ROWS = WrittenTable(TABLE, "session_id", TEXTS, LISTS, "conversation", returning
 
 @dataclass(frozen=True, slots=True)
 class RowSlot:
-    """Of an entry: its row's id, and what is there."""
-
     id: str
     row: asyncpg.Record | None
 
@@ -238,12 +234,12 @@ async def find_slots(
 
 def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
     """True if it is the writer's, in the scope's project, and Ibid wrote it: adoption gives no hash."""
-    told = (row["tenant"], row["owner"], row["project"])
+    place = (row["tenant"], row["owner"], row["project"])
     written = row["sha256"] is not None or row["id"] in ours
-    return bool(told == (scope.tenant, scope.owner, scope.project)) and written
+    return bool(place == (scope.tenant, scope.owner, scope.project)) and written
 
 
-def same(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
+def unchanged_row(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
     """The row, if it was written from the same, and has a vector of the space."""
     row = place.row
     if row is None or row["sha256"] != entry.sha256 or row["space"] != space:
@@ -251,12 +247,11 @@ def same(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation |
     return conversation(row)
 
 
-def line(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object, ...]:
-    """A row as `write_rows` takes it."""
+def row_values(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object, ...]:
     draft = entry.draft
     return (
         key,
-        *(said(getattr(draft, name)) for name in TEXTS),
+        *(storable_or_none(getattr(draft, name)) for name in TEXTS),
         *(listed(getattr(draft, name)) for name in LISTS),
         draft.indexed_at,
         entry.sha256,
@@ -264,7 +259,7 @@ def line(key: str, entry: ConversationEntry, vector: Embedding) -> tuple[object,
     )
 
 
-def said(text: str | None) -> str | None:
+def storable_or_none(text: str | None) -> str | None:
     return None if text is None else storable(text)
 
 
@@ -274,7 +269,7 @@ def listed(words: Sequence[str] | None) -> str | None:
 
 def conversation(row: asyncpg.Record) -> Conversation:
     return Conversation(
-        id=row["id"],
+        session_id=row["id"],
         project=row["project"] or "",
         indexed_at=row["at"],
         tags=words(row["tags"]),
@@ -283,9 +278,9 @@ def conversation(row: asyncpg.Record) -> Conversation:
     )
 
 
-def words(told: str | None) -> tuple[str, ...]:
+def words(stored: str | None) -> tuple[str, ...]:
     """A column of JSON as the texts in it, also where they are JSON inside of a text; broken: none."""
-    value: object = told
+    value: object = stored
     for _ in range(2):
         try:
             value = json.loads(value) if isinstance(value, str) else value
@@ -327,7 +322,9 @@ class ConversationStore:
             async with transaction(self._pool) as connection:
                 began = await connection.fetchval(CLOCK)
                 found = await find_slots(connection, await shape(connection, TABLE), scope, entries)
-        return Known(began, [same(entry, at, space) for entry, at in zip(entries, found, strict=True)])
+        return Known(
+            began, [unchanged_row(entry, at, space) for entry, at in zip(entries, found, strict=True)]
+        )
 
     async def write(
         self,
@@ -343,9 +340,9 @@ class ConversationStore:
         async with self._writing(scope, since) as (connection, columns):
             found = await find_slots(connection, columns, scope, entries)
             last = {place.id: at for at, place in enumerate(found)}
-            kept = {key: same(entries[at], found[at], space) for key, at in last.items()}
+            kept = {key: unchanged_row(entries[at], found[at], space) for key, at in last.items()}
             new = {key: at for key, at in last.items() if kept[key] is None}
-            lines = [line(key, entries[at], embeddings[at]) for key, at in new.items()]
+            lines = [row_values(key, entries[at], embeddings[at]) for key, at in new.items()]
             there = {slot.id for slot in found if slot.row}
             updated, inserted = await write_rows(
                 connection, columns, ROWS, lines, scope=scope, space=space, there=there

@@ -52,7 +52,7 @@ STATE = "51d1b1d0-0000-5000-8000-000000000001"
 POSITION = "ibid-position"
 """The collection of the vector that holds Chroma's position, and its id."""
 READ_SECONDS = 60.0
-"""For the vectors of one document."""
+"""Deadline of reading the vectors of one document."""
 FIELDS = PayloadIndexes(
     keys=("source", "kind", "vantage_id", "space", *MARK),
     tenants=("tenant", "user_id"),
@@ -152,8 +152,6 @@ class Position:
 
 
 class Copy(Protocol):
-    """The copy in one engine."""
-
     @property
     def name(self) -> str:
         """The engine's, as the outbox has it."""
@@ -165,11 +163,11 @@ class Copy(Protocol):
         """Store it."""
 
     async def apply(self, collection: str, items: Sequence[str]) -> None:
-        """Take these as the record has them now: write them, or delete those that it does not have."""
+        """Write these items as the record has them now, or delete those that it does not have."""
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
-        """Take the rows that follow `cursor`: how many they are, and the cursor after them; None: that was
-        all. At the end what the record does not have is deleted."""
+        """Write the rows after `cursor`; returns their number and the next cursor, None after the last page,
+        when what the record does not have is deleted."""
 
     async def total(self) -> int:
         """Rows of the record that should be there."""
@@ -267,7 +265,6 @@ class QdrantCopy:
             await self._try(name, partial(self._home, name))
 
     async def total(self) -> int:
-        """Memories and texts with vectors of the space."""
         return sum((await self._counts()).values())
 
     async def is_complete(self) -> bool:
@@ -359,7 +356,6 @@ class QdrantCopy:
         return new
 
     async def _usable(self, physical: str) -> bool:
-        """True if a collection can hold our vectors, or is not there."""
         with unavailable():
             shape = await self._catalogue.get(physical)
         return shape is None or fits(shape, self._space)
@@ -392,7 +388,7 @@ class QdrantCopy:
             await self._drop(await self._physical_name(name))
 
     async def _drop(self, name: str) -> None:
-        """An empty collection, if Ibid made it."""
+        """Delete an empty collection if Ibid made it."""
         with unavailable():
             self._catalogue.forget()
             shape = await self._catalogue.get(name)
@@ -486,7 +482,6 @@ class ChromaCopy:
 
     @property
     def external(self) -> bool:
-        """True if it is a server."""
         return not self._chroma.embedded
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:

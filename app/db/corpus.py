@@ -23,8 +23,6 @@ from app.types import Embedding, Scope
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A text of the corpus that is kept."""
-
     point: str
     """Its point: a UUID."""
     id: str
@@ -40,11 +38,11 @@ class Reference:
 
 
 METADATA_BYTES = 8 << 10
-"""Of a text's metadata as JSON: it stands in every citation of the text."""
+"""Most bytes of a text's metadata as JSON: every citation of the text carries it."""
 MOST = 100
 """Collections a tenant may have: each costs its engine threads, files, and a part of every search."""
 IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
-"""What the points of the corpus are named under."""
+"""Namespace of the points of the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +59,6 @@ class ReferenceDraft:
 
 @dataclass(frozen=True, slots=True)
 class CollectionFigures:
-    """A collection in figures."""
-
     collection: str
     texts: int
     tokens: int
@@ -79,7 +75,7 @@ def placed(tenant: str, collection: str, given: ReferenceDraft) -> tuple[str, st
 NAMES = tuple(item.name for item in fields(Reference))
 COLUMNS = ", ".join(NAMES)
 CLEAR_SECONDS = 60.0
-"""For a collection of any size."""
+"""Deadline of a statement on a whole collection."""
 # xmax is 0 where a row is new.
 ADMIT = f"""
     INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,
@@ -187,7 +183,6 @@ class CorpusStore:
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, collection: str, id: str) -> bool:  # noqa: A002 - its name
-        """Gone. False: not there."""
         async with transaction(self._pool) as connection:
             gone = bool(await connection.fetchval(REMOVE, scope.tenant, collection, id))
             if gone:
@@ -195,7 +190,6 @@ class CorpusStore:
         return gone
 
     async def clear(self, scope: Scope, collection: str) -> int:
-        """All of the tenant's texts in a collection are gone: how many."""
         async with transaction(self._pool) as connection:
             gone: int = await connection.fetchval(CLEAR, scope.tenant, collection, timeout=CLEAR_SECONDS)
             if gone:
@@ -216,5 +210,5 @@ async def bump(connection: Connection, tenant: str, collection: str) -> None:
 
 
 def reference(row: asyncpg.Record) -> Reference:
-    told = {name: row[name] for name in NAMES}
-    return Reference(**(told | {"metadata": json.loads(row["metadata"])}))
+    columns = {name: row[name] for name in NAMES}
+    return Reference(**(columns | {"metadata": json.loads(row["metadata"])}))

@@ -14,7 +14,7 @@ import asyncpg
 from app.db.pool import DAMAGE
 
 SECONDS = 30.0
-"""For all of them; what is left then is not read."""
+"""Seconds for reading all relations; those left over are not read."""
 LOCK_SECONDS = 2
 """A rewrite holds its table for longer."""
 CONNECT_SECONDS = 10.0
@@ -41,8 +41,6 @@ PASSED = (asyncpg.LockNotAvailableError, asyncpg.UndefinedTableError, asyncpg.Un
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A damaged table or index."""
-
     name: str
     """As SQL writes it."""
     of: str
@@ -64,8 +62,6 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What came of reading them."""
-
     damages: Sequence[Damage]
     read: int
     there: int

@@ -8,7 +8,6 @@ repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`, `Unava
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -44,8 +43,6 @@ class DocumentFault:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file as received, whole, on disk."""
-
     path: Path
     filename: str
     size: int
@@ -58,8 +55,6 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document as the API shows it."""
-
     id: str
     label: str
     """Its name in citations: `report.pdf` of `[report.pdf#3]`, as the asker sees it."""
@@ -110,7 +105,6 @@ class DocumentPart:
 
     @property
     def is_global(self) -> bool:
-        """True if every session of the tenant reaches it."""
         return not self.session_id
 
 
@@ -205,7 +199,6 @@ def home(scope: Scope, session_id: str | None) -> DocumentPart:
 
 
 def place(part: DocumentPart) -> tuple[str, str, str]:
-    """The part's key, as statements take it."""
     return part.tenant, part.owner, part.session_id
 
 
@@ -215,13 +208,12 @@ async def hold(connection: Connection, part: DocumentPart) -> None:
 
 
 async def ensure_part(connection: Connection, part: DocumentPart) -> None:
-    """Make the tenant's and the part's rows if they are missing."""
     await connection.execute(TENANT, part.tenant)
     await connection.execute(PART, *place(part))
 
 
 async def bump(connection: Connection, part: DocumentPart) -> None:
-    """A search in this part would see a change: scope indexes and result caches compare the version."""
+    """Raise the version of a part, which scope indexes and result caches compare."""
     await connection.execute(BUMP, *place(part))
 
 
@@ -236,8 +228,8 @@ async def enqueue(
 async def cleared(
     connection: Connection, part: DocumentPart, *, user: str | None = None, seconds: float | None = None
 ) -> int:
-    """Unseen from now on: all documents of the part, or a user's, under its lock; a job clears each away.
-    A document that others uploaded as well stays theirs alone. How many."""
+    """Mark the documents of a part, or one user's, as removed and queue their purges; returns how many. What
+    other users uploaded too stays theirs. Under the part's lock."""
     asked = (CLEAR, *place(part)) if user is None else (RELEASE, *place(part), user)
     count: int = await connection.fetchval(*asked, timeout=seconds)
     if count:
@@ -298,21 +290,20 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
     own = [label_name(row["name"]) for row in rows]
     if not in_the_way(own, seen):
         return list(seen)  # the thousands of global names stay unread
-    labels = await beside(connection, scope, own, seen)
+    labels = await global_labels(connection, scope, own, seen)
     return [replace(item, label=labels.get(item.id, item.label)) for item in seen]
 
 
-async def beside(
+async def global_labels(
     connection: Connection, scope: Scope, own: Sequence[str], seen: Sequence[Document]
 ) -> dict[str, str]:
-    """What global documents are called beside the session's own, by id."""
+    """Labels of global documents beside the session's own, by id."""
     shared = await connection.fetch(SHARED, scope.tenant, [item.id for item in seen])
     _, shown = distinct(own, [label_name(row["name"]) for row in shared])
     return dict(zip((row["id"] for row in shared), shown, strict=True))
 
 
 def in_the_way(own: Sequence[str], seen: Sequence[Document]) -> bool:
-    """True if a global document has the name of one of the session's."""
     looks = set(map(key, own))
     return any(item.session_id is None and key(item.label) in looks for item in seen)
 
@@ -323,7 +314,7 @@ AT_ONCE = 4
 """Uploads written at once: more would not be faster, and chat needs connections too."""
 TURN_SECONDS = 60.0
 COPY_SECONDS = 900.0
-"""For the bytes of one file: 4 GiB at 5 MB/s."""
+"""Deadline of writing the bytes of one file: 4 GiB at 5 MB/s."""
 ROUNDS = 3
 """An upload that lost a race whose winner then vanished tries again, this often."""
 
@@ -405,10 +396,12 @@ INSERT_CHUNK = (
 )
 """Columns, in the order of `chunk_rows`."""
 FIRST_LOOK, LAST_LOOK = 0.02, 0.5
-"""Pauses between a waiter's looks: small files are ready soon, large ones are not in a hurry."""
+"""Pauses between two looks for all who wait: the first after somebody begins to wait, and the longest."""
 LOOK_SECONDS = 5.0
-# A failed one is told to all who wait for it, also when the first of them has had it dropped.
-LOOK = f"SELECT {COLUMNS} FROM ibid.document WHERE id = $1 AND (removed_at IS NULL OR state = 'failed')"  # noqa: S608
+# A failed one is reported to all who wait for it, also after the first of them has had it dropped.
+LOOK = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE id = ANY($1) AND (removed_at IS NULL OR state = 'failed')
+"""  # noqa: S608 - constants of ours
 
 # By its id, a user key also finds what the tenant uploaded for its user.
 ONE = f"""
@@ -461,10 +454,10 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
         file.close()
 
 
-async def standing(
+async def uploads_like(
     connection: Connection, part: DocumentPart, filename: str, upload: Upload
 ) -> Sequence[asyncpg.Record]:
-    """What has these bytes or this name, oldest first. Under the part's lock."""
+    """Documents with these bytes or this name, oldest first. Under the part's lock."""
     return await connection.fetch(STANDING, *place(part), upload.sha256, filename)
 
 
@@ -476,7 +469,7 @@ def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> D
     return document(known) if known else None
 
 
-async def enter(
+async def make_visible(
     connection: Connection, part: DocumentPart, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
 ) -> Document:
     """Make an arrived document visible, with its label name and its job."""
@@ -518,12 +511,12 @@ def chunk_rows(
 
 
 async def discard(connection: Connection, part: DocumentPart, document_id: str) -> None:
-    """Gone from the next answer on; what it left follows by a job."""
+    """Mark a document as removed and queue its purge."""
     await connection.execute(GONE, document_id)
     await enqueue(connection, "purge", document_id, part)
 
 
-async def empty(connection: Connection, document_id: str) -> None:
+async def delete_content(connection: Connection, document_id: str) -> None:
     for table in ("document_piece", "chunk"):
         statement = f"DELETE FROM ibid.{table} WHERE document_id = $1"  # noqa: S608 - constants above
         await connection.execute(statement, document_id, timeout=DELETE_SECONDS)
@@ -535,10 +528,14 @@ class DocumentStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._uploads = asyncio.Semaphore(max(1, min(AT_ONCE, pool.get_max_size() // 4)))
-        self._hurried = asyncio.Event()
+        self._waiting: dict[asyncio.Future[Document | None], str] = {}
+        """Uploads that wait, with the ids of their documents."""
+        self._newcomer = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self._hurried = False
 
     async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
+        """Store the bytes and a job, all or none. (document, created); the same bytes again in the same
         part: (the one there, False), also when two race. `Conflict`: the name is taken."""
         part, filename = home(scope, upload.session_id), clean(upload.filename)
         user = scope.user_id or ""
@@ -573,7 +570,7 @@ class DocumentStore:
         async with transaction(self._pool) as connection:
             await check_not_erased(connection, part.tenant, user)
             await hold(connection, part)
-            known = decide(await standing(connection, part, filename, upload), filename, upload)
+            known = decide(await uploads_like(connection, part, filename, upload), filename, upload)
             if known is None:
                 return None
             if upload.replace:
@@ -582,7 +579,6 @@ class DocumentStore:
             return document(joined) if joined else known
 
     async def _receive(self, part: DocumentPart, filename: str, upload: Upload, user: str) -> Document:
-        """Everything in one transaction, the bytes first. Raises `_Raced`."""
         new = new_id()
         async with transaction(self._pool) as connection:
             arrival = (new, *place(part), filename, upload.sha256, upload.size, user)
@@ -596,35 +592,59 @@ class DocumentStore:
             )
             await check_not_erased(connection, part.tenant, user)
             await hold(connection, part)
-            stands = await standing(connection, part, filename, upload)
+            stands = await uploads_like(connection, part, filename, upload)
             if decide(stands, filename, upload):
                 raise _Raced
-            return await enter(connection, part, new, filename, stands)
+            return await make_visible(connection, part, new, filename, stands)
 
     async def finished(self, document_id: str, *, seconds: float) -> Document | None:
         """The document once it is ready or failed, or as it is when the time is up; None: it is gone.
 
         Postgres may go away and come back meanwhile; `Unavailable` only if it is away at the end.
         """
-        until, pause = time.monotonic() + seconds, FIRST_LOOK
-        while True:
-            left = 0.0 if self._hurried.is_set() else until - time.monotonic()
+        if seconds and not self._hurried:
+            settled: asyncio.Future[Document | None] = asyncio.get_running_loop().create_future()
+            self._waiting[settled] = document_id
+            self._newcomer.set()
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self._look_for_all())
             try:
-                with postgres_faults():
-                    row = await self._pool.fetchrow(LOOK, document_id, timeout=LOOK_SECONDS)
-                if row is None or row["state"] != State.PROCESSING or left <= 0:
-                    return document(row) if row else None
-            except Unavailable:
-                if left <= 0:
-                    raise
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(pause, left)):
-                    await self._hurried.wait()
+                async with asyncio.timeout(seconds):
+                    return await settled
+            except TimeoutError:
+                pass
+            finally:
+                del self._waiting[settled]
+        return (await self._looked_up([document_id])).get(document_id)
+
+    async def _look_for_all(self) -> None:
+        """One statement for all who wait, again and again, until nobody waits."""
+        pause = FIRST_LOOK
+        while waiting := dict(self._waiting):
+            self._newcomer.clear()
+            with suppress(Unavailable):
+                found = await self._looked_up([*set(waiting.values())])
+                for settled, document_id in waiting.items():
+                    seen = found.get(document_id)
+                    if not settled.done() and (seen is None or seen.state is not State.PROCESSING):
+                        settled.set_result(seen)
             pause = min(pause * 1.5, LAST_LOOK)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._newcomer.wait()
+                pause = FIRST_LOOK
+
+    async def _looked_up(self, ids: Sequence[str]) -> dict[str, Document]:
+        with postgres_faults():
+            rows = await self._pool.fetch(LOOK, ids, timeout=LOOK_SECONDS)
+        return {row["id"]: document(row) for row in rows}
 
     def hurry(self) -> None:
         """End all waits now, those to come too: the service is about to stop, and the rest is durable."""
-        self._hurried.set()
+        self._hurried = True
+        for settled in self._waiting:
+            if not settled.done():
+                settled.set_exception(TimeoutError())
 
     async def get(self, scope: Scope, document_id: str) -> Document | None:
         """A document in the scope's reach, under the label that the scope sees."""
@@ -662,7 +682,7 @@ class DocumentStore:
         return Chunk(**row) if row else None
 
     async def remove(self, scope: Scope, document_id: str) -> bool:
-        """Gone from the next answer on; its vectors follow by a job. False: not there."""
+        """Mark a document as removed and queue its purge. False: it is not there."""
         if not is_id(document_id):
             return False
         async with transaction(self._pool) as connection:
@@ -679,7 +699,6 @@ class DocumentStore:
             return True
 
     async def forget_failed(self, document_id: str) -> None:
-        """Drop a failed upload whose uploader was told at once."""
         async with transaction(self._pool) as connection:
             row = await connection.fetchrow(FORGET, document_id)
             if row is not None:
@@ -736,8 +755,8 @@ class DocumentStore:
         return [row["embedding"] for row in rows]
 
     async def make_ready(self, document_id: str) -> None:
-        """Ready, and what it replaces is gone, in one transaction. Of two uploads of a name the later one
-        wins whichever was read first. Nothing to do if it is ready or gone already."""
+        """Make it searchable and remove what it replaces, in one transaction. Of two uploads of a name the
+        later one wins whichever was read first. Does nothing if it is ready or removed already."""
         placed = await self.placed(document_id)
         if placed is None:
             return
@@ -762,14 +781,14 @@ class DocumentStore:
         """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
         async with transaction(self._pool) as connection:
             if await connection.fetchval(FAILED, document_id, fault.slug, storable(fault.detail)):
-                await empty(connection, document_id)
+                await delete_content(connection, document_id)
 
     async def purge(self, document_id: str) -> None:
         """Delete what is left of a removed document; one that is not removed stays."""
         removed = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NOT NULL FOR UPDATE"
         async with transaction(self._pool) as connection:
             if await connection.fetchval(removed, document_id):
-                await empty(connection, document_id)
+                await delete_content(connection, document_id)
                 await connection.execute("DELETE FROM ibid.document WHERE id = $1", document_id)
 
     async def sweep(self) -> None:

@@ -80,7 +80,6 @@ class ClusterPlaces:
         return os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PLANTED, 0o600)
 
     def tail(self, lines: int = 3) -> str:
-        """The last of the log, for an error message."""
         try:
             return " / ".join(ending(self.log).splitlines()[-lines:])
         except OSError:
@@ -228,7 +227,7 @@ READY_SECONDS = 60.0
 """How long a living server may recover before it answers."""
 
 STOP_SECONDS = (5.0, 2.0, 2.0)
-"""For a fast shutdown, an immediate one, and the kernel."""
+"""Seconds for a fast shutdown, an immediate one, and a kill."""
 
 POLL_SECONDS = 0.02
 
@@ -348,7 +347,6 @@ class Cluster:
         return False
 
     async def answers(self) -> bool:
-        """True if it takes connections."""
         try:
             connection = await asyncpg.connect(self.dsn, timeout=2)
         except DAMAGE as error:  # a catalog's: no connection will ever be made
@@ -361,7 +359,7 @@ class Cluster:
         return True
 
     async def watch(self) -> None:
-        """For ever: start it again when it dies, after a pause that doubles while it keeps dying."""
+        """Start it again whenever it dies, after a pause that doubles while it keeps dying."""
         pause = 0.0
         while self.process:
             born = time.monotonic()

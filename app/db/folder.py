@@ -41,8 +41,6 @@ class Lock:
 
 
 class Held:
-    """The folder, ours while the block lasts."""
-
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self.token = secrets.token_urlsafe(32)

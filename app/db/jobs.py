@@ -1,19 +1,16 @@
 """The job queue (`ibid.job`) and the LISTEN/NOTIFY listener that wakes its workers.
 
 A claimed job is leased; the lease ends by finish, by retry, or by running out after a crash. Jobs of one
-document run in order, one at a time. A worker's name, `<host>:<pid namespace>:<pid>:<random>`, tells others
-on the machine whether it still lives. A notification only saves waiting: without it the queue is polled.
+document run in order, one at a time. A notification only saves waiting: without it the queue is polled.
 Seconds. Raises `Unavailable`. Why written by hand: docs/adr/0002.
 """
 
 import asyncio
 import os
 import secrets
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -29,8 +26,6 @@ BROKE = 3
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work to do, leased to this worker."""
-
     id: int
     kind: str
     """`ingest` or `purge`."""
@@ -42,37 +37,6 @@ class Job:
     """Marks against it: one for each worker that died over it, BROKE for work that broke off by itself."""
 
 
-NAMESPACE = Path("/proc/self/ns/pid")
-
-
-def here() -> str:
-    """What the names of all workers that can be seen from here begin with."""
-    try:
-        namespace = NAMESPACE.stat().st_ino
-    except OSError:  # not Linux: there are no namespaces
-        namespace = 0
-    return f"{socket.gethostname()}:{namespace}:"
-
-
-def new_worker() -> str:
-    return f"{here()}{os.getpid()}:{secrets.token_hex(4)}"
-
-
-def gone(worker: str) -> bool:
-    """True if a worker of this machine is dead. A pid that was given anew counts as alive: its lease runs
-    out by itself."""
-    if not worker.startswith(here()):
-        return False
-    pid = worker.removeprefix(here()).partition(":")[0]
-    try:
-        os.kill(int(pid), 0)  # signal 0 only asks
-    except ProcessLookupError:
-        return True
-    except (PermissionError, ValueError, OverflowError):
-        return False
-    return False
-
-
 POLL = 1.0
 """Also finds what nobody announces: a retry that is due, a lease that ran out."""
 CLOSE_SECONDS = 2.0
@@ -82,7 +46,6 @@ class Listener:
     """Entered, it keeps one connection of the pool for listening; not entered, it just polls."""
 
     def __init__(self, pool: Pool, channel: str, on_notify: Callable[[str], None] | None = None) -> None:
-        """`on_notify`: called with the text of each notification."""
         self._pool = pool
         self._channel = channel
         self._on_notify = on_notify
@@ -104,7 +67,7 @@ class Listener:
             await self._release()
 
     async def wait(self, *, seconds: float) -> None:
-        """Until it rings, at most `seconds` and POLL. It remembers a ring that nobody waited for."""
+        """Wait for a notification, at most `seconds` and POLL. One that came while nobody waited counts."""
         await self._listen()
         with suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, POLL)):
@@ -121,7 +84,7 @@ class Listener:
                 await self._connection.add_listener(self._channel, self._notified)
 
     async def _release(self) -> None:
-        """Give the connection back to the pool; a broken one too, and never one that still listens."""
+        """Give the connection back to the pool, also a broken one, but never one that still listens."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -183,17 +146,16 @@ BROKEN = f"""
     WHERE {OURS}
 """  # noqa: S608 - a constant of ours
 
-HOLDERS = "SELECT DISTINCT worker FROM ibid.job WHERE lease_until > now()"
-EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE worker = ANY($1)"
+EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE lease_until > now()"
 
 
 class JobStore:
-    """The queue. Entered (`async with`) it is told of new jobs; else it polls once a second."""
+    """The queue. Entered (`async with`) it listens for new jobs; otherwise it polls once a second."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._listener = Listener(pool, CHANNEL)
-        self._worker = new_worker()
+        self._worker = f"{os.getpid()}:{secrets.token_hex(8)}"
 
     async def __aenter__(self) -> Self:
         await self._listener.__aenter__()
@@ -232,18 +194,13 @@ class JobStore:
             await self._pool.execute(BROKEN, *self._lease(job), delay_seconds)
 
     async def expire(self) -> None:
-        """End the leases of workers of this machine that are dead: after a crash their jobs need not wait.
-
-        Those of the living, and of other machines, stay; so it can be done at any time.
-        """
+        """End all leases: at the start of a service whose Postgres is its own, their workers are dead, and
+        their jobs need not wait."""
         with postgres_faults():
-            rows = await self._pool.fetch(HOLDERS)
-            dead = [row["worker"] for row in rows if gone(row["worker"])]
-            if dead:
-                await self._pool.execute(EXPIRE, dead)
+            await self._pool.execute(EXPIRE)
 
     async def wait(self, *, seconds: float) -> None:
-        """Until a job may be there or the time is up; a second at most."""
+        """Return when a job may be there or the time is up; after a second at most."""
         await self._listener.wait(seconds=seconds)
 
     def _lease(self, job: Job) -> tuple[int, str, int]:

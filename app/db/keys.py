@@ -91,22 +91,18 @@ class TimedCache(Generic[Name, Value]):
         self._kept: OrderedDict[Name, tuple[Value, float]] = OrderedDict()
 
     def put(self, name: Name, value: Value) -> None:
-        """The database said so just now."""
         self._kept[name] = (value, self._clock())
         self._kept.move_to_end(name)
         if len(self._kept) > SIZE:
             self._kept.popitem(last=False)
 
     def drop(self, name: Name) -> None:
-        """The database says otherwise."""
         self._kept.pop(name, None)
 
     def clear(self) -> None:
-        """Something changed that may touch any of them."""
         self._kept.clear()
 
     def get(self, name: Name, *, seconds: float) -> Value | None:
-        """What was confirmed at most `seconds` ago."""
         value, at = self._kept.get(name, (None, 0.0))
         return value if self._clock() - at <= seconds else None
 
@@ -151,7 +147,7 @@ class KeyStore:
         self._breaker = Breaker(clock, failures=1, seconds=PAUSE)
 
     async def find(self, key: str) -> Caller | None:
-        """Whom a key stands for; None: not known, or revoked."""
+        """The caller that a key stands for; None: unknown or revoked."""
         if not key or len(key) > LONGEST:
             return None
         digest = hashed(key)
@@ -234,12 +230,12 @@ class KeyStore:
 
 
 def bridged(known: Known | None) -> Known:
-    """In an outage: what was known before it. Raises `Unavailable` if that is nothing."""
+    """What was known before an outage. Raises `Unavailable` if nothing was."""
     if known is None:
         raise Unavailable("keys cannot be looked up", retry_after=RETRY_SECONDS)
     return known
 
 
 def hashed(key: str) -> bytes:
-    """What is kept of a key. A lone surrogate is no key of ours, but must not raise either."""
+    """The stored hash of a key. A lone surrogate is no valid key, but must not raise."""
     return hashlib.sha256(key.encode(errors="surrogatepass")).digest()

@@ -65,12 +65,10 @@ def drop(user: int, group: int) -> None:
 
 
 def reaches(paths: Sequence[str]) -> bool:
-    """True if this user may look into or read all of `paths` on its own."""
     return all(os.access(path, os.R_OK | os.X_OK) for path in paths)
 
 
 def carry() -> None:
-    """Take CAP_DAC_READ_SEARCH along through exec."""
     hold(CAP_SETPCAP | CAP_DAC_READ_SEARCH, CAP_DAC_READ_SEARCH)
     prctl(PR_SET_SECUREBITS, NO_SETUID_FIXUP)
     hold(CAP_DAC_READ_SEARCH, CAP_DAC_READ_SEARCH)

@@ -18,8 +18,17 @@ from typing import Protocol
 import asyncpg
 
 from app.db.pool import Pool
-from app.db.rows import CLOCK, Connection, closed, is_id, opened, storable, take_turns, transaction
-from app.errors import RemovedMeanwhile
+from app.db.rows import (
+    CLOCK,
+    Connection,
+    check_not_erased,
+    closed,
+    is_id,
+    opened,
+    storable,
+    take_turns,
+    transaction,
+)
 from app.retrieval.retrievers.points import DIGITS
 from app.retrieval.terms import encode_terms
 from app.types import Embedding, Scope
@@ -38,16 +47,16 @@ DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
 UNTOLD = (ASSISTANT, *DAEMONS)
 """Origins that are no episodic memories (`persona_daemon` is ours)."""
 IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
-"""What the ids of memories are named under."""
+"""Namespace of the ids of memories."""
 
 
 def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:
     """A UUIDv5: of the words in their namespace, case and white space aside; a daemon's card's: its kind; a
     card's that a person wrote: both, so that a note of the same words is not in its way."""
     derived = draft.origin in DAEMONS
-    told = "" if derived else " ".join(draft.text.casefold().split())
+    words = "" if derived else " ".join(draft.text.casefold().split())
     card = draft.kind if derived or draft.kind in CARDS else ""
-    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if derived else "", card, told)
+    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if derived else "", card, words)
     return str(uuid.uuid5(IDS, "\x1f".join(parts)))
 
 
@@ -108,7 +117,6 @@ class Tally:
 
     @property
     def net(self) -> int:
-        """More good than bad."""
         return self.positive - self.negative
 
 
@@ -139,7 +147,7 @@ class Votes(Protocol):
         """The user's votes on these memories; without any: left out."""
 
 
-Told = Callable[[Mapping[str, int]], Awaitable[None]]
+BeforeCommit = Callable[[Mapping[str, int]], Awaitable[None]]
 """Called with the memories whose vote changes and by how much their net changes (-2 to 2, or more where the
 votes of several days are taken back), before it is committed; what it raises takes that back."""
 
@@ -185,7 +193,6 @@ BUMP = """
 
 
 async def lock_user(connection: Connection, tenant: str, user: str) -> None:
-    """The user's writers take turns until the transaction ends."""
     await take_turns(connection, "ibid.memory", tenant, user)
 
 
@@ -271,7 +278,6 @@ def memory(row: asyncpg.Record) -> Memory:
     return Memory(**(values | changed))
 
 
-ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
 # What is there under the id is a card that this one replaces.
 WRITE = f"""
     INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms)
@@ -300,7 +306,6 @@ PAGE = f"""
 
 
 def analysed(texts: Sequence[str]) -> list[bytes]:
-    """The packed terms of texts. CPU: half a millisecond each."""
     return [encode_terms(storable(text)) for text in texts]
 
 
@@ -327,8 +332,7 @@ class MemoryStore:
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
         async with transaction(self._pool) as connection:
             await lock_user(connection, tenant, user)
-            if await connection.fetchval(ERASED, tenant, user, since):
-                raise RemovedMeanwhile("the user's data was erased meanwhile")
+            await check_not_erased(connection, tenant, user, since)
             written = await decide(connection, (tenant, user), drafts, ids, tokens)
             rows = [
                 (tenant, space, *row_of(each.memory), vector, packed)
@@ -371,7 +375,6 @@ class MemoryStore:
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, memory_id: str) -> bool:
-        """Gone with its votes. False: not there."""
         if not is_name(memory_id):
             return False
         async with transaction(self._pool) as connection:

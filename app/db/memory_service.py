@@ -8,17 +8,18 @@ here (docs/adr/0016). Seconds. Raises `Unavailable`; inside, `RetrievalError`.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlencode
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.breaker import Attempt, Breaker
-from app.db.memories import OUTSIDE, Moment, Tallies, Tally, Temporal, Told
+from app.db.memories import OUTSIDE, BeforeCommit, Moment, Tallies, Tally, Temporal
 from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
 from app.settings import Settings
@@ -37,26 +38,27 @@ IDLE_SECONDS = 4.0
 CONNECTIONS = 16
 LASTING = 3.0
 """Failures within less open no breaker: the service may be restarting (docs/adr/0013)."""
-TELLING = 4
-"""Votes told at once: each holds a connection to Postgres meanwhile."""
+MOST_SENDING = 4
+"""Votes sent at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})
 """Users that no path can name: clients and servers resolve them away."""
-BUCKETS = ("new", "minutes", "hours", "days", "weeks", "months")
 MOST_VOTES, MOST_SECONDS = 10**9, 1e11
 
 
 class Outside:
     """The service, behind its breaker. For one event loop."""
 
+    name = OUTSIDE
+
     def __init__(
         self, session: "ClientSession", address: Callable[[str], "URL"], faults: tuple[type[Exception], ...]
     ) -> None:
         self._session = session
         self._address = address
-        """Of a path that is encoded already."""
+        """The URL of an encoded path."""
         self._faults = faults
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
-        self._telling = asyncio.Semaphore(TELLING)
+        self._sending = asyncio.Semaphore(MOST_SENDING)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
         """The user's votes as it counts them. Raises `RetrievalError`."""
@@ -69,10 +71,10 @@ class Outside:
         with self._attempt():
             return moment(await self.get(f"/temporal/{quote(scope.user_id or '', safe='')}"))
 
-    async def tell(self, votes: Sequence[Mapping[str, object]]) -> None:
+    async def send(self, votes: Sequence[Mapping[str, object]]) -> None:
         """One after the other, within the deadline of one. Raises `Unavailable`."""
         try:
-            async with asyncio.timeout(SECONDS), self._telling:
+            async with asyncio.timeout(SECONDS), self._sending:
                 for vote in votes:
                     with self._attempt():
                         await self.post("/memory_feedback", vote)
@@ -93,13 +95,14 @@ class Outside:
         """Send; any 2xx is a yes. Raises `RetrievalError`."""
         await self._asked("POST", path, orjson.dumps(body), wanted=False)
 
-    async def check(self) -> None:
-        """Whether anybody answers there, if only to refuse. Raises `RetrievalError`."""
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Whether anybody answers there, if only to refuse, for /readyz. Raises `RetrievalError`."""
         try:
             await self._asked("GET", "/", wanted=False)
         except RetrievalError as error:
             if not error.rejected:
                 raise
+        return {}
 
     async def _asked(
         self, method: str, path: str, body: bytes | None = None, *, wanted: bool = True
@@ -143,14 +146,18 @@ class OutsideVotes:
         self._built_in = built_in
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
-        """Kept in both, or refused. False: it was so already, and the service is not told again."""
-        told = self._telling(scope, answer_id)
-        return await self._built_in.cast(scope, memory_id, signal, answer_id=answer_id, told=told)
+        """Kept in both, or refused. False: it was so already, and the service hears nothing new."""
+        before_commit = self._forwarding(scope, answer_id)
+        return await self._built_in.cast(
+            scope, memory_id, signal, answer_id=answer_id, before_commit=before_commit
+        )
 
     async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
         """As `cast`, for all that an answer used."""
-        told = self._telling(scope, answer_id)
-        return await self._built_in.judge(scope, ids, signal, answer_id=answer_id, told=told)
+        before_commit = self._forwarding(scope, answer_id)
+        return await self._built_in.judge(
+            scope, ids, signal, answer_id=answer_id, before_commit=before_commit
+        )
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
         """The service's; while it does not answer, the built-in store's, with the reason in `lost`."""
@@ -163,24 +170,24 @@ class OutsideVotes:
             found.lost = error.reason
             return found
 
-    def _telling(self, scope: Scope, answer_id: str | None) -> Told | None:
-        """Tells the service of the votes that change. Its protocol knows votes of +1 and -1 that add up: a
-        vote taken back is told as its opposite, a change of mind as two votes."""
+    def _forwarding(self, scope: Scope, answer_id: str | None) -> BeforeCommit | None:
+        """Sends the service the votes that change. Its protocol knows votes of +1 and -1 that add up: a
+        vote taken back is sent as its opposite, a change of mind as two votes."""
         if not served(scope):
             return None
         vote = {"user_id": scope.user_id}
-        named = vote if answer_id is None else vote | {"answer_id": answer_id}
+        same_fields = vote if answer_id is None else vote | {"answer_id": answer_id}
 
-        async def tell(changed: Mapping[str, int]) -> None:
-            await self._outside.tell(
+        async def send(changed: Mapping[str, int]) -> None:
+            await self._outside.send(
                 [
-                    {**named, "memory_id": key, "signal": 1 if change > 0 else -1}
+                    {**same_fields, "memory_id": key, "signal": 1 if change > 0 else -1}
                     for key, change in changed.items()
                     for _ in range(abs(change))
                 ]
             )
 
-        return tell
+        return send
 
 
 class OutsideTemporal:
@@ -191,7 +198,6 @@ class OutsideTemporal:
         self._built_in = built_in
 
     async def last(self, scope: Scope) -> Moment:
-        """Of the scope's user."""
         if not served(scope) or scope.user_id in UNKEYED:
             return await self._built_in.last(scope)
         try:
@@ -203,20 +209,6 @@ class OutsideTemporal:
 def served(scope: Scope) -> bool:
     """True if the service knows whom it would be asked about."""
     return scope.tenant == DEFAULT_TENANT and bool(scope.user_id)
-
-
-class OutsideProbe:
-    """Whether it answers, for /readyz (`types.Probe`)."""
-
-    name = OUTSIDE
-
-    def __init__(self, outside: Outside) -> None:
-        self._outside = outside
-
-    async def check(self) -> Mapping[str, str | int | float]:
-        """No facts; `RetrievalError` if nobody is there."""
-        await self._outside.check()
-        return {}
 
 
 @asynccontextmanager
@@ -243,47 +235,46 @@ async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
         )
 
 
+class ServiceVotes(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    positive: int = Field(ge=0, le=MOST_VOTES)
+    negative: int = Field(ge=0, le=MOST_VOTES)
+
+
+class ServiceActivity(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    bucket: Literal["new", "minutes", "hours", "days", "weeks", "months"]
+    last_message_at: str | None = None
+    seconds_since: float | None = Field(None, ge=0, le=MOST_SECONDS)
+
+
 def tallies(data: object, ids: Sequence[str]) -> Tallies:
     """What was asked for, out of {id: {positive, negative}}. Raises `RetrievalError`."""
     if not isinstance(data, dict):
         raise RetrievalError("unavailable")
-    found = {key: tally(data[key]) for key in ids if key in data}
+    with readable():
+        counts = {key: ServiceVotes.model_validate(data[key]) for key in ids if key in data}
+    found = {key: Tally(votes.positive, votes.negative) for key, votes in counts.items()}
     return Tallies({key: votes for key, votes in found.items() if votes != Tally()})
 
 
-def tally(data: object) -> Tally:
-    counts = [data.get(name) if isinstance(data, dict) else None for name in ("positive", "negative")]
-    numbers = [count for count in counts if type(count) is int and 0 <= count <= MOST_VOTES]
-    if len(numbers) != 2:
-        raise RetrievalError("unavailable")
-    return Tally(*numbers)
-
-
 def moment(data: object) -> Moment:
-    """{bucket, last_message_at, seconds_since}. Raises `RetrievalError`."""
-    named = data.get("bucket") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or named not in BUCKETS:
-        raise RetrievalError("unavailable")
-    return Moment(str(named), instant(data.get("last_message_at")), lapse(data.get("seconds_since")))
-
-
-def instant(value: object) -> datetime | None:
-    """RFC 3339, with an offset; null: never."""
-    if value is None:
-        return None
-    try:
-        at = datetime.fromisoformat(str(value))
-        if at.tzinfo is None:
+    """{bucket, last_message_at (RFC 3339 with its offset; null: never), seconds_since}. Raises
+    `RetrievalError`."""
+    with readable():
+        found = ServiceActivity.model_validate(data)
+        at = datetime.fromisoformat(found.last_message_at) if found.last_message_at is not None else None
+        if at and at.tzinfo is None:
             raise RetrievalError("unavailable")
-        return at.astimezone(UTC)
+        return Moment(found.bucket, at.astimezone(UTC) if at else None, found.seconds_since)
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """A reply of another shape counts as none."""
+    try:
+        yield
     except (ValueError, OverflowError) as error:
         raise RetrievalError("unavailable") from error
-
-
-def lapse(value: object) -> float | None:
-    """Seconds; null: not known."""
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not 0 <= value <= MOST_SECONDS:  # type: ignore[operator]
-        raise RetrievalError("unavailable")
-    return float(value)  # type: ignore[arg-type]

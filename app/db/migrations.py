@@ -37,7 +37,6 @@ def configuration() -> Config:
 
 
 def upgrade(connection: Connection, revision: str) -> None:
-    """Run alembic on an open connection, in its transaction."""
     config = configuration()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)

@@ -5,7 +5,11 @@ One process at a time drains an engine: the session that holds its advisory lock
 a process that has lost its connection can delete none. An engine that fails is left alone for some seconds,
 and no writer waits for it. A refill is done page by page; its entry holds the cursor, so it goes on after an
 error or a restart. An engine that knows another record or position, or holds more or fewer rows, is refilled.
-Seconds.
+
+Postgres keeps one outbox and one position for each kind of engine. Two services with an engine of their own
+would take each other's entries and refill theirs for ever, so a service claims the engines of its Postgres
+by a session's advisory lock: alone where its engine is embedded, else shared. Two different servers are not
+told apart. Seconds. Raises `StartError` for an engine that another service has claimed.
 """
 
 import asyncio
@@ -18,28 +22,29 @@ from dataclasses import dataclass, replace
 import asyncpg
 import structlog
 
-from app.db.claim import TRY_LOCK, EngineClaim
 from app.db.copies import Copy, Position, RefillCursor
+from app.db.jobs import is_open
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
-from app.errors import RetrievalError, Unavailable
+from app.errors import RetrievalError, StartError, Unavailable
+from app.settings import Settings
 from app.types import Probe
 
 BATCH = 256
 """Entries taken at a time."""
 POLL_SECONDS = 1.0
-"""Between two polls for entries; `wait_drained` wakes the drainer at once."""
+"""Seconds between two polls for entries; `wait_drained` wakes the drainer at once."""
 RETRY_COLLECTION_SECONDS = 15.0
 """Before a collection that failed is tried again, if others wait."""
 RETRY_ENGINE_SECONDS = 5.0
 """Before an engine that failed is asked again."""
 COMPARE_SECONDS = 300.0
-"""Between two comparisons of an engine with the record."""
+"""Seconds between two comparisons of an engine with the record."""
 LOG_SECONDS = 5.0
-"""Between two log lines of a refill."""
+"""Seconds between two log lines of a refill."""
 UNLOCK_SECONDS = 2.0
 LOOK_SECONDS = 0.01
-"""Between two looks of `wait_drained`; each is twice as long as the one before, up to a quarter second."""
+"""First pause of `wait_drained` between two looks; it doubles, up to a quarter second."""
 
 COUNTED_MOST = 10_000
 """Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
@@ -113,7 +118,7 @@ def progress(cursor: Sequence[str]) -> tuple[int, RefillCursor]:
 
 
 class Outbox:
-    def __init__(self, pool: Pool, copy: Copy, identity: str, claim: EngineClaim | None = None) -> None:
+    def __init__(self, pool: Pool, copy: Copy, identity: str, claim: "EngineClaim | None" = None) -> None:
         """`identity`: of the database (`db/postgres.py`). `claim`: checked before each drain."""
         self._claim = claim
         self._pool = pool
@@ -127,7 +132,7 @@ class Outbox:
         """Rows of the refill under way."""
         self._logged = 0.0
         self._retry_at: dict[str, float] = {}
-        """Until when collections that failed are left aside."""
+        """When collections that failed are tried again."""
         self._engine_works = True
         """Whether the engine took anything when it was last given something."""
 
@@ -178,7 +183,7 @@ class Outbox:
             await self._take_entries()
 
     async def compare(self) -> None:
-        """The same, the comparison now."""
+        """`drain`, with a comparison first."""
         self._compared = 0.0
         await self.drain()
 
@@ -240,7 +245,6 @@ class Outbox:
         return True if replace(after, last=before.last) == before else None  # `last` is of both engines
 
     async def ask_refill(self) -> None:
-        """Enter a refill; one under way is begun again."""
         with postgres_faults():
             await self._pool.execute(REFILL, self._copy.name)
 
@@ -399,8 +403,97 @@ class EngineProbe:
         self.name = probe.name
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Raises what the engine's own probe raises."""
         facts = await self._probe.check()
         with suppress(Unavailable):
             facts = {**facts, **await self._outbox.facts()}
         return facts
+
+
+CLAIM_TRIES = 20
+"""Of a start: the other service may just be ending."""
+CLAIM_RETRY_SECONDS = 0.25
+TEST_SECONDS = 5.0
+TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
+TRY_SHARED_LOCK = "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))"
+KEEPALIVE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
+"""So that Postgres soon notices that the machine of a service is gone, and its claim with it."""
+SERVERS = {"qdrant": "QDRANT_URL", "chroma": "CHROMA_URL"}
+
+
+class EngineClaim:
+    def __init__(self, pool: Pool, engines: Mapping[str, bool]) -> None:
+        """`engines`: by name, whether each is embedded."""
+        self._pool = pool
+        self._engines = engines
+        self._connection: Connection | None = None
+        self._missing = [*engines]
+        self._taking = asyncio.Lock()
+
+    async def missing(self) -> list[str]:
+        """Engines that another service has claimed; claims them again after the connection was lost. Raises
+        `Unavailable`."""
+        async with self._taking:
+            if not await self._holds():
+                await self.release()
+                self._missing = [*self._engines]
+            if self._missing:
+                with postgres_faults():
+                    await self._take()
+            return list(self._missing)
+
+    async def _holds(self) -> bool:
+        """False if the connection is gone. A query finds out."""
+        connection = self._connection
+        if connection is None or not is_open(connection):
+            return False
+        try:
+            await connection.fetchval("SELECT 1", timeout=TEST_SECONDS)
+        except DOWN:
+            return False
+        return True
+
+    async def _take(self) -> None:
+        if self._connection is None:
+            self._connection = await self._pool.acquire()
+            await self._connection.execute(KEEPALIVE)
+        for name in list(self._missing):
+            lock = TRY_LOCK if self._engines[name] else TRY_SHARED_LOCK
+            if await self._connection.fetchval(lock, f"ibid.engine\x1f{name}"):
+                self._missing.remove(name)
+
+    async def release(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(*DOWN):
+                connection.terminate()
+            with suppress(*DOWN):
+                await self._pool.release(connection)
+
+
+@asynccontextmanager
+async def claim_engines(settings: Settings, pool: Pool) -> AsyncIterator[EngineClaim | None]:
+    """The claim of a service until the end of the block; None: its Postgres is embedded, nobody shares it."""
+    if settings.postgres.dsn is None:
+        yield None
+        return
+    engines = {"qdrant": settings.qdrant.url is None, "chroma": settings.chroma.url is None}
+    claim = EngineClaim(pool, engines)
+    try:
+        for _ in range(CLAIM_TRIES):
+            if not (taken := await claim.missing()):
+                break
+            await asyncio.sleep(CLAIM_RETRY_SECONDS)
+        else:
+            raise StartError(claim_refusal(taken))
+        yield claim
+    finally:
+        await claim.release()
+
+
+def claim_refusal(engines: list[str]) -> str:
+    names = " and ".join(name.capitalize() for name in engines)
+    wanted = " and ".join(SERVERS[name] for name in engines)
+    return (
+        f"another service on this Postgres uses {names}, and one of the two has it embedded, in its own data"
+        f" folder. Set {wanted} to one server for all services, or stop the other service"
+    )

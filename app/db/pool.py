@@ -25,7 +25,7 @@ from app.errors import Damaged, NoRoom, Rejected, RetrievalError, Unavailable
 from app.types import Embedding
 
 RETRY_SECONDS = 2
-"""What Retry-After says: an embedded server that died is back within about a second."""
+"""Retry-After in seconds: an embedded server that died is back within about a second."""
 
 DOWN: tuple[type[Exception], ...] = (
     asyncpg.InterfaceError,  # the connection or the pool was closed under us
@@ -74,7 +74,7 @@ def record_faults() -> Iterator[None]:
         except (*DOWN, *DAMAGE):
             raise
         except asyncpg.PostgresError as error:
-            told(error)
+            log_refusal(error)
             raise Rejected("Postgres rejected the statement") from error
 
 
@@ -94,7 +94,7 @@ def retrieval_faults() -> Iterator[None]:
     except DOWN as error:
         raise RetrievalError("unavailable") from error
     except asyncpg.PostgresError as error:
-        told(error)
+        log_refusal(error)
         raise RetrievalError("unavailable", rejected=True) from error
 
 
@@ -106,8 +106,8 @@ def damaged(error: asyncpg.PostgresError) -> Damaged:
     )
 
 
-def told(error: asyncpg.PostgresError) -> None:
-    """A fault that no waiting mends, in the log: its class alone, since its text may quote what was asked."""
+def log_refusal(error: asyncpg.PostgresError) -> None:
+    """Log a refused statement by its class alone: its text may quote what was asked."""
     log.error("Postgres refused a statement", kind=type(error).__name__, sqlstate=error.sqlstate)
 
 
@@ -143,7 +143,7 @@ CLOSE_SECONDS = 5.0
 PATIENCE = 1.5
 """A caller that waited this long and then gave up had a deadline; one before that has left."""
 PATIENCE_SHARE = 0.25
-"""Of RAG_TIMEOUT_SECONDS, where that is less: below every deadline that is a part of it."""
+"""Part of RAG_TIMEOUT_SECONDS, if that is less: below every deadline that is a part of it."""
 LASTING = 3.0
 """Failures within less open nothing, as while Postgres is restarted (docs/adr/0013)."""
 
@@ -213,7 +213,7 @@ class Pool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - asyncpg's
     ) -> None:
-        """Given back, or dropped: what the statement came to is for its caller, not how it was put away."""
+        """Give a connection back, or drop it if that takes too long."""
         with suppress(TimeoutError):  # asyncpg has ended the connection by then
             await super().release(connection, timeout=RELEASE_SECONDS if timeout is None else timeout)
 

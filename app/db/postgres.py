@@ -42,16 +42,16 @@ def scripts() -> Path:
 
 def heads() -> list[str]:
     """Revisions that no other builds on: one, or alembic has something to say."""
-    told = [dict(DECLARED.findall(path.read_text())) for path in (scripts() / "versions").glob("*.py")]
-    below = {each.get("down_revision") for each in told}
-    return [each["revision"] for each in told if "revision" in each and each["revision"] not in below]
+    declared = [dict(DECLARED.findall(path.read_text())) for path in (scripts() / "versions").glob("*.py")]
+    below = {each.get("down_revision") for each in declared}
+    return [each["revision"] for each in declared if "revision" in each and each["revision"] not in below]
 
 
 class Behind(StartError):
     """Whoever only looks found another schema than the newest."""
 
 
-async def newest(dsn: str) -> bool:
+async def is_newest(dsn: str) -> bool:
     """True if there is nothing to migrate. A migration under way has recorded nothing yet."""
     return await recorded(dsn) == heads()
 
@@ -70,16 +70,16 @@ async def recorded(dsn: str) -> list[str] | None:
         await connection.close(timeout=CONNECT_SECONDS)
 
 
-async def bring(dsn: str) -> None:
+async def migrate_if_needed(dsn: str) -> None:
     """The database to the newest schema, if it is not there yet."""
-    if await newest(dsn):
+    if await is_newest(dsn):
         return
     from app.db.migrations import migrate  # noqa: PLC0415 - heavy vendor, opened late
 
     await migrate(dsn)
 
 
-async def look(dsn: str) -> None:
+async def check_revision(dsn: str) -> None:
     """Nothing, if the schema is the newest, else `Behind`: a service of another version needs its own."""
     found = await recorded(dsn)
     if found is None:
@@ -107,7 +107,7 @@ async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIte
     """A pool on a migrated database, until the end of the block. `migrate` false: as it is, or `Behind`."""
     async with open_server(settings) as dsn:
         try:
-            await (bring(dsn) if migrate else look(dsn))
+            await (migrate_if_needed(dsn) if migrate else check_revision(dsn))
         except ValueError:  # its text quotes the DSN, and so perhaps the password
             raise StartError(
                 "POSTGRES_DSN is not of the form postgresql://user:password@host/database"
@@ -123,13 +123,10 @@ async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIte
 
 
 def superuser(dsn: str) -> str:
-    """Of the embedded server, whose socket none but us can reach."""
     return dsn.replace("postgresql://ibid@", "postgresql://postgres@", 1)
 
 
 class PostgresProbe:
-    """Whether Postgres answers, for /readyz (`models/base.py`, Probe)."""
-
     name = "postgres"
 
     def __init__(self, pool: Pool) -> None:
@@ -169,7 +166,7 @@ LOCK_SECONDS = 2.0
 """Whoever comes later queues behind the wait for a lock, so it is short, and tried again."""
 TRIES = 30
 OLD_SECONDS = 60.0
-"""For statements that began before: what they may still see, a rewritten table would keep."""
+"""Seconds to wait for older statements: a rewritten table would keep the rows that they may still see."""
 
 XID = "SELECT pg_current_xact_id()::xid"
 # age() counts back from now: an older snapshot has the greater age.
@@ -186,9 +183,9 @@ async def compact(dsn: str, tables: Sequence[str]) -> None:
         connection = await asyncpg.connect(dsn, timeout=VACUUM_CONNECT_SECONDS, command_timeout=TABLE_SECONDS)
         try:
             await connection.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
-            await unseen(connection)
+            await wait_for_older_snapshots(connection)
             for table in (*tables, STATISTICS):
-                await rewritten(connection, table)
+                await rewrite_table(connection, table)
             # The rest of the segment is zeroed by the switch; the checkpoint removes what is before it.
             await connection.execute("SELECT pg_switch_wal()")
             await connection.execute("CHECKPOINT")
@@ -196,7 +193,7 @@ async def compact(dsn: str, tables: Sequence[str]) -> None:
             await connection.close(timeout=VACUUM_CONNECT_SECONDS)
 
 
-async def unseen(connection: asyncpg.Connection) -> None:
+async def wait_for_older_snapshots(connection: asyncpg.Connection) -> None:
     """Until no statement is under way that may still see what was deleted before now."""
     now = str(await connection.fetchval(XID))
     async with asyncio.timeout(OLD_SECONDS):
@@ -204,7 +201,7 @@ async def unseen(connection: asyncpg.Connection) -> None:
             await asyncio.sleep(0.1)
 
 
-async def rewritten(connection: asyncpg.Connection, table: str) -> None:
+async def rewrite_table(connection: asyncpg.Connection, table: str) -> None:
     """One table with its indexes, and its statistics. Names are ours, never a client's."""
     for left in reversed(range(TRIES)):
         try:

@@ -23,7 +23,7 @@ TITLE, DETAILED, BRIEF, SNIPPET, CODE_COLUMNS = 2_000, 4_000, 2_000, 2_000, 20_0
 SHOWN = 500
 """Characters of the tags, and of the entities."""
 NAMES = ("function_name", "class_name", "name", "qualified_name", "signature")
-"""What a chunk's metadata may call it by."""
+"""Keys of a chunk's metadata that may hold its name."""
 EMBEDDED = 8_000
 """Characters that are embedded at most: more than any embedder here reads of code."""
 
@@ -92,7 +92,7 @@ def parsed(value: Json) -> Json:
 
 
 def plain(text: str) -> str:
-    """Without what UTF-8 and Postgres cannot hold."""
+    """The text without characters that UTF-8 or Postgres cannot hold."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
@@ -127,11 +127,11 @@ class EmbeddedRow:
     says: str
     """Whether there is anything to embed."""
     columns: str
-    told: Callable[[Row], str]
+    join_columns: Callable[[Row], str]
 
     def text(self, row: asyncpg.Record) -> str:
         """What is embedded of a row (a record with the columns)."""
-        return self.told(row).strip()[:MOST]
+        return self.join_columns(row).strip()[:MOST]
 
 
 def cut_to_input(*names: str) -> str:
@@ -154,7 +154,7 @@ CONVERSATION_INPUT = EmbeddedRow(
     id="session_id",
     says=says(*TOLD, listed=LIST_COLUMNS),
     columns=cut_to_input(*LIST_COLUMNS, *TOLD),
-    told=conversation_text,
+    join_columns=conversation_text,
 )
 CODE_INPUT = EmbeddedRow(
     kind="code",
@@ -163,5 +163,5 @@ CODE_INPUT = EmbeddedRow(
     id="id",
     says=says("chunk_text"),
     columns=cut_to_input("file_path", "chunk_text"),
-    told=code_text,
+    join_columns=code_text,
 )

@@ -34,7 +34,7 @@ class KnowledgeNote:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is told of a project whatever is asked."""
+    """A project's overview, rules and notes: part of every prompt of it."""
 
     overview: str = ""
     rules: str = ""
@@ -43,7 +43,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeChange:
-    """A part of it that is written anew; None and what is not named stay as they are."""
+    """Parts that are replaced; None and notes of other titles stay as they are."""
 
     overview: str | None = None
     rules: str | None = None
@@ -51,7 +51,7 @@ class KnowledgeChange:
 
 
 MOST_NOTES = 50
-"""Of a project: each stands in every prompt of it."""
+"""Most notes of a project: each stands in every prompt of it."""
 
 
 def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
@@ -103,7 +103,6 @@ class KnowledgeStore:
         return changed
 
     async def remove(self, scope: Scope) -> bool:
-        """Gone from the next answer on; False: there was none."""
         async with transaction(self._pool) as connection:
             await take_turns(connection, "ibid.knowledge", *place(scope))
             return bool(await connection.fetchval(REMOVE, *place(scope)))
@@ -117,9 +116,9 @@ def place(scope: Scope) -> tuple[str, str]:
     return scope.tenant, scope.project or ""
 
 
-async def write(connection: Connection, scope: Scope, told: Knowledge) -> None:
-    notes = [{"title": storable(note.title), "text": storable(note.text)} for note in told.notes]
-    texts = (storable(told.overview), storable(told.rules), json.dumps(notes))
+async def write(connection: Connection, scope: Scope, knowledge: Knowledge) -> None:
+    notes = [{"title": storable(note.title), "text": storable(note.text)} for note in knowledge.notes]
+    texts = (storable(knowledge.overview), storable(knowledge.rules), json.dumps(notes))
     await connection.execute(PUT, *place(scope), *texts)
 
 
@@ -157,7 +156,7 @@ LISTED = "(SELECT coalesce(array_agg(said), '{{}}') FROM jsonb_array_elements_te
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     name: str
     type: str
     """As SQL: `character varying(200)`, `vector(1536)`."""
@@ -168,7 +167,7 @@ class Column:
 
     @property
     def dim(self) -> int | None:
-        """Of a column of vectors: their length, 0 where any will do; None: it is none."""
+        """Length of the vectors in a column: 0 if any will do, None if it holds no vectors."""
         found = VECTOR.fullmatch(self.type)
         return int(found[1] or 0) if found else None
 
@@ -195,17 +194,15 @@ class Column:
 
     @property
     def wants(self) -> bool:
-        """True if null must give way to a neutral value."""
         return self.required and self.neutral is not None
 
 
-Shape = Mapping[str, Column]
+Shape = Mapping[str, TableColumn]
 """Of a table: its columns by name, in order."""
 
 
 async def shape(connection: Connection, table: str) -> Shape:
-    """As it is now: whoever else writes the table may alter it, too."""
-    return {row["name"]: Column(*row) for row in await connection.fetch(COLUMNS, table)}
+    return {row["name"]: TableColumn(*row) for row in await connection.fetch(COLUMNS, table)}
 
 
 def vectors(columns: Shape, dim: int, given: str) -> dict[str, str]:
@@ -218,19 +215,16 @@ def vectors(columns: Shape, dim: int, given: str) -> dict[str, str]:
 
 
 def filling(columns: Shape, ours: Mapping[str, str]) -> dict[str, str]:
-    """What an INSERT gives to columns of theirs that must have something."""
     theirs = [column for name, column in columns.items() if name not in ours]
     return {column.name: str(column.neutral) for column in theirs if column.wants and not column.filled}
 
 
 WRITE_SECONDS = 60.0
-"""For a statement that writes thousands of rows."""
+"""Deadline of a statement that writes thousands of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """How our rows of a project's table are written."""
-
     name: str
     id: str
     texts: tuple[str, ...]
@@ -307,8 +301,7 @@ async def write_rows(
 
 @contextmanager
 def taking(table: str) -> Iterator[None]:
-    """Around a write: what the table does not take is told, with what of the table refuses it; never what
-    was written."""
+    """Around a write: names the constraint or column that refuses a row, never what was written."""
     with record_faults():
         try:
             yield
@@ -328,7 +321,7 @@ UUID, NUMBERS = "uuid", frozenset({"bigint", "numeric"})
 TEXTS = frozenset({"text", "character varying", "citext"})
 BITS = 63
 LINKS = 4
-"""Of a chain that are looked at first."""
+"""How many ids of a chain are looked up at first."""
 
 Found: TypeAlias = tuple[Collection[str], Collection[str]]
 """Of ids those of rows that the writer may replace, and all that are there."""
@@ -356,7 +349,6 @@ def literal(type_: str, name: str) -> str | None:
 
 
 def made(type_: str, name: str) -> str:
-    """A UUID of ours as an id of the type."""
     return str(uuid.UUID(name).int >> (128 - BITS)) if base(type_) in NUMBERS else name
 
 
@@ -398,14 +390,13 @@ def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str
 
 
 def stays(called: Called) -> bool:
-    """True if what was given is a UUID that stays as it is."""
     return called.keeps and whole(called.given or "") is not None
 
 
 def given(type_: str, names: Sequence[Called]) -> set[str]:
     """What writers gave, as far as it can be an id."""
-    told = (literal(type_, name.given) for name in names if name.given)
-    return {key for key in told if key is not None}
+    values = (literal(type_, name.given) for name in names if name.given)
+    return {key for key in values if key is not None}
 
 
 async def located(

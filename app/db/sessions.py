@@ -28,7 +28,7 @@ class Session:
     """Its own; the global ones are in every session."""
     turns: int
     created_at: datetime
-    """Of its first document or turn that is still there."""
+    """Time of its first document or turn that is still there."""
     last_active_at: datetime
 
 
@@ -100,7 +100,7 @@ MARK = """
     ON CONFLICT (tenant, owner, session_id) DO UPDATE SET removed_at = excluded.removed_at
 """
 REMOVE_SECONDS = 15.0
-"""For all of it: a hundred thousand turns take seconds."""
+"""Deadline of removing a session: a hundred thousand turns take seconds."""
 
 
 class SessionStore:
@@ -110,7 +110,6 @@ class SessionStore:
     async def recent(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Session], str | None]:
-        """Most recently active first, and the cursor of the next page."""
         at, key = opened(cursor) if cursor else (None, "")
         with self._pool.asking():
             rows = await self._pool.fetch(LIST, scope.tenant, scope.owner, at, key, limit + 1)
@@ -156,7 +155,6 @@ def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
 
 
 async def emptied(connection: Connection, part: DocumentPart) -> bool:
-    """True if anything was there."""
     await hold(connection, part)
     # What is being written of it ends before, what is written later finds the mark (`ibid.session_stands`).
     await take_turns(connection, "ibid.said", *place(part))
@@ -167,7 +165,6 @@ async def emptied(connection: Connection, part: DocumentPart) -> bool:
 
 
 async def forgotten(connection: Connection, table: str, part: DocumentPart) -> int:
-    """Delete a session's rows of a table of ours, and say how many there were."""
     count: int = await connection.fetchval(FORGOTTEN.format(table=table), *place(part))
     return count
 

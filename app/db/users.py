@@ -7,11 +7,10 @@ so that no file holds erased rows; a configured server's files are its operator'
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
-import asyncpg
 import orjson
 
 from app.db.documents import DocumentPart, cleared, hold
@@ -38,12 +37,10 @@ class Holding(Protocol):
         """Everything of the user's that it keeps, as JSON-ready objects."""
 
     async def erase(self, scope: Scope) -> int:
-        """All of it gone from the next request on; how much it was. Again: 0."""
+        """Delete all of it; returns the number of rows. Again: 0."""
 
 
 class Files(Protocol):
-    """The files of one engine."""
-
     @property
     def name(self) -> str:
         """postgres, qdrant, chroma."""
@@ -53,14 +50,14 @@ class Files(Protocol):
         """Another's server: when it gives room back is its own affair."""
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long,
-        nothing waits for it. Those of them that cannot be rewritten for now: they are asked for again under
-        these files' name. Raises `Unavailable`, `RetrievalError`."""
+        """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long.
+        Returns the holdings that cannot be rewritten for now: they are asked for again by this name. Raises
+        `Unavailable`, `RetrievalError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How a user's erasures stand."""
+    """The state of a user's erasures."""
 
     erased_at: datetime
     dirty: tuple[str, ...] = ()
@@ -71,8 +68,6 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A user whose erasure can be compacted."""
-
     tenant: str
     user_id: str
     dirty: tuple[str, ...]
@@ -108,75 +103,65 @@ class Receipt:
 CHANNEL = "ibid_erased"
 """Notified with tenant and user when somebody is erased, so that no replica keeps an index of theirs."""
 ERASED = "SELECT pg_notify($1, $2)"
-READ = "SELECT dirty, dirty_at, compacted_at FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
-BROKEN_OFF = "interval '10 minutes'"
-"""After its beginning an erasure that has not ended is taken for one that never will."""
-BEGIN = f"""
-    INSERT INTO ibid.memory_user AS known (tenant, user_id, version, erased_at, dirty, dirty_at, due_at)
-    SELECT $1, $2, 1, at, $3::text[], at, at + {BROKEN_OFF} FROM (SELECT clock_timestamp() AS at) AS this
+# Until it ends it is due in ten minutes: by then it has broken off, and all of its holdings may be dirty. So
+# they are for the next one that begins before it has ended.
+BEGIN = """
+    INSERT INTO ibid.memory_user AS known (tenant, user_id, version, erased_at, due_at)
+    SELECT $1, $2, 1, at, at + interval '10 minutes' FROM (SELECT clock_timestamp() AS at) AS this
     ON CONFLICT (tenant, user_id) DO UPDATE SET version = known.version + 1,
-        erased_at = excluded.erased_at, dirty = excluded.dirty, dirty_at = excluded.dirty_at,
-        due_at = excluded.due_at, ended_at = NULL
+        erased_at = excluded.erased_at, due_at = excluded.due_at, ended_at = NULL,
+        dirty = CASE WHEN known.erased_at IS NULL OR known.ended_at IS NOT NULL THEN known.dirty
+            ELSE $3::text[] END,
+        dirty_at = CASE WHEN known.erased_at IS NULL OR known.ended_at IS NOT NULL THEN known.dirty_at
+            ELSE excluded.erased_at END
     RETURNING erased_at
-"""  # noqa: S608 - a constant of ours
-# The version again: a search that began between the two may have found what was not yet gone.
-BUMP = """
+"""
+# The version again: a search that began between the two may have found what was not yet gone. What is dirty
+# gets a new time: a compaction under way began before these deletes, and clears only what it was given.
+END = """
     UPDATE ibid.memory_user SET version = version + 1,
-        ended_at = CASE WHEN erased_at = $3 THEN clock_timestamp() ELSE ended_at END
+        ended_at = CASE WHEN erased_at = $3 THEN clock_timestamp() ELSE ended_at END,
+        dirty = ARRAY(SELECT DISTINCT unnest(dirty || $4::text[]) ORDER BY 1),
+        dirty_at = CASE WHEN $4::text[] = '{}' THEN dirty_at ELSE clock_timestamp() END,
+        due_at = CASE WHEN erased_at <> $3 AND ended_at IS NULL THEN due_at
+            WHEN dirty_at IS NOT NULL OR $4::text[] <> '{}' THEN clock_timestamp() END
     WHERE tenant = $1 AND user_id = $2 RETURNING dirty, dirty_at, compacted_at
-"""
-# Always with a time of its own: a compaction that is under way began before these deletes, and clears no mark
-# that is later than what it was told. A later erasure that is under way decides when all of it is due.
-HELD = """
-    UPDATE ibid.memory_user SET dirty_at = clock_timestamp(),
-        dirty = ARRAY(
-            SELECT DISTINCT unnest($3::text[] || CASE WHEN dirty_at <> $4 THEN dirty END) ORDER BY 1),
-        due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE clock_timestamp() END
-    WHERE tenant = $1 AND user_id = $2
-"""
-NOTHING = """
-    UPDATE ibid.memory_user SET dirty = $3::text[], dirty_at = $4::timestamptz,
-        due_at = CASE WHEN ended_at IS NULL THEN due_at
-            WHEN $4::timestamptz IS NOT NULL THEN clock_timestamp() END
-    WHERE tenant = $1 AND user_id = $2
 """
 PERSONAL_COLLECTIONS = (RAW,)
 """Qdrant collections that hold vectors of a person: an erasure waits until they are deleted there."""
 # A purge has yet to take a removed document away, or an engine a vector: rewriting files would keep them.
 # Reference texts are their tenant's; one that waits for its collection keeps nobody's erasure back.
 DUE = """
-    SELECT tenant, user_id, dirty, dirty_at FROM ibid.memory_user AS known
-    WHERE due_at <= clock_timestamp() AND dirty_at IS NOT NULL
+    SELECT tenant, user_id, CASE WHEN ended_at IS NULL THEN $2::text[] ELSE dirty END AS dirty,
+        coalesce(dirty_at, erased_at) AS dirty_at
+    FROM ibid.memory_user AS known
+    WHERE due_at <= clock_timestamp()
     AND NOT EXISTS (
         SELECT FROM ibid.document AS document
         WHERE document.tenant = known.tenant
         AND (document.owner = known.user_id OR document.users @> ARRAY[known.user_id])
         AND document.removed_at IS NOT NULL)
     AND NOT EXISTS (
-        SELECT FROM ibid.outbox AS entry WHERE written_at <= known.dirty_at
+        SELECT FROM ibid.outbox AS entry WHERE written_at <= coalesce(known.dirty_at, erased_at)
         AND (entry.engine = 'chroma' OR entry.collection = ANY($1::text[]) OR entry.item = ''))
     ORDER BY due_at LIMIT 1000
 """
 LISTEN_SECONDS = 60.0
 LATER = "interval '1 hour'"
 """Files that could not be rewritten are looked at again."""
-# Under the mark of an erasure that is under way, too, which may yet find nothing: whoever waits for the files
-# asks again and again. `left` then knows by this time that what was dirty before no longer is.
-TOLD = """
-    UPDATE ibid.memory_user AS known SET compacted_at = greatest(known.compacted_at, done.dirty_at)
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
-        AS done (tenant, user_id, kept, dirty_at)
-    WHERE known.tenant = done.tenant AND known.user_id = done.user_id AND known.dirty_at >= done.dirty_at
-    AND kept = ''
-"""
+# Of an erasure that is under way (due later), what was dirty before it is clean, and it may yet break off.
 DONE = f"""
     UPDATE ibid.memory_user AS known SET dirty = nullif(string_to_array(kept, ','), '{{}}'),
         dirty_at = CASE WHEN kept <> '' THEN known.dirty_at END,
-        due_at = CASE WHEN kept <> '' THEN clock_timestamp() + {LATER} END,
+        due_at = CASE WHEN due_at > clock_timestamp() THEN due_at
+            WHEN kept <> '' THEN clock_timestamp() + {LATER} END,
+        ended_at = CASE WHEN due_at > clock_timestamp() THEN ended_at
+            ELSE coalesce(ended_at, clock_timestamp()) END,
         compacted_at = CASE WHEN kept <> '' THEN known.compacted_at ELSE clock_timestamp() END
     FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
         AS done (tenant, user_id, kept, dirty_at)
-    WHERE known.tenant = done.tenant AND known.user_id = done.user_id AND known.dirty_at = done.dirty_at
+    WHERE known.tenant = done.tenant AND known.user_id = done.user_id
+    AND coalesce(known.dirty_at, erased_at) = done.dirty_at
 """  # noqa: S608 - a constant of ours
 # Nothing was ever kept of these names. The row stays until nothing that was asked for before it can still be
 # written, and no cache (a day at most) still holds a result under a version that would come again.
@@ -194,44 +179,34 @@ class ErasureStore:
         self._pool = pool
 
     async def begin(self, scope: Scope, holdings: Collection[str]) -> Mark:
-        """The user is erased as of now: nothing that was asked for before is written any more. With what was
-        dirty before; until `end`, all of `holdings` count as dirty."""
+        """The user is erased as of now: nothing that was asked for before is written any more. `holdings`:
+        those that count as dirty if the erasure before this one has not ended."""
         who = whose(scope)
         async with transaction(self._pool) as connection:
             for name in ("ibid.memory", "ibid.user"):
                 await take_turns(connection, name, *who)
-            before = await connection.fetchrow(READ, *who)
-            row = await connection.fetchrow(BEGIN, *who, list(holdings))
-        assert row is not None  # noqa: S101 - it was written in this very transaction
-        return Mark(row["erased_at"], **dirt(before))
+            return Mark(await connection.fetchval(BEGIN, *who, list(holdings)))
 
     async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
-        """These held something, and no others; caches are out of date once more."""
-        who, names = whose(scope), sorted({*dirty, *mark.dirty})
+        """Record the end, and which holdings held something; caches are out of date once more."""
+        who = whose(scope)
         async with transaction(self._pool) as connection:
-            now = await connection.fetchrow(BUMP, *who, mark.erased_at)
-            if dirty:
-                await connection.execute(HELD, *who, names, mark.erased_at)
-            elif now is not None:
-                await connection.execute(NOTHING, *who, *left(mark, now))
+            row = await connection.fetchrow(END, *who, mark.erased_at, list(dirty))
             await connection.execute(ERASED, CHANNEL, "\x1f".join(who))
-            row = await connection.fetchrow(READ, *who)
-        return replace(mark, **dirt(row))
+        assert row is not None  # noqa: S101 - `begin` wrote it, and only days later it may go
+        return Mark(mark.erased_at, tuple(row["dirty"]), row["dirty_at"], row["compacted_at"])
 
     async def due(self) -> list[Due]:
         """Whose erasures can be compacted now: nothing of theirs waits to be cleared away."""
         with postgres_faults():
-            rows = await self._pool.fetch(DUE, PERSONAL_COLLECTIONS)
-        return [
-            Due(row["tenant"], row["user_id"], tuple(row["dirty"] or ()), row["dirty_at"]) for row in rows
-        ]
+            rows = await self._pool.fetch(DUE, PERSONAL_COLLECTIONS, list(TABLES))
+        return [Due(row["tenant"], row["user_id"], tuple(row["dirty"]), row["dirty_at"]) for row in rows]
 
     async def compacted(self, done: Collection[Due]) -> None:
-        """Those, unless they were erased again meanwhile; `dirty` of each is what is left of it."""
+        """Record them, unless they were erased again meanwhile; `dirty` is what is left of each."""
         rows = [(each.tenant, each.user_id, ",".join(each.dirty), each.dirty_at) for each in done]
-        async with transaction(self._pool) as connection:
-            for statement in (TOLD, DONE):
-                await connection.execute(statement, *map(list, zip(*rows, strict=True)))
+        with postgres_faults():
+            await self._pool.execute(DONE, *map(list, zip(*rows, strict=True)))
 
     async def sweep(self) -> None:
         """Drop the marks of names of whom nothing was ever kept, two days after the last asking."""
@@ -245,14 +220,14 @@ async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
 
     def heard(payload: str) -> None:
         tenant, _, user = payload.partition("\x1f")
-        indexes.evict(lambda key: {tenant, user} <= named(key[1]))
+        indexes.evict(lambda key: {tenant, user} <= key_parts(key[1]))
 
     async with Listener(pool, CHANNEL, heard) as listener:
         while True:
             await listener.wait(seconds=LISTEN_SECONDS)
 
 
-def named(scope: object) -> set[object]:
+def key_parts(scope: object) -> set[object]:
     """What the key of an index names: fields of a dataclass, or the items of a tuple."""
     if isinstance(scope, tuple):
         return {*scope}
@@ -263,26 +238,6 @@ def whose(scope: Scope) -> tuple[str, str]:
     if not scope.user_id:
         raise ValueError("an erasure names its user")
     return scope.tenant, scope.user_id
-
-
-def left(mark: Mark, now: asyncpg.Record) -> tuple[list[str] | None, datetime | None]:
-    """What is dirty, and since when, after an erasure that found nothing. A mark that is another's by now
-    stays; else it is as before, unless that was rewritten meanwhile."""
-    if now["dirty_at"] != mark.erased_at:
-        return now["dirty"], now["dirty_at"]
-    if not mark.dirty_at or (now["compacted_at"] and now["compacted_at"] >= mark.dirty_at):
-        return None, None
-    return sorted(mark.dirty), mark.dirty_at
-
-
-def dirt(row: asyncpg.Record | None) -> dict[str, Any]:
-    if row is None:
-        return {"dirty": (), "dirty_at": None, "compacted_at": None}
-    return {
-        "dirty": tuple(row["dirty"] or ()),
-        "dirty_at": row["dirty_at"],
-        "compacted_at": row["compacted_at"],
-    }
 
 
 PAGE = 200
@@ -327,15 +282,14 @@ class HoldingTable:
     """The holding's."""
     table: str
     where: str = USER
-    """Of the scope's tenant ($1) and user ($2)."""
+    """SQL condition: the rows of tenant $1 and user $2."""
     key: str = f"{TIMED} || ' ' || id"
-    """What a row is known and ordered by: text."""
+    """The column, a text, that identifies and orders rows."""
     beside: tuple[str, ...] = ()
     """Tables with what is derived of the rows: `erase` deletes that too."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Tables to rewrite after an erasure, the largest last."""
         return (*self.beside, self.table)
 
 
@@ -398,8 +352,6 @@ def in_utc(name: str, value: object) -> object:
 
 
 class HoldingRows:
-    """One table. A `Holding`."""
-
     def __init__(self, pool: Pool, table: HoldingTable) -> None:
         self._pool = pool
         self._table = table
@@ -427,8 +379,8 @@ class HoldingRows:
         return count
 
 
-class Indexed(HoldingRows):
-    """Rows of a project, in whichever: with them goes what was derived of them, their words."""
+class ProjectRows(HoldingRows):
+    """A user's rows in all projects; their terms and new vectors are deleted with them."""
 
     def __init__(self, pool: Pool, table: HoldingTable, row: str, *, next_kind: str) -> None:
         super().__init__(pool, table)
@@ -436,7 +388,7 @@ class Indexed(HoldingRows):
         self._next = next_kind
 
     async def erase(self, scope: Scope) -> int:
-        """Delete them. Their words after them: whoever has just kept some has made the deletion wait."""
+        """Their terms go last: a search that writes some holds the rows' locks."""
         statement, own = GONE.format(**self._sql, row=self._row), OWN.format(**self._sql)
         whose = (scope.tenant, scope.user_id, self.name)
         async with transaction(self._pool) as connection:
@@ -450,20 +402,20 @@ class Indexed(HoldingRows):
 
 
 class Documents(HoldingRows):
-    """The documents uploaded by or for a user, told without their files, which have an address each."""
+    """Documents uploaded by or for a user; exported without their files, which have an address each."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, DOCUMENTS)
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Those that stand, with the address of the file, and without other users' names."""
+        """Documents that are not removed, with the address of the file, and without other users' names."""
         async for row in super().export(scope):
             if row["removed_at"] is None:
                 mine = {**row, "user_id": scope.user_id, "file": f"/api/documents/{row['id']}/file"}
                 yield {name: value for name, value in mine.items() if name != "users"}
 
     async def erase(self, scope: Scope) -> int:
-        """Unseen from now on, in every session; a job clears each away. What others uploaded too stays."""
+        """Removed in every session; a job purges each. What others uploaded too stays."""
         if not scope.user_id:
             raise Unavailable("an erasure names its user")
         count = 0
@@ -493,15 +445,15 @@ class Memories(HoldingRows):
         return count
 
     async def enter(self, scope: Scope) -> None:
-        """All points of the user's are gone: what was written meanwhile is given back."""
+        """Enter the user's rows in the outbox: the engine has dropped all points, later ones too."""
         with postgres_faults():
             await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
 
 
 def record_holdings(pool: Pool) -> tuple[HoldingRows, ...]:
     """All holdings of the record but the memories, which the index holds too."""
-    conversations = Indexed(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
-    code = Indexed(pool, CODE, CHUNK.id, next_kind="code")
+    conversations = ProjectRows(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
+    code = ProjectRows(pool, CODE, CHUNK.id, next_kind="code")
     return (*(HoldingRows(pool, table) for table in SINGLE), conversations, code, Documents(pool))
 
 
@@ -517,7 +469,6 @@ class RecordFiles:
 
     @property
     def external(self) -> bool:
-        """True if the server is another's."""
         return self._superuser is None
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:

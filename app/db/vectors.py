@@ -123,7 +123,6 @@ class VectorStore:
             return sum(row[0] for row in await self._pool.fetch(COUNT, space))
 
     async def missing(self, space: str, limit: int) -> list[Unembedded]:
-        """The first `limit` of them, of one kind."""
         for statement in MISSING:
             with postgres_faults():
                 rows = await self._pool.fetch(statement, space, limit)
@@ -146,7 +145,7 @@ class VectorStore:
             await connection.executemany(KEEP_TEXT, others)
 
     async def swap(self, space: Space) -> bool:
-        """At once the new vectors are the vectors, `space` the current one. False: some have none yet."""
+        """Make the new vectors current, in one transaction. False: some texts have none yet."""
         async with transaction(self._pool) as connection:
             await connection.execute(LOCK)
             if sum(row[0] for row in await connection.fetch(COUNT, space.name)):
@@ -161,7 +160,7 @@ class VectorStore:
 
 
 async def moved(connection: Connection, space: Space) -> None:
-    """The new vectors become the vectors; every cache is out of date (the projects' triggers say so)."""
+    """Replace the vectors and raise all versions, so that caches are dropped."""
     for statement in (MOVE, *(MOVE_TEXT.format(**each) for each in (MEMORY, TEXT))):
         await connection.execute(statement, space.name, timeout=MOVE_SECONDS)
     for row in ROWS:
@@ -201,13 +200,12 @@ class SpaceStore:
         return Space(**row) if row else None
 
     async def named(self, name: str) -> Space | None:
-        """A space that was used before, with its floor."""
         with postgres_faults():
             row = await self._pool.fetchrow(NAMED, name)
         return Space(**row) if row else None
 
     async def keep(self, space: Space) -> None:
-        """Record a space; one that is there keeps its floor, which its thresholds were told by."""
+        """Record a space; one that is there keeps its floor."""
         with postgres_faults():
             await self._pool.execute(KEEP, space.name, space.model, space.dim, space.floor)
 

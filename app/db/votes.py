@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.db.memories import DESIRE, GRAVITY, UNTOLD, Moment, Tallies, Tally, Told
+from app.db.memories import DESIRE, GRAVITY, UNTOLD, BeforeCommit, Moment, Tallies, Tally
 from app.db.pool import Pool
 from app.db.rows import check_not_erased, take_turns, transaction
-from app.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
+from app.errors import Missing, RemovedMeanwhile, Unavailable, required
 from app.types import Scope
 
 Foreign = Callable[[Scope, str], Awaitable[bool]]
@@ -60,7 +60,6 @@ COUNT = """
 
 
 async def nobody(_scope: Scope, _memory_id: str) -> bool:
-    """Where there are no points but ours."""
     return False
 
 
@@ -73,20 +72,32 @@ class VoteStore:
         self._foreign = foreign
 
     async def cast(
-        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+        self,
+        scope: Scope,
+        memory_id: str,
+        signal: int,
+        *,
+        answer_id: str | None,
+        before_commit: BeforeCommit | None = None,
     ) -> bool:
         """One vote, or (0) none. False: it was so already. `Missing`: the memory is not the user's."""
         mine = await self._mine(scope, [memory_id])
         if not any(mine):
             raise Missing("there is no such memory")
-        return bool(await self._cast(scope, mine, (answer_id, signal), told))
+        return bool(await self._cast(scope, mine, (answer_id, signal), before_commit))
 
     async def judge(
-        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+        self,
+        scope: Scope,
+        ids: Sequence[str],
+        signal: int,
+        *,
+        answer_id: str,
+        before_commit: BeforeCommit | None = None,
     ) -> list[str]:
         """The same vote on each, all or none; those it changed, in their order."""
         mine = await self._mine(scope, ids)
-        changed = await self._cast(scope, mine, (answer_id, signal), told) if any(mine) else set()
+        changed = await self._cast(scope, mine, (answer_id, signal), before_commit) if any(mine) else set()
         return [key for key in dict.fromkeys(ids) if key in changed]
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
@@ -103,14 +114,12 @@ class VoteStore:
         with self._pool.asking():
             rows = await self._pool.fetch(KNOWN, scope.tenant, scope.user_id, list(ids))
         mine = {row["id"]: bool(row["mine"]) for row in rows}
-        try:
+        with required("the index of memories"):
             foreign = [key for key in ids if key not in mine and await self._foreign(scope, key)]
-        except RetrievalError as error:
-            raise Unavailable("the index of memories does not answer") from error
         return [key for key, is_mine in mine.items() if is_mine], foreign
 
     async def _cast(
-        self, scope: Scope, mine: Mine, vote: tuple[str | None, int], told: Told | None
+        self, scope: Scope, mine: Mine, vote: tuple[str | None, int], before_commit: BeforeCommit | None
     ) -> set[str]:
         """Write a vote (its answer, its signal); the memories whose vote is another now."""
         owner = (scope.tenant, scope.user_id or "")
@@ -121,28 +130,28 @@ class VoteStore:
                 await take_turns(connection, "ibid.memory_vote", *owner)
                 rows = await connection.fetch(CAST, *owner, *mine, *vote)
                 changed = {row["id"]: row["change"] for row in rows}
-                if told and changed:
-                    await telling(told, changed)
-        except NotTold as error:
+                if before_commit and changed:
+                    await forward(before_commit, changed)
+        except NotForwarded as error:
             raise error.fault from error
         except RemovedMeanwhile as error:
             raise Missing("its owner was erased") from error
         return set(changed)
 
 
-class NotTold(Exception):
-    """Whoever was to be told of votes did not take them; it says nothing of Postgres."""
+class NotForwarded(Exception):
+    """`before_commit` was refused: no failure of Postgres."""
 
     def __init__(self, fault: Unavailable) -> None:
         super().__init__(fault.detail)
         self.fault = fault
 
 
-async def telling(told: Told, changed: Mapping[str, int]) -> None:
+async def forward(before_commit: BeforeCommit, changed: Mapping[str, int]) -> None:
     try:
-        await told(changed)
+        await before_commit(changed)
     except Unavailable as error:
-        raise NotTold(error) from error
+        raise NotForwarded(error) from error
 
 
 DAY = 86_400.0
@@ -159,7 +168,6 @@ class TemporalStore:
         self._pool = pool
 
     async def last(self, scope: Scope) -> Moment:
-        """Of the scope's user."""
         if not scope.user_id:
             return Moment(bucket(None))
         with self._pool.reading():
@@ -184,7 +192,7 @@ class OwnMessage:
 
 OURS = "origin <> ALL($3) AND kind <> ALL($4)"
 TOLD_CHARS = 2_000
-"""Of a message are read: rules look at each word, and more of a pasted text says no more of a person."""
+"""Characters of a message that are read: rules look at each word, and a long pasted text says no more."""
 # Two indexes, each read to `limit` at most; a message is known by its words.
 OWN = f"""
     WITH said AS (
@@ -210,7 +218,7 @@ KNOWN_CARDS = """
 SPEAKERS = f'{KNOWN_CARDS} WHERE user_id COLLATE "C" > $2 ORDER BY speaker LIMIT $3'
 COUNT_UTTERANCES = f"SELECT count(*) FROM ({KNOWN_CARDS}) AS speakers"  # noqa: S608 - constants of ours
 PATIENCE_SECONDS = 20.0
-"""For the users of a tenant: all their turns are looked at."""
+"""Deadline of listing the users of a tenant: all their turns are looked at."""
 
 
 class UtteranceStore:

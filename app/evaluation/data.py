@@ -31,7 +31,7 @@ CORPUS = "corpus.jsonl"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Unreadable(BadInput):
+class BadBenchmark(BadInput):
     """The folder is not a benchmark, or one of its lines is invalid."""
 
 
@@ -45,7 +45,7 @@ Grades = Annotated[dict[str, Grade], BeforeValidator(lambda value: value or {})]
 
 
 @validated(frozen=True)
-class Text:
+class CorpusText:
     id: Id
     text: Words
     title: Title = ""
@@ -81,7 +81,7 @@ class Text:
 
 
 @validated(frozen=True)
-class Question:
+class BenchmarkQuestion:
     id: Id
     text: Words
     rel: Grades = Field(default_factory=dict)
@@ -97,8 +97,8 @@ class Question:
 class Benchmark:
     name: str
     split: str
-    texts: Sequence[Text]
-    questions: Sequence[Question]
+    texts: Sequence[CorpusText]
+    questions: Sequence[BenchmarkQuestion]
     """Those that can be measured."""
     unanswerable: int = 0
     """Questions left out because they have no relevant text, or `meta.unanswerable`."""
@@ -118,19 +118,22 @@ class Benchmark:
         return found if 1 < len(found) <= MOST_GROUPS else {}
 
 
-Item = TypeVar("Item", Text, Question)
+Item = TypeVar("Item", CorpusText, BenchmarkQuestion)
 
 
 def read(folder: Path, split: str) -> Benchmark:
     """The whole folder in memory: a few hundred megabytes at most."""
     asked = folder / f"queries_{split}.jsonl"
-    texts, every = _items(folder / CORPUS, TypeAdapter(Text)), _items(asked, TypeAdapter(Question))
+    texts, every = (
+        _items(folder / CORPUS, TypeAdapter(CorpusText)),
+        _items(asked, TypeAdapter(BenchmarkQuestion)),
+    )
     questions = [question for question in every if question.answerable]
     if not questions:
-        raise Unreadable(f"{asked}: no question can be measured, none has a grade above 0 in `rel`")
+        raise BadBenchmark(f"{asked}: no question can be measured, none has a grade above 0 in `rel`")
     scopes = {text.id: text.scope for text in texts}
     if not any(name in scopes for question in questions for name in question.rel):
-        raise Unreadable(f"{asked}: no graded text is in {CORPUS}; do the two files belong together?")
+        raise BadBenchmark(f"{asked}: no graded text is in {CORPUS}; do the two files belong together?")
     dangling = sum(
         scopes.get(name, "") not in (question.scope, None) for question in questions for name in question.rel
     )
@@ -145,15 +148,15 @@ def _items(path: Path, kind: TypeAdapter[Item]) -> list[Item]:
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             field = "".join(f"`{part}` " for part in problem["loc"])
-            raise Unreadable(f"{path}, line {number}: {field}{problem['msg']}") from None
+            raise BadBenchmark(f"{path}, line {number}: {field}{problem['msg']}") from None
         first = numbers.setdefault(item.id, number)
         if first != number:
-            raise Unreadable(
+            raise BadBenchmark(
                 f"{path}, line {number}: the id {item.id!r} is there twice, first in line {first}"
             )
         found.append(item)
     if not found:
-        raise Unreadable(f"{path} is empty")
+        raise BadBenchmark(f"{path} is empty")
     return found
 
 
@@ -165,8 +168,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if bare := line.removeprefix(BYTE_ORDER_MARK).strip():
                     yield number, bare
     except FileNotFoundError:
-        raise Unreadable(
+        raise BadBenchmark(
             f"{path} is missing: a benchmark is a folder with {CORPUS} and queries_SPLIT.jsonl"
         ) from None
     except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error}") from error
+        raise BadBenchmark(f"{path} cannot be read: {error}") from error

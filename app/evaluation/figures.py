@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from app.errors import BadInput, StartError
 from app.evaluation.data import ABLATIONS, MEASURES, SERVED, Benchmark
-from app.evaluation.run import Found, Run
+from app.evaluation.run import Measured, Run
 
 NAMES = {"ndcg@10": "nDCG@10", "recall@5": "R@5", "recall@10": "R@10", "recall@20": "R@20", "mrr": "RR"}
 """Ours, and the library's."""
@@ -143,7 +143,7 @@ def summary(figures: Figures) -> dict[str, Any]:
     }
 
 
-def result(benchmark: Benchmark, source: str, found: Found, ways: Ways) -> dict[str, Any]:
+def result(benchmark: Benchmark, source: str, found: Measured, ways: Ways) -> dict[str, Any]:
     """A folder's line of `--json`. `beside` compares what the service returns with each other way."""
     summaries = {way: summary(figures) for way, figures in ways.items()}
     groups = {

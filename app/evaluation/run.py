@@ -38,9 +38,9 @@ from app.db.documents import ParsedDocument, Parser, Upload
 from app.db.folder import read_lock
 from app.db.memories import Draft, MemoryOutcome
 from app.errors import PdfTextless, StartError
-from app.evaluation.data import ABLATIONS, SERVED, Benchmark, Question, Text
+from app.evaluation.data import ABLATIONS, SERVED, Benchmark, BenchmarkQuestion, CorpusText
 from app.ingest.chunking import Count, chunks
-from app.ingest.layout import Block, Kind
+from app.ingest.layout import BlockKind, LayoutBlock
 from app.models.base import Embedder
 from app.models.embeddings import Patient
 from app.models.tokens import O200k
@@ -48,7 +48,7 @@ from app.retrieval.ranking import content
 from app.retrieval.search import Retrieval
 from app.services.memories import BATCH_SECONDS
 from app.services.services import Services
-from app.settings import Cache, Chroma, Postgres, Qdrant, Settings
+from app.settings import CacheSettings, ChromaSettings, Postgres, QdrantSettings, Settings
 from app.tasks import side_by_side
 from app.types import CONVERSATIONS, Embedding, Hit, Passage, Query, Scope
 from app.wiring import open_services
@@ -76,7 +76,7 @@ Run = dict[str, dict[str, float]]
 Step = Callable[[int], None]
 
 
-class Source(StrEnum):
+class Place(StrEnum):
     MEMORIES = "memories"
     CORPUS = "corpus"
     DOCUMENTS = "documents"
@@ -88,9 +88,9 @@ class Target:
     """Writes texts to one source, each scope as a user, tenant, session or project, and finds a passage's
     texts."""
 
-    def __init__(self, services: Services, source: Source, scratch: Path) -> None:
+    def __init__(self, services: Services, source: Place, scratch: Path) -> None:
         self.source = source
-        self.in_order = source is not Source.CORPUS
+        self.in_order = source is not Place.CORPUS
         """The texts of a scope are written in order, as they were said."""
         self._services = services
         self._scratch = scratch
@@ -98,29 +98,29 @@ class Target:
 
     def scope(self, name: str | None) -> Scope:
         """Who asks for the texts of a benchmark's scope."""
-        if self.source is Source.MEMORIES:
+        if self.source is Place.MEMORIES:
             return Scope(user_id=name or EVERYONE)
-        if self.source is Source.CORPUS:
+        if self.source is Place.CORPUS:
             return Scope(tenant=name or EVERYONE)
-        if self.source is Source.DOCUMENTS:
+        if self.source is Place.DOCUMENTS:
             return Scope(session_id=digest(name) if name else None)
         return Scope(project=name or EVERYONE)
 
-    async def put(self, name: str | None, texts: Sequence[Text]) -> int:
+    async def put(self, name: str | None, texts: Sequence[CorpusText]) -> int:
         """Make texts searchable; returns how many were stored (the same words are stored once)."""
-        if self.source is Source.MEMORIES:
+        if self.source is Place.MEMORIES:
             drafts = [Draft(text.whole, thread_id=text.thread, created_at=text.said_at) for text in texts]
             written = await self._services.memories.remember(self.scope(name), drafts, seconds=BATCH_SECONDS)
             self._note_words(name, texts)
             return sum(one.outcome is MemoryOutcome.CREATED for one in written)
-        if self.source is Source.CORPUS:
+        if self.source is Place.CORPUS:
             given = [ReferenceDraft(text.text, text.id, text.title) for text in texts]
             corpus = self._services.corpus
             self._note_words(name, texts)
             return len(await corpus.keep(self.scope(name), "texts", given, seconds=BATCH_SECONDS))
-        if self.source is Source.DOCUMENTS:
+        if self.source is Place.DOCUMENTS:
             return await self._upload_all(name, texts)
-        if self.source is Source.CODE:
+        if self.source is Place.CODE:
             rows = [code_row(text) for text in texts]
             code = self._services.code
             filed = await code.put(Scope(), name or EVERYONE, rows, seconds=BATCH_SECONDS)
@@ -131,32 +131,32 @@ class Target:
         ]
         service = self._services.conversations
         kept = await service.keep(self.scope(name), CONVERSATIONS, talks, seconds=BATCH_SECONDS)
-        return self._note_rows(texts, [row.id for row, _ in kept])
+        return self._note_rows(texts, [row.session_id for row, _ in kept])
 
     def texts_of(self, name: str | None, passage: Passage) -> Sequence[str]:
         """The ids of the texts that a passage is: by its words, its row, or its document."""
-        if self.source in (Source.MEMORIES, Source.CORPUS):
+        if self.source in (Place.MEMORIES, Place.CORPUS):
             return self._texts.get((name, content(passage.text)), ())
         return self._texts.get(
-            passage.fields["document"] if self.source is Source.DOCUMENTS else passage.id, ()
+            passage.fields["document"] if self.source is Place.DOCUMENTS else passage.id, ()
         )
 
-    def _note_words(self, name: str | None, texts: Sequence[Text]) -> None:
+    def _note_words(self, name: str | None, texts: Sequence[CorpusText]) -> None:
         for text in texts:
             for words in {content(text.text), content(text.whole)}:
                 self._texts[name, words].append(text.id)
 
-    def _note_rows(self, texts: Sequence[Text], rows: Sequence[str]) -> int:
+    def _note_rows(self, texts: Sequence[CorpusText], rows: Sequence[str]) -> int:
         """Returns how many of the rows are new."""
         before = len(self._texts)
         for text, row in zip(texts, rows, strict=True):
             self._texts[row].append(text.id)
         return len(self._texts) - before
 
-    async def _upload_all(self, name: str | None, texts: Sequence[Text]) -> int:
+    async def _upload_all(self, name: str | None, texts: Sequence[CorpusText]) -> int:
         session = self.scope(name).session_id
 
-        async def upload(text: Text) -> int:
+        async def upload(text: CorpusText) -> int:
             data = as_pdf(text.title, text.text)
             path = self._scratch / f"{digest(text.id)}.pdf"
             await asyncio.to_thread(path.write_bytes, data)
@@ -168,7 +168,7 @@ class Target:
         return sum([stored async for stored in side_by_side(upload, texts, UPLOADS)])
 
 
-def code_row(text: Text) -> CodeRow:
+def code_row(text: CorpusText) -> CodeRow:
     """A text as a chunk of a file: `meta.path` or its title, and `meta.name`."""
     function = text.meta.get("name")
     path = str(text.meta.get("path") or text.title) or None
@@ -181,7 +181,7 @@ def digest(name: str) -> str:
 
 
 @dataclass(slots=True)
-class Found:
+class Measured:
     runs: Mapping[str, Run] = field(default_factory=lambda: {name: {} for name in ABLATIONS})
     """By ablation."""
     stored: int = 0
@@ -194,11 +194,11 @@ class Evaluation:
         self._retrieval = retrieval
         self._target = target
         self._benchmark = benchmark
-        self.found = Found()
+        self.found = Measured()
 
     async def put(self, step: Step) -> None:
         """Write all texts; `step` gets the number of texts of each batch."""
-        scopes: defaultdict[str | None, list[Text]] = defaultdict(list)
+        scopes: defaultdict[str | None, list[CorpusText]] = defaultdict(list)
         for text in self._benchmark.texts:
             scopes[text.scope].append(text)
 
@@ -221,7 +221,7 @@ class Evaluation:
     async def ask(self, step: Step) -> None:
         """Search for all questions; `step` gets 1 after each."""
 
-        async def ask(question: Question) -> None:
+        async def ask(question: BenchmarkQuestion) -> None:
             for way, passages in (await self._ranked(question)).items():
                 found = (name for each in passages for name in self._target.texts_of(question.scope, each))
                 self.found.runs[way][question.id] = ranks(found)
@@ -229,7 +229,7 @@ class Evaluation:
         async for _ in side_by_side(ask, self._benchmark.questions, AT_ONCE):
             step(1)
 
-    async def _ranked(self, question: Question) -> Mapping[str, Sequence[Passage]]:
+    async def _ranked(self, question: BenchmarkQuestion) -> Mapping[str, Sequence[Passage]]:
         """Passages by ablation, best first."""
         query = Query(question.text, self._target.scope(question.scope), limit=LIMIT, threshold=-1.0)
         found, every = await self._retrieval.apart(query, [self._target.source])
@@ -269,7 +269,7 @@ class PlainParser:
     def _read(self, path: Path) -> ParsedDocument:
         _, title, text = path.read_text(encoding="utf-8").split("\n", 2)
         prose = [" ".join(part.split()) for part in text.split("\n\n")]
-        blocks = [Block(Kind.PROSE, part, ((0, 1),)) for part in prose if part]
+        blocks = [LayoutBlock(BlockKind.PROSE, part, ((0, 1),)) for part in prose if part]
         if not blocks:
             raise PdfTextless
         return ParsedDocument(1, title, tuple(chunks(blocks, self._count)))
@@ -342,10 +342,10 @@ class KeptEmbedder:
 
 @asynccontextmanager
 async def open_target(
-    config: Settings, source: Source, vectors: sqlite3.Connection
+    config: Settings, source: Place, vectors: sqlite3.Connection
 ) -> AsyncIterator[tuple[Services, Target]]:
     """Fresh stores in a temporary folder, and the source to measure."""
-    parser: Parser | None = PlainParser(O200k().count) if source is Source.DOCUMENTS else None
+    parser: Parser | None = PlainParser(O200k().count) if source is Place.DOCUMENTS else None
     await asyncio.to_thread(remove_abandoned)
     with TemporaryDirectory(prefix=PREFIX) as folder:
         own = isolated(config, Path(folder))
@@ -368,6 +368,11 @@ def remove_abandoned() -> None:
 def isolated(config: Settings, folder: Path) -> Settings:
     """The same configuration on embedded stores of its own, without a cache, and with time to answer."""
     rag = config.rag.model_copy(update={"cache_ttl_seconds": 0, "timeout_seconds": BATCH_SECONDS})
-    own = {"postgres": Postgres(), "chroma": Chroma(), "qdrant": Qdrant(), "cache": Cache()}
+    own = {
+        "postgres": Postgres(),
+        "chroma": ChromaSettings(),
+        "qdrant": QdrantSettings(),
+        "cache": CacheSettings(),
+    }
     ibid = config.ibid.model_copy(update={"data_dir": folder, "workers": max(1, config.ibid.workers)})
     return config.model_copy(update={**own, "ibid": ibid, "rag": rag})

@@ -14,7 +14,7 @@ from math import ceil
 from typing import TypeAlias
 
 from app.db.documents import Chunk
-from app.ingest.layout import Block, Kind
+from app.ingest.layout import BlockKind, LayoutBlock
 from app.ingest.tables import (
     MAX_GAP,
     SENTENCE_END,
@@ -155,11 +155,11 @@ class Piece:
     tokens: int
     page: int
     page_end: int
-    block: Block
+    block: LayoutBlock
 
     @property
     def is_heading(self) -> bool:
-        return self.block.kind is Kind.HEADING
+        return self.block.kind is BlockKind.HEADING
 
     @property
     def is_lead(self) -> bool:
@@ -167,9 +167,9 @@ class Piece:
         return self.text.endswith(":")
 
 
-def pieces(block: Block, count: Count) -> list[Piece]:
+def pieces(block: LayoutBlock, count: Count) -> list[Piece]:
     """The pieces of a block, in order. Joined they are a line feed and its text."""
-    rows = block.text.split("\n") if block.kind is Kind.TABLE else [block.text]
+    rows = block.text.split("\n") if block.kind is BlockKind.TABLE else [block.text]
     found, at, turn = [], -1, 0
     for row in rows:
         for text, tokens in fit("\n" + row, MAX_SENTENCE, count):
@@ -180,7 +180,7 @@ def pieces(block: Block, count: Count) -> list[Piece]:
     return found
 
 
-def page_at(block: Block, turn: int, offset: int) -> tuple[int, int]:
+def page_at(block: LayoutBlock, turn: int, offset: int) -> tuple[int, int]:
     """(index into `block.pages`, page) of an offset, searched from the index `turn` on."""
     while turn + 1 < len(block.pages) and block.pages[turn + 1][0] <= offset:
         turn += 1
@@ -192,7 +192,7 @@ def total(pieces: Iterable[Piece]) -> int:
     return sum(piece.tokens for piece in pieces)
 
 
-def chunks(blocks: Iterable[Block], count: Count) -> list[Chunk]:
+def chunks(blocks: Iterable[LayoutBlock], count: Count) -> list[Chunk]:
     """The chunks of a document."""
     chunker = Chunker(count)
     for block in blocks:
@@ -210,14 +210,14 @@ class Chunker:
         self.current: list[Piece] = []
         """The chunk that is being filled."""
 
-    def add(self, block: Block) -> None:
+    def add(self, block: LayoutBlock) -> None:
         """Add a block to the current chunk if it fits, else to a new one; divide it if it fits in neither."""
         added = pieces(block, self.count)
-        size, is_table = total(added), block.kind is Kind.TABLE
+        size, is_table = total(added), block.kind is BlockKind.TABLE
         limit = LIMIT if is_table else TARGET
         enough = MAX_LEAD if is_table and size <= limit else ENOUGH
         text_tokens = total(piece for piece in self.current if not piece.is_heading)
-        may_end = block.kind is Kind.HEADING or total(self.current) + size > limit
+        may_end = block.kind is BlockKind.HEADING or total(self.current) + size > limit
         if may_end and text_tokens >= enough:
             self.end_chunk(before=block)
         if total(self.current) + size <= limit:
@@ -256,7 +256,7 @@ class Chunker:
         leads, self.current = self.current[end:], self.current[:end]
         return leads
 
-    def end_chunk(self, before: Block | None = None) -> None:
+    def end_chunk(self, before: LayoutBlock | None = None) -> None:
         """End the current chunk. What introduces the block `before` which it ends is moved to the next
         one."""
         end = len(self.current) if before is None else introduction(self.current, before)
@@ -275,7 +275,7 @@ class Chunker:
             self.chunks.append(Chunk(len(self.chunks) + 1, text, page, page_end, heading_path(ended), tokens))
 
 
-def introduction(pieces: Sequence[Piece], block: Block) -> int:
+def introduction(pieces: Sequence[Piece], block: LayoutBlock) -> int:
     """The index from which the pieces of a chunk belong to the block after it: headings, a caption (short and
     not the end of a sentence), or a short lead to a table. A chunk of nothing else ends after them."""
     end = before_headings(pieces, len(pieces))
@@ -284,8 +284,8 @@ def introduction(pieces: Sequence[Piece], block: Block) -> int:
         first = next(n for n, piece in enumerate(pieces) if piece.block is last)
         tokens = total(pieces[first:end])
         is_caption = tokens <= MAX_CAPTION and not SENTENCE_END.search(last.text)
-        is_lead = tokens <= MAX_LEAD and block.kind is Kind.TABLE
-        if last.kind is Kind.PROSE and (is_caption or is_lead):
+        is_lead = tokens <= MAX_LEAD and block.kind is BlockKind.TABLE
+        if last.kind is BlockKind.PROSE and (is_caption or is_lead):
             end = before_headings(pieces, first)
     return end or len(pieces)
 

@@ -229,7 +229,7 @@ def underlined_heading(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LineRun:
     """A run of lines that belong together (both ends included), and its names."""
 
     first: int
@@ -261,19 +261,19 @@ def chunks(lines: Lines, language: str, found: Sequence[Definition] | None) -> I
     if found is None:
         spans = join_small(section_spans(lines, language), SHORT_SECTION)
     else:
-        whole = Span(0, len(lines) - 1, 0, is_between=True)
+        whole = LineRun(0, len(lines) - 1, 0, is_between=True)
         spans = join_small(definition_spans(lines, found, whole), TINY)
     for span in spans:
         for part in divide(lines, span):
             yield from cuts(lines, part)
 
 
-def section_spans(lines: Lines, language: str) -> Iterator[Span]:
+def section_spans(lines: Lines, language: str) -> Iterator[LineRun]:
     for first, last, heading in sections(lines.all, language):
-        yield Span(first, last, lines.size(first, last), heading=heading, is_between=True)
+        yield LineRun(first, last, lines.size(first, last), heading=heading, is_between=True)
 
 
-def definition_spans(lines: Lines, found: Sequence[Definition], inside: Span) -> Iterator[Span]:
+def definition_spans(lines: Lines, found: Sequence[Definition], inside: LineRun) -> Iterator[LineRun]:
     """Definitions and the text between them: each line of `inside` is in one span. A line that two
     definitions share belongs to the first one."""
     at = inside.first
@@ -292,24 +292,24 @@ def definition_spans(lines: Lines, found: Sequence[Definition], inside: Span) ->
 
 def spans_of(
     lines: Lines, found: Definition, first: int, last: int, class_name: str | None
-) -> Iterator[Span]:
+) -> Iterator[LineRun]:
     """A function or a class; a large class is its head and its members."""
     size, name, signature = lines.size(first, last), found.name or None, found.signature or None
     if not found.is_class:
-        yield Span(first, last, size, name, class_name or found.owner or None, signature)
+        yield LineRun(first, last, size, name, class_name or found.owner or None, signature)
         return
     full_name = ".".join(filter(None, (class_name, name))) or None
-    whole = Span(first, last, size, None, full_name, signature)
+    whole = LineRun(first, last, size, None, full_name, signature)
     if size <= LIMIT or not found.members:
         yield whole
     else:
         yield from definition_spans(lines, found.members, replace(whole, is_between=True))
 
 
-def join_small(spans: Iterable[Span], small: int) -> list[Span]:
+def join_small(spans: Iterable[LineRun], small: int) -> list[LineRun]:
     """Join neighbours of less than `small` pieces. Small text between definitions is joined to what follows
     it."""
-    joined: list[Span] = []
+    joined: list[LineRun] = []
     for span in (replace(span, is_small=span.size < small) for span in spans):
         if joined and may_join(joined[-1], span, small):
             joined[-1] = join(joined[-1], span)
@@ -322,7 +322,7 @@ def join_small(spans: Iterable[Span], small: int) -> list[Span]:
     return joined
 
 
-def may_join(one: Span, other: Span, small: int) -> bool:
+def may_join(one: LineRun, other: LineRun, small: int) -> bool:
     """True if two neighbours fit into one chunk, or the second one is divided anyway."""
     if one.class_name != other.class_name or not one.is_small:
         return False
@@ -332,7 +332,7 @@ def may_join(one: Span, other: Span, small: int) -> bool:
     return other.is_small and size <= min(TARGET, GROUP * small)
 
 
-def join(one: Span, other: Span) -> Span:
+def join(one: LineRun, other: LineRun) -> LineRun:
     names = [name for name in (one.function, other.function) if name]
     return replace(
         one,
@@ -346,7 +346,7 @@ def join(one: Span, other: Span) -> Span:
     )
 
 
-def divide(lines: Lines, span: Span) -> Iterator[Span]:
+def divide(lines: Lines, span: LineRun) -> Iterator[LineRun]:
     """A span, or parts of it within the limit."""
     at = span.first
     while span.size > LIMIT and lines.size(at, span.last) > LIMIT:
@@ -358,7 +358,7 @@ def divide(lines: Lines, span: Span) -> Iterator[Span]:
     yield replace(span, first=at)
 
 
-def cuts(lines: Lines, span: Span) -> Iterator[CodeCut]:
+def cuts(lines: Lines, span: LineRun) -> Iterator[CodeCut]:
     """A span as a chunk without blank lines around it; a single overlong line as several."""
     first, last = lines.strip(span.first, span.last)
     if first > last:

@@ -9,13 +9,13 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
-from app.db.code import CodeCut, CodeFile, CutFile
+from pydantic import TypeAdapter, ValidationError
+
+from app.db.code import CodeFile, CutFile
 from app.errors import InvalidField, Overloaded
 from app.ingest.code import CUT_BY_LINES
-from app.ingest.pdf import INTEGER_MAX, MALFORMED, is_integer
-from app.process import Died, Program, Reply, python, started
+from app.process import ChildReply, Died, Program, python, started
 
 MAX_WORKERS = 2
 """Workers use a processor all the time."""
@@ -30,6 +30,7 @@ MAX_DEATHS = 3
 """Workers that may die at a request; then all remaining files are cut by lines."""
 RETRY_SECONDS = 5
 REFUSED = "takes too much time or memory to cut"
+CUT_FILE = TypeAdapter(CutFile)
 WORKER = Program("code", python("app.ingest.worker"), close_seconds=0.0, output_bytes=MAX_OUTPUT)
 
 
@@ -50,7 +51,6 @@ class CodeCutter:
             self._slots.release()
 
     async def _cut_all(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
-        """Start workers until all files are cut."""
         done: list[CutFile] = []
         plain = deaths = 0
         while len(done) < len(files):
@@ -67,7 +67,7 @@ class CodeCutter:
         """The files that one worker cut before it ended or died, the first `plain` of them by lines."""
         request = await asyncio.to_thread(lambda: json.dumps([asdict(file) for file in files]).encode())
         limits = {"plain": plain, "memory_mb": MEMORY_MB, "seconds": WORKER_SECONDS}
-        items: list[Reply] = []
+        items: list[ChildReply] = []
         try:
             async with asyncio.timeout(WORKER_SECONDS), started(self._worker) as worker:
                 await worker.call("cut", limits, request, each=items.append)
@@ -82,26 +82,12 @@ class CodeCutter:
         return [replace(file, note=CUT_BY_LINES) if n < plain else file for n, file in enumerate(cut)]
 
 
-def decode_files(items: Sequence[Reply]) -> list[CutFile]:
+def decode_files(items: Sequence[ChildReply]) -> list[CutFile]:
     """The files in a worker's items, up to the first malformed one."""
     files: list[CutFile] = []
     for item in items:
         try:
-            files.append(decode_file(json.loads(item.data)))
-        except MALFORMED:
+            files.append(CUT_FILE.validate_json(bytes(item.data), strict=True))
+        except ValidationError:
             break
     return files
-
-
-def decode_file(value: dict[str, Any]) -> CutFile:
-    """Raises one of MALFORMED if a value has another type or range."""
-    cuts = tuple(CodeCut(**cut) for cut in value["cuts"])
-    valid = isinstance(value["language"], str) and isinstance(value["note"], str)
-    for cut in cuts:
-        names = (cut.function_name, cut.class_name, cut.signature, cut.heading)
-        valid = valid and isinstance(cut.text, str) and all(isinstance(name, str | None) for name in names)
-        valid = valid and is_integer(cut.start_line, 1, INTEGER_MAX)
-        valid = valid and is_integer(cut.end_line, cut.start_line, INTEGER_MAX)
-    if not valid:
-        raise ValueError
-    return CutFile(value["language"], cuts, value["note"])

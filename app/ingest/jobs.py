@@ -1,4 +1,4 @@
-"""The background jobs: `Worker` runs them, `Ingest` is the work of the kinds `ingest` and `purge`.
+"""The background jobs: `JobRunner` runs them, `Ingest` is the work of the kinds `ingest` and `purge`.
 
 Jobs are leased from a queue. A worker renews the lease while the job runs; a job whose worker died is leased
 to another one. Every step of a job can be repeated, so one that was killed anywhere is simply run again.
@@ -59,7 +59,7 @@ Chore = Callable[[], Awaitable[None]]
 log = structlog.get_logger(__name__)
 
 
-class Worker:
+class JobRunner:
     """Runs `workers` jobs concurrently, and the chores at the start and every `chore_seconds`."""
 
     def __init__(
@@ -80,7 +80,6 @@ class Worker:
         self._chore_seconds = chore_seconds
 
     async def run(self) -> None:
-        """Runs until cancelled, and owns all tasks."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._do_chores())
             for _ in range(self._workers):
@@ -248,7 +247,6 @@ class Ingest:
             folder.cleanup()  # one unlink: not worth a thread that a cancellation would abandon
 
     async def _embed(self, parsed: ParsedDocument) -> list[Embedding]:
-        """A vector per chunk, of its title, heading and text."""
         texts = [embedded_text(parsed.title, chunk.heading, chunk.text) for chunk in parsed.chunks]
         vectors: list[Embedding] = []
         for start in range(0, len(texts), BATCH):

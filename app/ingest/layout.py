@@ -69,17 +69,17 @@ Depth: TypeAlias = tuple[bool, float, int, int, bool, bool, bool]
 """Sort key of headings: equal keys are equally deep, smaller ones higher."""
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     HEADING = "heading"
     PROSE = "prose"
     TABLE = "table"
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LayoutBlock:
     """A heading, a paragraph or a table."""
 
-    kind: Kind
+    kind: BlockKind
     text: str
     """The rows of a table are lines; prose is one line."""
     pages: tuple[tuple[int, int], ...]
@@ -374,7 +374,7 @@ def is_bookmarked(title: str, text: str) -> bool:
     return bool(title) and (text == title or (len(text) >= 20 and title.startswith(text)))
 
 
-def blocks(lines: Sequence[Line], outline: Sequence[Bookmark] = ()) -> list[Block]:
+def blocks(lines: Sequence[Line], outline: Sequence[Bookmark] = ()) -> list[LayoutBlock]:
     """The blocks of a document, in order. Only white space is lost or added."""
     gaps = [gap(above, below) for above, below in pairwise(lines) if above.page == below.page]
     usual = [value for value in gaps if -1 < value < 2]
@@ -391,7 +391,7 @@ class BlockBuilder:
     def __init__(self, headings: Headings, line_gap: float) -> None:
         self.headings = headings
         self.line_gap = line_gap
-        self.blocks: list[Block] = []
+        self.blocks: list[LayoutBlock] = []
         self.paragraph: list[Line] = []
         self.paragraph_path: tuple[str, ...] = ()
 
@@ -407,7 +407,7 @@ class BlockBuilder:
             if n in ends:
                 self.end_paragraph()
                 text = "\n".join(table_rows(lines[n : ends[n]]))
-                self.blocks.append(Block(Kind.TABLE, text, ((0, number),), self.path))
+                self.blocks.append(LayoutBlock(BlockKind.TABLE, text, ((0, number),), self.path))
                 n = ends[n]
             else:
                 self.add_line(lines[n])
@@ -427,7 +427,7 @@ class BlockBuilder:
         if level is not None:
             self.end_paragraph()
             self.headings.enter(level, line.text)
-            self.blocks.append(Block(Kind.HEADING, line.text, ((0, line.page),), self.path))
+            self.blocks.append(LayoutBlock(BlockKind.HEADING, line.text, ((0, line.page),), self.path))
             return
         if self.paragraph and begins_paragraph(self.paragraph, line, self.line_gap):
             self.end_paragraph()
@@ -437,7 +437,9 @@ class BlockBuilder:
 
     def end_paragraph(self) -> None:
         if self.paragraph:
-            self.blocks.append(Block(Kind.PROSE, *join_paragraph(self.paragraph), self.paragraph_path))
+            self.blocks.append(
+                LayoutBlock(BlockKind.PROSE, *join_paragraph(self.paragraph), self.paragraph_path)
+            )
             self.paragraph = []
 
 

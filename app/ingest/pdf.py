@@ -1,22 +1,22 @@
 """PDF parsing in a child process per document (`worker.py`), under limits.
 
 A hostile file can use up the time and memory of its worker, nothing else: the worker is killed at the
-deadline and at cancellation, and the service checks the types and ranges of what it sends. Raises
-`EmptyFile`, `NotPdf`, `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`;
+deadline and at cancellation, and the service checks the types and ranges of what it sends. Raises `NotPdf`,
+`PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`;
 `Unavailable` if no process can be started.
 """
 
 import asyncio
-import json
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
     BadInput,
-    EmptyFile,
     NotPdf,
     PdfDamaged,
     PdfEncrypted,
@@ -28,8 +28,6 @@ from app.errors import (
 from app.process import Died, Fault, NotStarted, Program, python, started
 from app.settings import DocumentLimits
 
-HEADER_BYTES = 1024
-"""Bytes within which `%PDF-` must appear, as readers have always accepted it (PDF 32000-1, annex H.3)."""
 MAX_OUTPUT = 128 << 20
 """Bytes a worker may send: more than the longest text it accepts (`reader.MAX_CHARS`)."""
 RETRY_SECONDS = 5
@@ -39,8 +37,7 @@ DETAIL_CHARS = 1_000
 """Maximum characters of a problem's detail."""
 INTEGER_MAX = 2**31 - 1
 """The maximum of the database's columns."""
-MALFORMED = (ValueError, TypeError, KeyError, RecursionError)
-"""What decoding malformed data raises."""
+PARSED = TypeAdapter(ParsedDocument)
 UNREADABLE = "The worker that read it said nothing that can be understood"
 
 PROBLEMS: dict[str, type[BadInput]] = {
@@ -59,7 +56,6 @@ class PdfParser:
 
     async def parse(self, path: Path, filename: str) -> ParsedDocument:
         with await asyncio.to_thread(path.open, "rb") as file:
-            await asyncio.to_thread(check_header, file)
             data = await self._call_worker(file.fileno(), filename)
         return await asyncio.to_thread(decode, data)
 
@@ -86,15 +82,6 @@ class PdfParser:
             raise exit_problem(died.code, limits.memory_mb) from None
 
 
-def check_header(file: BinaryIO) -> None:
-    """Raise `EmptyFile` or `NotPdf` by the first bytes of a file."""
-    header = file.read(HEADER_BYTES)
-    if not header:
-        raise EmptyFile("The file has no bytes")
-    if b"%PDF-" not in header:
-        raise NotPdf(f"No %PDF- within its first {HEADER_BYTES:,} bytes")
-
-
 def exit_problem(code: int | None, memory_mb: int) -> BadInput:
     """The problem for a worker's exit code; None: it broke the protocol. PDFium aborts when it gets no
     memory; other crashes come from a structure it cannot read."""
@@ -108,7 +95,6 @@ def exit_problem(code: int | None, memory_mb: int) -> BadInput:
 
 
 def decode_problem(payload: Mapping[str, Any]) -> BadInput:
-    """The problem that a worker reports."""
     problem = PROBLEMS.get(str(payload.get("fault")))
     return problem(str(payload.get("detail"))[:DETAIL_CHARS]) if problem else PdfDamaged(UNREADABLE)
 
@@ -116,28 +102,15 @@ def decode_problem(payload: Mapping[str, Any]) -> BadInput:
 def decode(data: bytes | bytearray) -> ParsedDocument:
     """A document as the worker encodes it. Raises `PdfDamaged` if a value has another type or range."""
     try:
-        header, *rows = [json.loads(line) for line in data.split(b"\n")]
-        parsed = ParsedDocument(header["pages"], header["title"], tuple(Chunk(**row) for row in rows))
-    except MALFORMED:
+        parsed = PARSED.validate_json(data, strict=True)
+    except ValidationError:
         raise PdfDamaged(UNREADABLE) from None
-    if not (is_integer(parsed.pages, 1, INTEGER_MAX) and isinstance(parsed.title, str)):
-        raise PdfDamaged(UNREADABLE)
-    for n, chunk in enumerate(parsed.chunks, 1):
-        if not (is_integer(chunk.ordinal, n, n) and is_valid(chunk, parsed.pages)):
-            raise PdfDamaged(UNREADABLE)
-    return parsed
+    chunks = enumerate(parsed.chunks, 1)
+    if 1 <= parsed.pages <= INTEGER_MAX and all(is_valid(chunk, n, parsed.pages) for n, chunk in chunks):
+        return parsed
+    raise PdfDamaged(UNREADABLE)
 
 
-def is_valid(chunk: Chunk, pages: int) -> bool:
-    return (
-        isinstance(chunk.text, str)
-        and isinstance(chunk.heading, str)
-        and is_integer(chunk.tokens, 0, INTEGER_MAX)
-        and is_integer(chunk.page, 1, pages)
-        and is_integer(chunk.page_end, chunk.page, pages)
-    )
-
-
-def is_integer(value: object, minimum: int, maximum: int) -> bool:
-    """True for an integer within the range; False for a boolean."""
-    return type(value) is int and minimum <= value <= maximum
+def is_valid(chunk: Chunk, ordinal: int, pages: int) -> bool:
+    in_range = 0 <= chunk.tokens <= INTEGER_MAX and 1 <= chunk.page <= chunk.page_end <= pages
+    return in_range and chunk.ordinal == ordinal

@@ -134,7 +134,7 @@ def lines(pdf: pdfium.PdfDocument) -> list[Line]:
     return found
 
 
-def page_lines(pdf: pdfium.PdfDocument, number: int, form: "Form") -> list[Line] | None:
+def page_lines(pdf: pdfium.PdfDocument, number: int, form: "FormReader") -> list[Line] | None:
     """The lines of one page, with those of its form fields; None: its text is unreadable."""
     page = pdf[number - 1]
     text_page = page.get_textpage()
@@ -274,19 +274,19 @@ def is_no_language(words: list[str], threshold: float, min_bytes: int) -> bool:
 
 
 @contextmanager
-def form_of(pdf: pdfium.PdfDocument) -> Iterator["Form"]:
+def form_of(pdf: pdfium.PdfDocument) -> Iterator["FormReader"]:
     """The form of a document. pypdfium2's own would prepare all fields of a page for display, which takes
     minutes if there are many."""
     config = native.FPDF_FORMFILLINFO(version=2)
     handle = native.FPDFDOC_InitFormFillEnvironment(pdf, config)
     try:
-        yield Form(handle or None)
+        yield FormReader(handle or None)
     finally:
         if handle:
             native.FPDFDOC_ExitFormFillEnvironment(handle)
 
 
-class Form:
+class FormReader:
     """Values of form fields and free-text annotations, which PDFium's text of a page lacks.
 
     Only what a reader of the page sees: no hidden fields, passwords, buttons or pop-up notes, and nothing

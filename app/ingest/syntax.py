@@ -202,7 +202,7 @@ class Definition:
     """Of a class."""
 
 
-class Source:
+class SourceText:
     """A file's bytes. `line`: the line of a byte offset."""
 
     def __init__(self, data: bytes, line: Callable[[int], int]) -> None:
@@ -228,7 +228,7 @@ def definitions(
     """The definitions of a file, in order. None: the language has no grammar, or parsing took too long."""
     known = grammar(language) if seconds > 0 else None
     root = parse(known, data, seconds) if known else None
-    return None if root is None else list(search(root, Source(data, line), 0))
+    return None if root is None else list(search(root, SourceText(data, line), 0))
 
 
 def parse(language: Language, data: bytes, seconds: float) -> Node | None:
@@ -247,7 +247,7 @@ def parse(language: Language, data: bytes, seconds: float) -> Node | None:
         return None
 
 
-def search(parent: Node, source: Source, depth: int) -> Iterator[Definition]:
+def search(parent: Node, source: SourceText, depth: int) -> Iterator[Definition]:
     """The definitions among the children of a node, and in the containers among them."""
     comments = code = -1  # the first line of the comments that touch the next line; the last line with code
     comments_end = -2
@@ -263,7 +263,7 @@ def search(parent: Node, source: Source, depth: int) -> Iterator[Definition]:
         comments, comments_end, code = -1, -2, max(code, last)
 
 
-def unwrap(node: Node, source: Source, start: int, depth: int) -> Iterator[Definition]:
+def unwrap(node: Node, source: SourceText, start: int, depth: int) -> Iterator[Definition]:
     """The definition in a node, with lines from `start`; or those in a container."""
     inner = wrapped_definition(node) if node.is_named else None
     if inner is not None:
@@ -285,7 +285,7 @@ def wrapped_definition(node: Node) -> Node | None:
     return None
 
 
-def definition(node: Node, whole: Node, source: Source, start: int, depth: int) -> Definition:
+def definition(node: Node, whole: Node, source: SourceText, start: int, depth: int) -> Definition:
     """`whole`: the node with its wrappers."""
     body = node.child_by_field_name("body")
     is_class = node.type in CLASSES
@@ -303,7 +303,7 @@ def definition(node: Node, whole: Node, source: Source, start: int, depth: int) 
     )
 
 
-def name_of(node: Node, source: Source) -> str:
+def name_of(node: Node, source: SourceText) -> str:
     """The name of a definition: its own, its declarator's, or that of what it is assigned to."""
     if node.type in LAMBDAS and node.child_by_field_name("name") is None:
         return source.name(first_field(node.parent, "name", "left", "property"))
@@ -329,7 +329,7 @@ def declared_name(node: Node) -> Node:
     return node
 
 
-def receiver_type(node: Node, source: Source) -> str:
+def receiver_type(node: Node, source: SourceText) -> str:
     """The type of a Go method, from `func (s *Server) Close()`."""
     words = re.findall(r"[^\W\d]\w*", source.name(node.child_by_field_name("receiver")))
     return words[1] if len(words) > 1 else "".join(words[:1])

@@ -2,8 +2,7 @@
 (`-m app.ingest.worker`). Its clients are `pdf.py` and `cutter.py`.
 
 It drops privileges and limits itself (`child.confine`) before it looks at a file, and never writes text of a
-document to stderr. Results are JSON: for a PDF one line with pages and title and a line per chunk, for a
-source file one line.
+document to stderr. Results are JSON: a PDF's pages, title and chunks, or one source file.
 """
 
 import json
@@ -50,7 +49,7 @@ def answer(parent: int, call: Call) -> None:
             count("")  # loads the vocabulary, which may be unreadable after the change of user
         confine(parent, request["memory_mb"], request["seconds"])
         with os.fdopen(request["file"], "rb") as file:
-            parsed = encode(parse(file, request["filename"], request["max_pages"]))
+            parsed = to_json(asdict(parse(file, request["filename"], request["max_pages"])))
     except MemoryError:
         problem: IbidError = PdfTooComplex(
             f"Reading it takes more than {request['memory_mb']:,} MiB of memory"
@@ -100,11 +99,6 @@ def cut_files(parent: int, call: Call) -> None:
         left -= time.thread_time() - began
         call.item(data=to_json(asdict(cut)))
     call.reply()
-
-
-def encode(parsed: ParsedDocument) -> bytes:
-    rows = [{"pages": parsed.pages, "title": parsed.title}, *map(asdict, parsed.chunks)]
-    return b"\n".join(map(to_json, rows))
 
 
 def to_json(value: dict[str, Any]) -> bytes:

@@ -66,8 +66,6 @@ class ForeignRow:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """How a table stands."""
-
     table: str
     rows: int
     ours: int
@@ -83,7 +81,6 @@ class TableState:
 
     @property
     def open(self) -> int:
-        """Rows to be taken over."""
         return self.fitting + self.strange
 
 
@@ -116,8 +113,6 @@ class Older:
 
 @dataclass(slots=True)
 class AdoptReport:
-    """What a run came to."""
-
     space: str
     tables: list[Taken] = field(default_factory=list)
     collections: list[Taken] = field(default_factory=list)
@@ -127,11 +122,10 @@ class AdoptReport:
 
     @property
     def left(self) -> int:
-        """Rows that another tool was writing."""
         return sum(each.left for each in (*self.tables, *self.collections))
 
 
-def same(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
+def is_same_space(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
     """True if vectors of the same texts are of one space. Nothing to compare: no."""
     alike = sum(similarity(cosine(one, other), floor) >= ALIKE for one, other in pairs)
     return bool(pairs) and alike >= SHARE * len(pairs)
@@ -175,8 +169,6 @@ NOTE = """
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A point to be imported."""
-
     point: Point
     digest: bytes
     tenant: str
@@ -187,7 +179,6 @@ class Import:
 
 
 async def read_collections(pool: Pool) -> list[str]:
-    """Collections of the record."""
     with postgres_faults():
         return [RAW, *(row[0] for row in await pool.fetch(COLLECTIONS))]
 
@@ -271,14 +262,18 @@ class AdoptionStore:
 
     async def stands(self, table: str, space: Space) -> TableState:
         with postgres_faults():
-            row = await self._pool.fetchrow(said(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS)
+            row = await self._pool.fetchrow(
+                statement_for(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS
+            )
         assert row is not None  # noqa: S101 - a count is one row
         return TableState(table, **row)
 
     async def sample(self, table: str, space: Space, limit: int) -> list[tuple[str, Embedding]]:
         """By chance: rows written one after the other are alike."""
         with postgres_faults():
-            rows = await self._pool.fetch(said(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS)
+            rows = await self._pool.fetch(
+                statement_for(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS
+            )
         return [(text, row["embedding"]) for row in rows if (text := KINDS[table].text(row))]
 
     async def open(self, table: str, space: Space) -> AsyncIterator[list[ForeignRow]]:
@@ -287,7 +282,7 @@ class AdoptionStore:
         while block < await self._blocks(table):
             with postgres_faults():
                 rows = await self._pool.fetch(
-                    said(OPEN, table), space.dim, f"({block},0)", f"({block + BLOCKS},0)"
+                    statement_for(OPEN, table), space.dim, f"({block},0)", f"({block + BLOCKS},0)"
                 )
             if found := [foreign(row, KINDS[table]) for row in rows]:
                 yield found
@@ -302,7 +297,9 @@ class AdoptionStore:
     ) -> int:
         places = [[row.place for row in rows], [row.seen for row in rows], [row.id for row in rows]]
         async with transaction(self._pool) as connection:
-            return int(await connection.fetchval(said(TAKE, table), *places, list(embeddings), space.name))
+            return int(
+                await connection.fetchval(statement_for(TAKE, table), *places, list(embeddings), space.name)
+            )
 
     async def older(self) -> Older:
         """Turns without an answer of ours, traces without one."""
@@ -312,13 +309,11 @@ class AdoptionStore:
         return Older(*row)
 
 
-def said(statement: str, table: str) -> str:
-    """A statement of one table."""
+def statement_for(statement: str, table: str) -> str:
     return statement.format(**asdict(KINDS[table]), fits=FITS)
 
 
 def foreign(row: asyncpg.Record, kept: EmbeddedRow) -> ForeignRow:
-    """A row as it is read."""
     return ForeignRow(row["place"], row["seen"], row["id"], kept.text(row), row["fits"])
 
 
@@ -347,8 +342,6 @@ class ForeignCollection:
 
 
 class ForeignCollections:
-    """The collections, and their import."""
-
     def __init__(
         self, points: Qdrant, pool: Pool, embedder: Embedder, space: Space, only: Collection[str] = ()
     ) -> None:
@@ -362,26 +355,23 @@ class ForeignCollections:
 
     async def found(self, space: Space | None = None) -> list[ForeignCollection]:
         """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
-        known = await read_imported_collections(self._pool)
-        homes = known.copies
-        shapes = await self._catalogue.all()
-        taken, found = {*homes.values(), *shapes}, []
+        known, shapes = await read_imported_collections(self._pool), await self._catalogue.all()
+        taken, found = {*known.copies.values(), *shapes}, []
         for name, shape in shapes.items():
-            if name in homes.values() or not (name == RAW or not self._only or name in self._only):
+            if name in known.copies.values() or not (name == RAW or not self._only or name in self._only):
                 continue
-            home = homes.get(name) or free(name, taken)
+            home = known.copies.get(name) or free(name, taken)
+            taken.add(home)
             missing = silent = unowned = 0
             async for _, page in self._pages(name):
-                told = [each for each in page if payload.text(each.payload)]
-                owned = [each for each in told if owner(name, each.payload)]
+                with_text = sum(1 for each in page if payload.text(each.payload))
+                owned = importable(name, page)
                 missing += len(await self._changed(name, owned))
-                silent += len(page) - len(told)
-                unowned += len(told) - len(owned)
+                silent += len(page) - with_text
+                unowned += with_text - len(owned)
             fit = fits(shape, space or self._space)
-            found.append(
-                ForeignCollection(name, missing, silent, unowned, fit, home, known.is_imported(name))
-            )
-            taken.add(home)
+            imported = known.is_imported(name)
+            found.append(ForeignCollection(name, missing, silent, unowned, fit, home, imported))
         return found
 
     async def is_same(self, collection: ForeignCollection) -> bool:
@@ -396,31 +386,31 @@ class ForeignCollections:
         return await self.same_space(pairs[:SAMPLE])
 
     async def same_space(self, pairs: Sequence[tuple[str, Embedding]]) -> bool:
-        """True if vectors of these texts belong to our space."""
         made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
-        return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
+        return is_same_space(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
 
     async def take(self, collection: ForeignCollection, space: Space | None) -> AsyncIterator[Taken]:
         """Import it, page by page. `space`: of its vectors; None: they are not kept."""
+        name, own_space = collection.name, space.name if space else None
         async with transaction(self._pool) as connection:
-            own_space = space.name if space else None
-            if await set_home(connection, collection.name, collection.home, own_space):
+            if await set_home(connection, name, collection.home, own_space):
                 await connection.execute(REFILL, "qdrant")  # what our copy held elsewhere moves
-        async for since, page in self._pages(collection.name, vectors=space is not None):
-            owned = [
-                each for each in page if payload.text(each.payload) and owner(collection.name, each.payload)
-            ]
-            changed = await self._changed(collection.name, owned)
-            points = [each for each in owned if each.id in changed]
-            kept = [each for each in points if space and usable(each.dense, space)]
-            if kept and space:
-                vectors = [each.dense or b"" for each in kept]
-                done = await self._write(collection.name, kept, vectors, space, since)
-                yield Taken(collection.name, kept=done)
-            if bare := [each for each in points if each not in kept]:
-                vectors = await self._embedder.passages([input_of(collection.name, each) for each in bare])
-                done = await self._write(collection.name, bare, vectors, self._space, since)
-                yield Taken(collection.name, embedded=done)
+        async for since, page in self._pages(name, vectors=space is not None):
+            owned = importable(name, page)
+            changed = await self._changed(name, owned)
+            yield await self._take(name, [each for each in owned if each.id in changed], space, since)
+
+    async def _take(self, name: str, points: Sequence[Point], space: Space | None, since: datetime) -> Taken:
+        kept = [each for each in points if space and usable(each.dense, space)]
+        bare = [each for each in points if each not in kept]
+        taken = Taken(name)
+        if kept and space:
+            vectors = [each.dense or b"" for each in kept]
+            taken = replace(taken, kept=await self._write(name, kept, vectors, space, since))
+        if bare:
+            vectors = await self._embedder.passages([input_of(name, each) for each in bare])
+            taken = replace(taken, embedded=await self._write(name, bare, vectors, self._space, since))
+        return taken
 
     async def _write(
         self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime
@@ -450,24 +440,25 @@ class ForeignCollections:
         owners = sorted({(each.tenant, each.user_id) for each in imports} | {tuple(row) for row in before})
         for owner in owners:
             await memories_.lock_user(connection, *owner)
-        columns = [[owner[at] for owner in owners] for at in range(2)]
-        erased = {tuple(row) for row in await connection.fetch(ERASED, *columns, since)}
+        rows = await connection.fetch(ERASED, *map(list, zip(*owners, strict=True)), since)
+        erased = {tuple(row) for row in rows}
         await connection.execute(REPLACED_MEMORIES, RAW, points)
         have = {row[0] for row in await connection.fetch(HAVE_MEMORIES, points)}
-        _, revision = await memories_.stamp(connection)
         those = [each for each in imports if (each.tenant, each.user_id) not in erased]
-        memories = [memory_of(each, revision) for each in those]
-        terms = await asyncio.to_thread(memories_.analysed, [memory.text for memory in memories])
-        every = zip(those, memories, terms, strict=True)
-        rows = [
-            (each.tenant, space, *memories_.row_of(memory), each.vector, packed)
-            for each, memory, packed in every
-            if memory.id not in have
-        ]
-        await connection.executemany(WRITE, rows)
+        await self._insert_memories(connection, [each for each in those if each.point.id not in have], space)
         for owner in owners:
             await memories_.bump_version(connection, *owner)
         return [(each, "" if each.point.id in have else each.point.id) for each in those]
+
+    async def _insert_memories(self, connection: Connection, imports: Sequence[Import], space: str) -> None:
+        _, revision = await memories_.stamp(connection)
+        memories = [memory_of(each, revision) for each in imports]
+        terms = await asyncio.to_thread(memories_.analysed, [memory.text for memory in memories])
+        rows = [
+            (each.tenant, space, *memories_.row_of(memory), each.vector, packed)
+            for each, memory, packed in zip(imports, memories, terms, strict=True)
+        ]
+        await connection.executemany(WRITE, rows)
 
     async def _texts(
         self, connection: Connection, collection: str, imports: Sequence[Import], space: str
@@ -592,7 +583,7 @@ class Adopt:
             if collection.missing:
                 space = self._space if await self._collections.is_same(collection) else None
                 async for done in self._collections.take(collection, space):
-                    taken_over = together(taken_over, done)
+                    taken_over = added(taken_over, done)
                     yield done.kept + done.embedded
             self.report.collections.append(taken_over)
         self.report.waiting = await self._fill()
@@ -612,7 +603,7 @@ class Adopt:
             taken = replace(taken, left=0)
             async for page in self._rows.open(table, self._space):
                 async for done in self._page(table, page, ours=ours):
-                    taken = together(taken, done)
+                    taken = added(taken, done)
                     yield done.kept + done.embedded
             if not taken.left:
                 break
@@ -647,6 +638,10 @@ def owner(name: str, facts: Mapping[str, object]) -> tuple[str, str] | None:
     return (tenant, user) if isinstance(user, str) and user and "\0" not in user else None
 
 
+def importable(name: str, page: Sequence[Point]) -> list[Point]:
+    return [each for each in page if payload.text(each.payload) and owner(name, each.payload)]
+
+
 def input_of(name: str, point: Point) -> str:
     """What is embedded of a point; of a reference text with its title, as of those that Ibid writes."""
     text = payload.text(point.payload)
@@ -655,8 +650,8 @@ def input_of(name: str, point: Point) -> str:
 
 def digest(facts: Mapping[str, object]) -> bytes:
     """Of a payload: equal ones say the same."""
-    told = json.dumps(facts, sort_keys=True, default=str)
-    return hashlib.blake2b(told.encode(), digest_size=16).digest()
+    text = json.dumps(facts, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def usable(vector: Embedding | None, space: Space) -> bool:
@@ -670,8 +665,7 @@ def taken_of(collection: ForeignCollection, *, kept: int = 0, embedded: int = 0)
     )
 
 
-def together(taken: Taken, more: Taken) -> Taken:
-    """With what a step has done."""
+def added(taken: Taken, more: Taken) -> Taken:
     return replace(
         taken,
         kept=taken.kept + more.kept,

@@ -1,8 +1,9 @@
-"""Recorded answers: looked up by who may see them, and replayed against today's stores and policy.
+"""Sessions and recorded answers: looked up and removed by who may see them; answers replayed against today's
+stores and policy.
 
 A replay searches nothing and asks no model: it compares the version of the ranking only, and reads in the
-scope in which the question was asked. Seconds. Raises `Missing`, and `Unavailable` where a store does not
-answer.
+scope in which the question was asked. Seconds. Raises `Missing`, `InvalidField` (a cursor), and `Unavailable`
+where a store does not answer.
 """
 
 import asyncio
@@ -23,17 +24,16 @@ from app.answering.replay import (
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.projects import Knowledge, KnowledgeStore
-from app.errors import IbidError, Missing, RetrievalError, Unavailable
+from app.db.sessions import Session, SessionStore, Utterance
+from app.errors import RETRY_SECONDS, IbidError, Missing, Unavailable, required
 from app.services.projects import entries
 from app.types import Scope
 
 ASKING_SECONDS = 1.0
-"""For whether the session of an answer that waits was removed meanwhile."""
+"""Seconds for asking whether the session of an answer that waits was removed meanwhile."""
 
 
 class AnswerService:
-    """Answers, as those who asked see them."""
-
     def __init__(self, answers: AnswerStore, recorder: Recorder) -> None:
         self._answers = answers
         self._recorder = recorder
@@ -47,7 +47,6 @@ class AnswerService:
         return found
 
     async def found(self, scope: Scope, answer_id: str) -> tuple[Scope, Answer]:
-        """The same, with the scope in which it was asked."""
         answer = await self.get(scope, answer_id)
         waiting = self._recorder.find(scope, answer_id)
         asked = waiting.scope if waiting else await self._answers.asked(scope, answer_id)
@@ -81,8 +80,7 @@ class AnswerService:
 
 
 REPLAY_SECONDS = 10.0
-"""For all that is looked up."""
-RETRY_SECONDS = 2
+"""Deadline of all that a replay looks up."""
 
 
 class ReplayService:
@@ -130,11 +128,33 @@ class ReplayService:
         )
 
     async def _known(self, asked: Scope) -> Knowledge:
-        try:
+        with required():
             return (await self._knowledge.get(asked) if asked.project else None) or Knowledge()
-        except RetrievalError:
-            raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from None
 
 
 def ids(refs: Sequence[Ref], source: str) -> list[str]:
     return [ref.id for ref in refs if ref.source == source]
+
+
+class SessionService:
+    def __init__(self, sessions: SessionStore, recorder: Recorder) -> None:
+        self._sessions = sessions
+        self._recorder = recorder
+
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Session], str | None]:
+        return await self._sessions.recent(scope, cursor=cursor, limit=limit)
+
+    async def turns(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Utterance], str | None]:
+        """What was said in the scope's session (in its thread, if it names one), oldest first."""
+        await self._recorder.written(scope)
+        return await self._sessions.turns(scope, cursor=cursor, limit=limit)
+
+    async def remove(self, scope: Scope) -> None:
+        """Documents, turns and answers of the scope's session, also those that still wait to be written."""
+        removed = await self._sessions.remove(scope)
+        if not self._recorder.forget(scope) and not removed:
+            raise Missing("there is no such session")

@@ -85,13 +85,13 @@ from app.text.greeting import is_assent, is_small_talk
 from app.types import Candidate, Degraded, Found, PendingDocument, Query, Reason, Scope, Trace
 
 KNOWLEDGE_SECONDS = 2.0
-"""For the project's knowledge; the answer goes on without it."""
+"""Seconds for reading the project's knowledge; the answer goes on without it."""
 HISTORY_SHARE = 1 / 3
 """Part of RAG_TIMEOUT_SECONDS for the log where the search must wait for it."""
 PENDING_SECONDS = 1.0
-"""For whether a document is still being read, where nothing matched."""
+"""Seconds for asking whether a document is still being read, where nothing matched."""
 INLINE_CHARACTERS = 16_000
-"""Text that is counted on the event loop at most."""
+"""Longest text whose tokens are counted on the event loop."""
 UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH})
 """What was searched holds nothing; a document that is still being read may."""
 DOCUMENT_TEXTS = (SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED)
@@ -155,7 +155,6 @@ class ChatService:
         return context
 
     async def _fetch(self, question: Question) -> Fetched:
-        """Read everything concurrently. Raises nothing but on cancellation."""
         until = deadline(self._retrieval.seconds)
         lost, unknown = list[Degraded](), list[Degraded]()
         async with asyncio.TaskGroup() as group:
@@ -221,7 +220,6 @@ def form_of(question: Question) -> Form:
 
 
 def texts_of(question: Question) -> tuple[str, str, str]:
-    """The system texts that are true of what is searched."""
     if question.projected:
         return PROJECT_TEXTS
     return DOCUMENT_TEXTS if question.searched == DEFAULT_SOURCES else SOURCE_TEXTS

@@ -47,15 +47,15 @@ def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
         replace(
             row,
             chunk_text=mask_file(path := row.file_path or "", row.chunk_text),
-            chunk_metadata={name: told(path, fact) for name, fact in row.chunk_metadata.items()},
+            chunk_metadata={name: checked_fact(path, fact) for name, fact in row.chunk_metadata.items()},
         )
         for row in rows
     ]
 
 
-def told(path: str, fact: object) -> object:
+def checked_fact(path: str, fact: object) -> object:
     """A fact that a tool adds, words of the file among them."""
-    several = [told(path, each) for each in fact] if isinstance(fact, list) else fact
+    several = [checked_fact(path, each) for each in fact] if isinstance(fact, list) else fact
     return mask_file(path, fact) if isinstance(fact, str) else several
 
 
@@ -100,15 +100,13 @@ def filed(
 
 
 CODE_SECONDS = 80.0
-"""For one write; of many chunks as many as they take at SLOWEST."""
+"""Deadline of a write; one of many chunks has as many seconds as they take at SLOWEST."""
 SLOWEST = 4.0
 """Chunks a second that the bundled embedder makes at least, on a machine with five times the work it can do.
 What takes longer would be begun again and again, and never be done."""
 
 
 class CodeService:
-    """Code, as who keeps it sees it."""
-
     def __init__(self, record: CodeStore, embedder: Embedder, cutter: CodeCutter) -> None:
         self._record = record
         self._embedder = embedder

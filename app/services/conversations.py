@@ -29,7 +29,7 @@ from app.tasks import deadline
 from app.types import CONVERSATIONS, DREAMS, Scope
 
 SUMMARY_SHARE = 0.5
-"""Of a write's time that the model may take; the rest is the embedder's."""
+"""Part of a write's time that the model may take; the rest is the embedder's."""
 
 
 class ConversationService:
@@ -82,7 +82,7 @@ class ConversationService:
         found, own = await self._found(scope, kind, name)
         if not own:
             raise Forbidden("rows that the tenant shares need a tenant key")
-        if not await self._record.remove(scope, found.id):
+        if not await self._record.remove(scope, found.session_id):
             raise Missing("there is no such row")
 
     async def remove_all(self, scope: Scope, kind: str) -> None:

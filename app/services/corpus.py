@@ -18,8 +18,6 @@ from app.types import Scope
 
 
 class CorpusService:
-    """Reference texts, as the tenant sees them."""
-
     def __init__(self, record: CorpusStore, embedder: Embedder, tokens: O200k) -> None:
         self._record = record
         self._embedder = embedder
@@ -61,13 +59,11 @@ class CorpusService:
             raise Missing("there is no such text")
 
     async def remove_all(self, scope: Scope, collection: str) -> None:
-        """All of the tenant's texts in a collection, from the next answer on."""
         permit(scope)
         if not await self._record.clear(scope, collection):
             raise Missing("there is no such collection")
 
 
 def permit(scope: Scope) -> None:
-    """The corpus is the tenant's: a user key may read it, not write it."""
     if scope.owner:
         raise Forbidden("the corpus needs a tenant key")

@@ -12,17 +12,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.db.documents import Chunk, Document, DocumentStore, State, Upload
-from app.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, TooLarge, problem
+from app.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, problem
 from app.types import Scope
 
 HEAD = 1024
 """Bytes within which a PDF says that it is one (PDF 1.7, Adobe's implementation note 13)."""
-MIB = 1 << 20
 
 
 class UploadOutcome(StrEnum):
-    """What became of an upload by the time it is answered."""
-
     CREATED = "created"
     """201: searchable."""
     ACCEPTED = "accepted"
@@ -32,16 +29,16 @@ class UploadOutcome(StrEnum):
 
 
 class DocumentService:
-    """Documents, as their owners see them."""
-
-    def __init__(self, documents: DocumentStore, *, max_bytes: int) -> None:
+    def __init__(self, documents: DocumentStore) -> None:
         self._documents = documents
-        self._max_bytes = max_bytes
 
     async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, UploadOutcome]:
         """Take a file in and wait up to `wait` for it to be searchable. Cancelled, the work goes on."""
         permit(scope, upload.session_id)
-        await self._inspect(upload)
+        if upload.size == 0:
+            raise EmptyFile
+        if b"%PDF-" not in await asyncio.to_thread(head, upload.path):
+            raise NotPdf
         document, created = await self._documents.admit(scope, upload)
         settled = await self._documents.finished(document.id, seconds=wait)
         if settled is None:
@@ -57,7 +54,6 @@ class DocumentService:
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Document], str | None]:
-        """Documents in reach, newest first, and the cursor of the next page."""
         return await self._documents.list(scope, cursor=cursor, limit=limit)
 
     async def get(self, scope: Scope, document_id: str) -> Document:
@@ -81,23 +77,13 @@ class DocumentService:
         return document, chunk
 
     async def content(self, scope: Scope, document_id: str) -> tuple[Document, AsyncIterator[bytes]]:
-        """The file of a document in reach."""
         document = await self.get(scope, document_id)
         if document.state is State.FAILED:
             raise Missing("the file of a failed upload is not kept")
         return document, self._documents.content(document_id)
 
-    async def _inspect(self, upload: Upload) -> None:
-        if upload.size == 0:
-            raise EmptyFile
-        if upload.size > self._max_bytes:
-            raise TooLarge(f"a file may have {self._max_bytes // MIB} MiB")
-        if b"%PDF-" not in await asyncio.to_thread(head, upload.path):
-            raise NotPdf
-
 
 def permit(scope: Scope, session_id: str | None) -> None:
-    """Global documents are the tenant's: a user key may read them, not write them."""
     if session_id is None and scope.owner:
         raise Forbidden("global documents need a tenant key")
 

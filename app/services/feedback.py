@@ -27,12 +27,10 @@ NEAR = 400
 
 
 class Sentiment(StrEnum):
-    """What a person thought of an answer."""
-
     POSITIVE = "positive"
     NEGATIVE = "negative"
     NEUTRAL = "neutral"
-    """For those who must decide; never found here."""
+    """No vote: a caller said so, or nothing decided."""
 
 
 PLAIN = {
@@ -90,13 +88,13 @@ LEADS = wordset(
     " been das ist war sehr ganz c'est est très es muy está è molto это очень not never isn't wasn't nicht"
     " pas no не completely simply ok oh ah well all"
 )
-"""After one of these, or at a clause's beginning, a loose word judges…"""
+"""A loose word judges only after one of these or at a clause's beginning, …"""
 FOLLOWS = wordset(
     "answer answers reply response one point stuff thanks thank and but so that this now then again really"
     " though indeed at for to i you it's that's what the, job work explanation summary list danke merci"
     " gracias"
 )
-"""… if the clause ends, or goes on with one of these."""
+"""… and only if the clause ends there or goes on with one of these."""
 GOOD, BAD = ("👍", "👌", "❤", "🎉", "👏", "💯"), ("👎", "😠", "😡", "🤬", "💩")
 _PLAIN, _LOOSE = Phrases(PLAIN), Phrases(LOOSE)
 _OTHER = {Sentiment.POSITIVE: Sentiment.NEGATIVE, Sentiment.NEGATIVE: Sentiment.POSITIVE}
@@ -146,7 +144,7 @@ def _judges(said: Sequence[str], part: Found) -> bool:
 
 
 MODEL_SECONDS = 4.0
-"""From the question to its last token."""
+"""Deadline of a model call."""
 SHOWN = 2_000
 """Characters of the message that the model sees: a verdict stands at its beginning."""
 LEAST = 3
@@ -160,8 +158,6 @@ ASKED = (
 
 
 class DecidedBy(StrEnum):
-    """Who said what the sentiment is."""
-
     RATING = "rating"
     MARKER = "marker"
     MODEL = "model"
@@ -188,12 +184,12 @@ class Judge:
             return None
         try:
             prompt = Prompt(ASKED, message[:SHOWN])
-            return named(await read_answer(self._model, prompt, most=SHOWN, seconds=MODEL_SECONDS))
+            return sentiment_named(await read_answer(self._model, prompt, most=SHOWN, seconds=MODEL_SECONDS))
         except (ModelError, TimeoutError):
             return None
 
 
-def named(text: str) -> Sentiment | None:
+def sentiment_named(text: str) -> Sentiment | None:
     """The sentiment that a word names, or begins to name."""
     word = "".join(filter(str.isalpha, text)).lower()
     if len(word) < LEAST:
@@ -223,7 +219,7 @@ class Effect:
     memory_ids: tuple[str, ...]
     """The person's memories that the answer used."""
     applied: int
-    """Votes that are others now: none of a repeat."""
+    """How many votes changed: 0 for a repeat."""
     persona_refreshed: bool
 
 
@@ -233,8 +229,6 @@ without it."""
 
 
 class FeedbackService:
-    """Takes feedback, for whichever endpoint gave the answer."""
-
     def __init__(self, answers: AnswerService, judge: Judge, votes: Votes, refresh: Refresh) -> None:
         self._answers = answers
         self._judge = judge
@@ -301,14 +295,12 @@ class SignalService:
         return {key: found.get(key, Tally()) for key in ids}
 
     async def last(self, scope: Scope) -> Moment:
-        """When the user last said something."""
         with needed():
             return await self._temporal.last(scope)
 
 
 @contextmanager
 def needed() -> Iterator[None]:
-    """Around what there is no answer without."""
     try:
         yield
     except RetrievalError as error:

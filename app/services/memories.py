@@ -37,7 +37,7 @@ from app.types import Embedding, Scope
 SPAN = 3
 """Words compared at a time: two agree by chance all day, four miss a changed word too often."""
 SHARE = 0.8
-"""Of a sentence's spans that one heard text must hold for it to be an echo."""
+"""Part of a sentence's spans that one heard text must hold for the sentence to be an echo."""
 
 MARKER = re.compile(r"\[[^\[\]\n]{1,160}#[^\[\]\n]{1,80}\]|【[^【】\n]{1,200}】")
 """A citation as answers carry it."""
@@ -86,7 +86,6 @@ def spans(said: Sequence[str]) -> list[Span]:
 
 
 def runs(said: Sequence[str], sizes: Iterable[int]) -> Iterator[Span]:
-    """Every run of these numbers of words."""
     for size in sizes:
         yield from zip(*(said[at:] for at in range(size)), strict=False)
 
@@ -109,11 +108,11 @@ def words(text: str) -> list[str]:
 BATCH = 64
 """Texts embedded at once (as in `ingest/jobs.py`)."""
 WRITE_SECONDS = 60.0
-"""For one write: five hundred long texts with the bundled model take about that."""
+"""Deadline of a write: about what five hundred long texts take with the bundled model."""
 BATCH_SECONDS = 86_400.0
 """Deadline of writes by batch commands (a day). In practice `models/embeddings.py` gives up first."""
 REMEMBER_SECONDS = 4.0
-"""The end of an answer waits this long for its message to be kept."""
+"""Seconds that the end of an answer waits for its message to be kept."""
 ASKER = "frontend/chat:user"
 """Origin of a message, as front ends write what a person says."""
 AGAIN = 2
@@ -123,8 +122,6 @@ log = structlog.get_logger(__name__)
 
 
 class MemoryService:
-    """Memories, as their owners see them."""
-
     def __init__(
         self,
         record: MemoryStore,
@@ -181,7 +178,9 @@ class MemoryService:
         """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
         threads = {draft.thread_id for draft in drafts if compared(draft)}
         heard = {thread: await self._recent.recent(scope, thread, asked) for thread in threads}
-        texts = [draft.text for draft in drafts] + [text for told in heard.values() for text in told]
+        texts = [draft.text for draft in drafts] + [
+            text for utterances in heard.values() for text in utterances
+        ]
         return await aside(sum(map(len, texts)), sifted, drafts, heard)
 
     async def _known(self, scope: Scope, drafts: Sequence[Draft | None]) -> dict[int, Written]:
@@ -203,7 +202,6 @@ class MemoryService:
         return await self._record.admit(scope, drafts, embeddings, tokens, space, since=since)
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
-        """The user's, newest first, and the cursor of the next page."""
         return await self._record.list(scope, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope, memory_id: str) -> None:
@@ -218,12 +216,11 @@ def compared(draft: Draft) -> bool:
 
 def sifted(drafts: Sequence[Draft], heard: Mapping[str | None, Sequence[str]]) -> list[Draft | None]:
     """The drafts without what was heard in their threads; None: nothing is left."""
-    echoes = {thread: Echoes(told) for thread, told in heard.items() if told}
+    echoes = {thread: Echoes(utterances) for thread, utterances in heard.items() if utterances}
     return [own(draft, echoes.get(draft.thread_id)) if compared(draft) else draft for draft in drafts]
 
 
 def own(draft: Draft, heard: Echoes | None) -> Draft | None:
-    """A draft with its own words alone."""
     text = heard.own(draft.text) if heard else draft.text
     return replace(draft, text=text) if text else None
 

@@ -1,10 +1,13 @@
 """What a project shows for a message: its sections, read concurrently, and what of them fits the budget.
+And its knowledge: the overview, rules and notes that are in every prompt of it.
 
 Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding of the message, whose own deadline is
 earlier, so that a hung embedding server leaves the stores time to answer. A source that fails or is late
 costs its section, never the answer; anything unexpected falls back to the project's conversations and code.
-Items are taken from the sections by turns, so that neither the budget nor top_k starves one. Raises nothing
-but on cancellation. Seconds. Source: docs/contract.md, docs/adr/0019.
+Items are taken from the sections by turns, so that neither the budget nor top_k starves one. Knowledge is the
+tenant's: a user key may read it. Seconds. Source: docs/contract.md, docs/adr/0019. Writing knowledge raises
+`Forbidden`, `InvalidField`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`; the rest raises nothing but on
+cancellation.
 """
 
 import asyncio
@@ -32,10 +35,12 @@ from app.answering.projects import (
     row_of,
     symbol,
 )
-from app.answering.prompt import PROJECT_FORM, entry
+from app.answering.prompt import PROJECT_FORM, QUARTER, entry, sizes
 from app.answering.question import Question
 from app.answering.recall import draw, of, running
 from app.answering.replay import FORMS
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
+from app.errors import Forbidden, InvalidField, Missing, required
 from app.retrieval.projects import RowSource
 from app.retrieval.relevance import skipped
 from app.retrieval.search import EMBEDDING_SHARE, Retrieval
@@ -55,9 +60,9 @@ from app.types import (
 )
 
 CANDIDATES = 40
-"""Passages a leg of each source gives to fused sections, at least."""
+"""Fewest passages that a leg of each source gives to fused sections."""
 EMBEDDING = "embedding"
-"""What is degraded where the message could not be embedded."""
+"""Source of a degradation: the message could not be embedded."""
 
 Vector = asyncio.Task[Embedding | None]
 Fused = asyncio.Task[Found | None]
@@ -179,21 +184,21 @@ class Excerpt:
         )
 
     def _part(self, section: Section, drawn: Sequence[Candidate]) -> ShownSection:
-        told = [
+        items = [
             Item(item, fitted(section.form, row_of(item.passage), section.tokens, self.service.count))
             for item in running(drawn)
         ]
-        empty = judged([item.candidate for item in told if not item.text], Verdict.SKIPPED)
+        empty = judged([item.candidate for item in items if not item.text], Verdict.SKIPPED)
         left = [item for item in drawn if item.verdict]
-        return ShownSection(section, tuple(item for item in told if item.text), (*empty, *left))
+        return ShownSection(section, tuple(item for item in items if item.text), (*empty, *left))
 
     def _note(self, section: Section, part: ShownSection | None) -> str:
         if part is not None:
             return section.note.format(count=len(part.items))
         if self.blank:
             return f"No {section.noun} retrieved: the message is blank"
-        told = [item for item in self.lost if item.source in (section.source, EMBEDDING)]
-        why = ", ".join(f"{item.source} {item.reason}" for item in dict.fromkeys(told))
+        items = [item for item in self.lost if item.source in (section.source, EMBEDDING)]
+        why = ", ".join(f"{item.source} {item.reason}" for item in dict.fromkeys(items))
         return f"No {section.noun} retrieved: {why}"
 
     def _reason(self, parts: Sequence[ShownSection], *, stored: bool, answered: bool) -> Reason:
@@ -212,16 +217,14 @@ def shown(parts: Sequence[ShownSection]) -> bool:
 
 
 ANYBODY = Scope()
-"""Who asks where nobody says: the default tenant."""
+"""Who asks, unless a scope is given."""
 UNEXPECTED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What is a bug of ours or a row beyond imagination. (`ExceptionGroup`, what tasks raise, holds these.)"""
+"""Errors of a bug, or of a row that no check foresaw. Task groups raise them in an `ExceptionGroup`."""
 
 log = structlog.get_logger(__name__)
 
 
 class ProjectContext(TypedDict):
-    """A context and its notes."""
-
     context: str
     notes: list[str]
 
@@ -283,7 +286,7 @@ Key = tuple[str, str]
 """Source and id."""
 
 TOKEN_BYTES = 128
-"""A token of o200k is no longer: what is certainly over the budget is not even counted."""
+"""Longest o200k token: text that is certainly over the budget is not even counted."""
 
 
 def chosen(
@@ -360,7 +363,6 @@ def entries(
 
 
 def rewritten(passage: Passage, section: Section, count: Callable[[str], int]) -> Passage:
-    """A row as an entry of its section."""
     return placed(passage, section, fitted(section.form, row_of(passage), section.tokens, count))
 
 
@@ -380,7 +382,7 @@ def pack_sections(
 def by_turns(
     turns: Iterable[Candidate], shown: Sequence[Candidate], budget: int, most: int | None, meter: Meter
 ) -> set[int]:
-    """As many as fit together, at most `most`; one that is too long is passed over."""
+    """The first items that fit together, at most `most`; one that is too long is passed over."""
     taken = set[int]()
     for item in turns:
         if most is not None and len(taken) >= most:
@@ -395,7 +397,6 @@ def among(items: Iterable[Candidate], ids: set[int]) -> list[Candidate]:
 
 
 def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
-    """True if a block of these stays in budget."""
     if sum(len(item.passage.text) for item in items) > budget * TOKEN_BYTES:
         return False
     return meter(PROJECT_FORM.block([item.passage for item in items])) <= budget
@@ -408,3 +409,61 @@ def reason(gathered: Gathered, candidates: Iterable[Candidate], *, short: bool) 
     if any(item.verdict is Verdict.PACKED for item in candidates):
         return Reason.OK
     return Reason.SKIPPED if short else Reason.NO_MATCH
+
+
+class KnowledgeService:
+    """Knowledge, as those who keep it see it. The scope names the project."""
+
+    def __init__(self, record: KnowledgeStore, count: Callable[[str], int], window: int) -> None:
+        """`count` gives tokens of the model that answers, `window` are those it reads."""
+        self._record = record
+        self._count = count
+        self._most = window // QUARTER
+
+    async def get(self, scope: Scope) -> Knowledge:
+        found = await self._found(scope)
+        if found is None:
+            raise Missing("this project has no knowledge")
+        return found
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
+        """Replaces all of it; what it is now."""
+        check_tenant_key(scope)
+        await asyncio.to_thread(self._admit, knowledge, Knowledge(), ("overview", "rules", "notes"))
+        await self._record.put(scope, knowledge)
+        return knowledge
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """What is given replaces what was there, note by note; what it is now. Two at once may come to more
+        together than each was let to: a chat leaves out what has no room."""
+        check_tenant_key(scope)
+        before = await self._found(scope) or Knowledge()
+        sent = [name for name in ("overview", "rules", "notes") if getattr(change, name)]
+        await asyncio.to_thread(self._admit, merged(before, change), before, sent)
+        return await self._record.merge(scope, change)
+
+    async def remove(self, scope: Scope) -> None:
+        check_tenant_key(scope)
+        if not await self._record.remove(scope):
+            raise Missing("this project has no knowledge")
+
+    async def _found(self, scope: Scope) -> Knowledge | None:
+        with required("Postgres"):
+            return await self._record.get(scope)
+
+    def _admit(self, knowledge: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
+        """`InvalidField` for the largest field sent, if all is too long and not shorter than before."""
+        taken = sizes(knowledge, self._count)
+        total = sum(taken.values())
+        if total <= self._most or not sent or total < sum(sizes(before, self._count).values()):
+            return
+        raise InvalidField(
+            f"overview, rules and notes take {total} tokens together, and may take {self._most}: a quarter of"
+            " the model's window",
+            field=f"body.{max(sent, key=taken.__getitem__)}",
+        )
+
+
+def check_tenant_key(scope: Scope) -> None:
+    if scope.owner:
+        raise Forbidden("knowledge needs a tenant key")

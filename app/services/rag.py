@@ -53,8 +53,6 @@ GREETING_SECONDS = 2.0
 
 
 class RagService:
-    """Answers from personal memory."""
-
     def __init__(self, recall: Recall, pipeline: Pipeline) -> None:
         self._recall = recall
         self._pipeline = pipeline

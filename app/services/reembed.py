@@ -30,7 +30,6 @@ class Reembed:
 
     @property
     def space(self) -> str:
-        """The name of the space moved to."""
         return self._space.name
 
     async def total(self) -> int:

@@ -5,23 +5,19 @@ from dataclasses import dataclass
 
 from app.db.keys import KeyStore
 from app.retrieval.search import Retrieval
-from app.services.answers import AnswerService, ReplayService
-from app.services.cards import CardService
+from app.services.answers import AnswerService, ReplayService, SessionService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, SignalService
-from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
-from app.services.mix import MixService
 from app.services.profiles import ProfileService
-from app.services.projects import ProjectService
+from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
-from app.services.sessions import SessionService
 from app.services.users import UserService
-from app.services.vantage import VantageService
+from app.services.vantage import CardService, MixService, VantageService
 from app.types import Probe
 
 

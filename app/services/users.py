@@ -22,11 +22,11 @@ from app.retrieval.cache import Cache
 from app.types import DEFAULT_TENANT, Scope
 
 WITHIN = timedelta(minutes=10)
-"""What a receipt promises for the files; it takes seconds, but a table in use is waited for."""
+"""An erasure promises rewritten files within this time. They take seconds, but wait for a table in use."""
 SOON, IDLE = 1.0, 60.0
-"""Between two looks for what is to be compacted: after an erasure, whose purges are under way; else."""
+"""Seconds between two looks for files to rewrite: soon after an erasure, and otherwise."""
 EAGER = 60
-"""Looks after an erasure that come soon."""
+"""How many looks after an erasure are SOON apart."""
 BURST, SHARE, EVERY = 4, 0.05, 180.0
 """Files are rewritten so many times at once, and then for such a part of the time, or once in so many seconds
 however long it takes: tables are locked for all, while anybody may erase himself as often as he likes."""
@@ -45,8 +45,8 @@ OUTSIDE = (
 )
 
 
-class Turns:
-    """BURST at once, and one more as SHARE and EVERY have it."""
+class TokenBucket:
+    """Limits the rewriting of files: BURST at once, then SHARE of the time, or once in EVERY seconds."""
 
     def __init__(self) -> None:
         self._left, self._at, self._every = float(BURST), time.monotonic(), EVERY
@@ -65,8 +65,6 @@ class Turns:
 
 
 class UserService:
-    """Users, as themselves or their tenant asks about them."""
-
     def __init__(
         self,
         holdings: Sequence[Holding],
@@ -91,9 +89,9 @@ class UserService:
         self._outside = outside
         self._more = asyncio.Event()
         self._eager = 0
-        self._rewritten: dict[str, dict[Due, frozenset[str]]] = {}
-        """By engine: erasures of which its files are rewritten while another's are not, and what it left."""
-        self._turns = Turns()
+        self._left: dict[Due, dict[str, frozenset[str]]] = {}
+        """For erasures that wait for an engine: the engines that have rewritten files, and what each left."""
+        self._rate = TokenBucket()
 
     @property
     def holdings(self) -> tuple[str, ...]:
@@ -111,7 +109,7 @@ class UserService:
                 yield holding.name, item
 
     async def erase(self, scope: Scope) -> Receipt:
-        """All of it, unanswerable when this returns. Again: zeros, and how the files stand."""
+        """Erase the user everywhere. Called again: zeros, and the state of the files."""
         mark = await self._erasures.begin(scope, self.holdings)
         waiting = self._recorder.forget_user(scope)
         counts = await self._dropped(scope)
@@ -135,8 +133,8 @@ class UserService:
         return tuple(engine.name for engine, lag in zip(self._engines, late, strict=True) if lag)
 
     async def _dropped(self, scope: Scope) -> dict[str, int]:
-        """What each holding had. One that fails keeps no other from it; until all have done their part the
-        user's files count as dirty. Where anything went, results kept in this process may hold it."""
+        """Erase every holding; returns what each had. One that fails keeps no other from it. Where anything
+        went, results cached in this process may hold it."""
         counts, faults = dict[str, int](), list[str]()
         for holding in self._holdings:
             try:
@@ -172,7 +170,7 @@ class UserService:
         )
 
     async def run(self) -> None:
-        """Rewrite files for as long as the service lives, those too that an earlier one left to do."""
+        """Rewrite files for as long as the service lives, also those that an earlier one left."""
         while True:
             self._more.clear()  # before the look: an erasure that ends during it is looked for soon
             try:
@@ -189,14 +187,14 @@ class UserService:
         return tuple(files for files in self._files if not files.external)
 
     async def _look(self) -> None:
-        """Once: what is due, if it is its turn; when nothing happens, marks that guard nothing go."""
+        """Rewrite what is due, if the rate allows; when idle, drop marks that are needed no more."""
         due = await self._erasures.due()
-        if due and self._turns.take():
+        if due and self._rate.take():
             began = time.monotonic()
             try:
                 await self._rewrite(due)
             finally:
-                self._turns.cost(time.monotonic() - began)
+                self._rate.cost(time.monotonic() - began)
         elif not self._eager:
             await self._erasures.sweep()
 
@@ -210,38 +208,35 @@ class UserService:
     async def _rewrite(self, due: Sequence[Due]) -> None:
         """All at once, whoever's they are; what cannot be rewritten for now stays marked. One that fails
         keeps no other engine from it, and is asked alone the next time. Raises what the first one raised."""
-        fault: IbidError | None = None
-        for files in self._ours:
-            before = self._rewritten.get(files.name, {})
-            done = self._rewritten[files.name] = {each: before[each] for each in due if each in before}
-            open_ = [each for each in due if each not in done]
-            try:
-                left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()
-            except IbidError as error:
-                log.warning("an engine's files are not compacted", files=files.name, slug=error.slug)
-                fault = fault or error
-            else:
-                done |= dict.fromkeys(open_, left)
-        left_by = {files.name: self._rewritten[files.name] for files in self._ours}
-        whole = [each for each in due if all(each in done for done in left_by.values())]
+        self._left = {each: self._left.get(each, {}) for each in due}
+        faults = [await self._rewrite_files(files, due) for files in self._ours]
+        whole = [each for each in due if len(self._left[each]) == len(self._ours)]
         if whole:
-            await self._erasures.compacted([replace(each, dirty=still(each, left_by)) for each in whole])
+            await self._erasures.compacted([replace(each, dirty=self._still_dirty(each)) for each in whole])
             log.info("files compacted", erasures=len(whole), holdings=sorted(dirty(whole)))
-        for done in left_by.values():
-            for each in whole:
-                del done[each]
-        if fault:
+        for each in whole:
+            del self._left[each]
+        for fault in filter(None, faults):
             raise fault
+
+    async def _rewrite_files(self, files: Files, due: Sequence[Due]) -> IbidError | None:
+        """Rewrite one engine's files, for the erasures that they are not rewritten for yet."""
+        open_ = [each for each in due if files.name not in self._left[each]]
+        try:
+            left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()
+        except IbidError as error:
+            log.warning("an engine's files are not compacted", files=files.name, slug=error.slug)
+            return error
+        for each in open_:
+            self._left[each][files.name] = left
+        return None
+
+    def _still_dirty(self, due: Due) -> tuple[str, ...]:
+        return tuple(name for name, left in self._left[due].items() if left.intersection(due.dirty))
 
 
 def dirty(due: Iterable[Due]) -> set[str]:
-    """Holdings that something went from."""
     return {name for each in due for name in each.dirty}
-
-
-def still(due: Due, left_by: Mapping[str, Mapping[Due, frozenset[str]]]) -> tuple[str, ...]:
-    """Engines whose files yet hold something of it."""
-    return tuple(name for name, done in left_by.items() if done[due].intersection(due.dirty))
 
 
 class MirroredHolding:

@@ -1,11 +1,13 @@
-"""/vantage/query: the retrieval of /rag/query under a policy that decides before the model speaks.
+"""/vantage/query: the retrieval of /rag/query under a policy that decides before the model speaks. Also
+/vantage/mix, an answer's candidates under another mix, and the cards and facts of a namespace.
 
 The recipe: thread, cards and an outside service's scores are read concurrently -> decision -> small talk or
 a refusal? then a small prompt. Otherwise the mix splits k -> recall -> boosts, recency -> rival sources?
 then ask back -> the prompt; the answer is held to its class. The features see the asker's own turns that
 the prompt shows and no others: an earlier answer may quote what somebody else wrote. What fails or is late
-ends in `degraded`. Raises `ModelError`, and `InvalidField` for an unknown lens or a message over the
-window. Seconds. Source: docs/contract.md.
+ends in `degraded`. Raises `ModelError`, and `InvalidField` for an unknown lens, a message over the window or
+an answer without a mix; `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`. Seconds.
+Source: docs/contract.md.
 """
 
 import asyncio
@@ -16,6 +18,7 @@ from app.answer import (
     BREAK,
     GREETING_FORM,
     MEMORY_FORM,
+    Answer,
     Block,
     Form,
     Kind,
@@ -24,9 +27,10 @@ from app.answer import (
     build_system_prompt,
     recipe_block,
 )
+from app.answering import ruling
 from app.answering.budget import Meter, PromptLimits, packed_passages
 from app.answering.enforcement import WHOLE_CLASSES, Enforcement
-from app.answering.mix import lens_block, lens_name
+from app.answering.mix import RemixedEntry, lens_block, lens_name, remix
 from app.answering.pipeline import (
     Pipeline,
     Run,
@@ -54,22 +58,24 @@ from app.answering.prompt import (
     thread_block,
 )
 from app.answering.question import Context, Question
-from app.answering.recall import TOP_K, Recall, Recalled, Weighing, resolve_mix
+from app.answering.recall import TOP_K, Recall, Recalled, Split, Weighing, resolve_mix
 from app.answering.recorder import Recorder
 from app.answering.ruling import Ruling, SplitRecord, written
 from app.answering.stream import Reply
-from app.db.cards import SHOWN, CardStore
+from app.db.cards import SHOWN, Card, CardDraft, CardShape, CardStore
 from app.db.memories import DESIRE, GRAVITY, Moment
 from app.db.sessions import ChatLogStore
+from app.errors import Forbidden, InvalidField, Missing
 from app.models.moderation import MODERATION, Moderator
+from app.services.answers import AnswerService
 from app.services.rag import TEXTS
 from app.tasks import aside, deadline, timely
 from app.text.greeting import is_pure_reentry_greeting, is_small_talk
-from app.types import Candidate, Degraded, Passage, Reason, Scope
+from app.types import CORPUS, MEMORIES, Candidate, Degraded, Passage, Reason, Scope
 from app.vantage.checks import lead
 from app.vantage.policy import policy
 from app.vantage.rivals import rivals
-from app.vantage.terms import Evidence, ResponseClass
+from app.vantage.terms import Evidence, Mix, ResponseClass
 from app.vantage.weigh import Weighed, rivalled, weigh
 
 KINDS = (GRAVITY, DESIRE)
@@ -103,7 +109,6 @@ class Decided:
 
     @property
     def sought(self) -> bool:
-        """True if anything is to be searched."""
         return bool(self.by.split.personal or self.by.split.corpus) and not self.bare
 
     @property
@@ -143,7 +148,6 @@ class Decided:
         return (overlay, rules, lens_block(self.question.mix.lens_fm), self.cards.text, self.thread.text)
 
     def recipe(self, reentry: str) -> tuple[Block, ...]:
-        """The re-entry line and the blocks, by what they are made of."""
         overlay, rules, lens, cards, thread = self.blocks()
         turns = self.thread.refs
         return (
@@ -164,7 +168,6 @@ class Decided:
         form: Form = MEMORY_FORM,
         reason: Reason = Reason.OK,
     ) -> Prompt:
-        """The re-entry line, the blocks, and the selected passages."""
         return build_system_prompt(
             system,
             self.question.message,
@@ -226,7 +229,6 @@ class VantageService:
         )
 
     async def _decide(self, run: Run) -> Decided:
-        """Read the thread and the cards, ask the outside service, and weigh the message."""
         question, limits = run.question, self._pipeline.limits
         lens_name(question.mix.lens_fm)  # raises before anything is read
         by = resolve_mix(
@@ -297,7 +299,6 @@ def block_tokens(limits: PromptLimits, meter: Meter, texts: Sequence[str]) -> in
 
 
 async def weighed_in_thread(question: Question, thread: ThreadBlock, evidence: Evidence | None) -> Weighed:
-    """The decision; a long message is weighed in a thread."""
     said = own_turns(thread)
     size = len(question.message) + len(question.overlay) + sum(map(len, said))
     texts = (question.message, said, question.overlay)
@@ -391,3 +392,89 @@ def facts(run: Run, decided: Decided, context: Context, *, debug: bool) -> dict[
         **shown,
         "meta": meta,
     }
+
+
+UNSOUGHT = (Reason.GREETING, Reason.SMALL_TALK, Reason.UNASKED)
+"""Nothing was looked for: a greeting, a refusal."""
+RAG = "/rag/query"
+"""Its answers have memories and reference texts too. How many were wanted is not kept: the default."""
+MOMENT = 100
+"""Candidates that are weighed on the loop: a millisecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    answer_id: str
+    top_k: int
+    mix: Mix
+    was: Weighing
+    now: Weighing
+    standings: Sequence[RemixedEntry]
+
+    @property
+    def unsearched(self) -> list[str]:
+        """Sources that this mix would look into and the answer did not: nothing is known of them."""
+        was, now = self.was.split, self.now.split
+        found = {MEMORIES: now.personal and not was.personal, CORPUS: now.corpus and not was.corpus}
+        return [source for source, missing in found.items() if missing]
+
+
+class MixService:
+    def __init__(self, answers: AnswerService, *, threshold: float, personal: bool) -> None:
+        """`threshold`: RETRIEVE_THRESHOLD; `personal`: VANTAGE_PERSONAL_MEMORY."""
+        self._answers = answers
+        self._threshold = threshold
+        self._personal = personal
+
+    async def mix(self, scope: Scope, answer_id: str, mix: Mix) -> Mixed:
+        lens_name(mix.lens_fm)
+        answer = await self._answers.get(scope, answer_id)
+        top_k, was = self._given(answer)
+        now = resolve_mix(
+            mix, top_k, threshold=self._threshold, at=answer.created_at, personal=self._personal
+        )
+        entries = answer.trace.entries
+        if len(entries) > MOMENT:
+            standings = await asyncio.to_thread(remix, entries, was=was, now=now)
+        else:
+            standings = remix(entries, was=was, now=now)
+        return Mixed(answer_id, top_k, mix, was, now, standings)
+
+    def _given(self, answer: Answer) -> tuple[int, Weighing]:
+        if answer.ruling is not None:
+            kept = ruling.read(answer.ruling)
+            sought = answer.trace.reason not in UNSOUGHT
+            shares = Split(kept.split.personal, kept.split.corpus) if sought else Split(0, 0)
+            by = Weighing(shares, kept.threshold, kept.mix.recency_bias, answer.created_at)
+            return kept.split.base, by
+        if answer.endpoint != RAG:
+            raise InvalidField(f"an answer of {answer.endpoint} has no mix", field="body.answer_id")
+        return TOP_K, resolve_mix(Mix(), TOP_K, threshold=self._threshold, at=answer.created_at)
+
+
+class CardService:
+    def __init__(self, cards: CardStore) -> None:
+        self._cards = cards
+
+    async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
+        """(the card, whether it is new): in the very next prompt of whom it is for."""
+        check_key(scope, draft.user_id)
+        return await self._cards.put(scope, draft)
+
+    async def list(
+        self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
+    ) -> tuple[list[Card], str | None]:
+        return await self._cards.list(scope, shape, cursor=cursor, limit=limit)
+
+    async def remove(self, scope: Scope, shape: CardShape, card_id: str) -> None:
+        found = (await self._cards.by_id(scope, [card_id])).get(card_id)
+        if found is None or found.shape is not shape:
+            raise Missing(f"there is no such {shape}")
+        check_key(scope, found.user_id)
+        if not await self._cards.remove(scope, card_id):
+            raise Missing(f"there is no such {shape}")
+
+
+def check_key(scope: Scope, user_id: str | None) -> None:
+    if scope.owner and user_id != scope.owner:
+        raise Forbidden("an entry for all users of a namespace needs a tenant key")

@@ -16,7 +16,7 @@ from app.answering.replay import recipe_of
 from app.answering.stream import Opening, Remembered, Reply
 from app.errors import ModelBusy, ModelError
 from app.models.base import Delta
-from app.stopwatch import Stages, elapsed
+from app.tasks import Stages, elapsed
 from app.types import Reason, Scope, Trace
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream, Words, passage
 

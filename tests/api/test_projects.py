@@ -18,7 +18,7 @@ from app.api.schemas.projects import (
     ConversationsWritten,
     ConversationWritten,
     KnowledgeOut,
-    ProjectContext,
+    ProjectContextOut,
 )
 from app.db.code import CodeFile, CodeRow
 from app.db.keys import Caller
@@ -34,7 +34,7 @@ async def test_the_context_comes_alone(client: httpx.AsyncClient, fakes: Fakes) 
 
     assert response.status_code == 200
     assert response.json() == {"context": "### Heading\n\nentry", "notes": ["Retrieved 1 things"]}
-    ProjectContext.model_validate(response.json(), strict=True)
+    ProjectContextOut.model_validate(response.json(), strict=True)
     assert fakes.projects.asked == [("THN", "How is it built?", Scope(project="THN"), None)]
 
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.cli import doctor
-from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, Finding, finding, older
+from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, CheckResult, finding, older
 from app.db.copies import QdrantCopy, set_home
 from app.db.embedded import Cluster
 from app.db.folder import hold
@@ -25,7 +25,17 @@ from app.db.vectors import SpaceStore
 from app.errors import IbidError, Unavailable
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.retrievers.qdrant_engine import folder_of
-from app.settings import Cache, Chat, Chroma, Embed, Memory, Postgres, Qdrant, Rerank, Settings
+from app.settings import (
+    CacheSettings,
+    Chat,
+    ChromaSettings,
+    Embed,
+    MemorySettings,
+    Postgres,
+    QdrantSettings,
+    Rerank,
+    Settings,
+)
 from app.settings import Ibid as IbidKnobs
 from app.types import Space
 from tests.cli.conftest import Ibid, Running
@@ -95,7 +105,7 @@ async def test_any_problem_of_a_part_is_a_finding() -> None:
     async def fails(_settings: Settings) -> str:
         raise Unavailable("it is asleep")
 
-    assert await finding("x", fails, Settings()) == Finding("x", ok=False, found="it is asleep")
+    assert await finding("x", fails, Settings()) == CheckResult("x", ok=False, found="it is asleep")
 
 
 async def test_a_folder_below_a_file_cannot_be_used(tmp_path: Path) -> None:
@@ -182,7 +192,7 @@ async def test_an_older_schema_is_told_and_left(dsn: str) -> None:
 async def test_the_shared_cache_is_asked_what_it_is(redis: RedisServer) -> None:
     """Kind and version; without an address the process keeps its own."""
     assert await doctor.cache(Settings()) == "in this process"
-    told = await doctor.cache(Settings(cache=Cache(url=SecretStr(redis.url))))
+    told = await doctor.cache(Settings(cache=CacheSettings(url=SecretStr(redis.url))))
     assert told.endswith("(CACHE_URL)")
     assert told.split()[0] in {"redis", "valkey"}
 
@@ -192,7 +202,7 @@ async def test_a_cache_that_does_not_answer_is_told_without_its_password() -> No
     url = SecretStr(f"redis://:hunter2@127.0.0.1:{free_port()}/0")
 
     with pytest.raises(Ailment) as raised:
-        await doctor.cache(Settings(cache=Cache(url=url)))
+        await doctor.cache(Settings(cache=CacheSettings(url=url)))
 
     assert "CACHE_URL" in raised.value.advice
     assert "hunter2" not in raised.value.detail + raised.value.advice
@@ -202,7 +212,7 @@ async def test_an_outside_memory_service_is_asked_whether_it_is_there() -> None:
     """By its setting's name, if it is not; without one the built-in stores are all there is."""
     assert await doctor.memory(Settings()) == "built in"
     async with outside_server() as server:
-        config = Settings(memory=Memory(service_url=server.url))
+        config = Settings(memory=MemorySettings(service_url=server.url))
         server.ill = Ill(404)
         assert await doctor.memory(config) == f"{server.url} answers"
         server.ill = Ill(500)
@@ -248,17 +258,17 @@ async def answering(*said: bytes) -> AsyncIterator[str]:
 async def test_a_qdrant_server_is_asked_what_it_is(tmp_path: Path) -> None:
     """Its version and how much there is; without the right key it does not tell."""
     with qdrant_server(tmp_path, key="secret") as server:
-        known = Qdrant(url=server.url, api_key=SecretStr("secret"))
+        known = QdrantSettings(url=server.url, api_key=SecretStr("secret"))
         assert await doctor.qdrant(Settings(qdrant=known)) == f"1.20.0 at {server.url}, 0 collections"
         with pytest.raises(Ailment, match="does not answer") as raised:
-            await doctor.qdrant(Settings(qdrant=Qdrant(url=server.url)))
+            await doctor.qdrant(Settings(qdrant=QdrantSettings(url=server.url)))
     assert "QDRANT_API_KEY" in raised.value.advice
 
 
 async def test_a_chroma_server_that_does_not_answer_is_told() -> None:
     """The configured one is asked, not the folder; with its address and its setting."""
     with pytest.raises(Ailment, match=r"http://127\.0\.0\.1:9 does not answer") as raised:
-        await doctor.chroma(Settings(chroma=Chroma(url="http://127.0.0.1:9")))
+        await doctor.chroma(Settings(chroma=ChromaSettings(url="http://127.0.0.1:9")))
 
     assert raised.value.advice == "check CHROMA_URL"
 
@@ -301,7 +311,7 @@ async def test_an_older_qdrant_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     """The client does not support it."""
     monkeypatch.setattr("app.retrieval.retrievers.qdrant.OLDEST", (1, 21))
     with qdrant_server(tmp_path) as server, pytest.raises(Ailment, match=r"1\.20\.0 is older than 1\.21"):
-        await doctor.qdrant(Settings(qdrant=Qdrant(url=server.url)))
+        await doctor.qdrant(Settings(qdrant=QdrantSettings(url=server.url)))
 
 
 @pytest.mark.parametrize("said", [b"<html>", b"[]"], ids=["a web page", "another JSON"])

@@ -16,7 +16,7 @@ from app.db.folder import take
 from app.evaluation.data import ABLATIONS, MEASURES
 from app.evaluation.run import isolated
 from app.settings import Ibid as IbidKnobs
-from app.settings import OpenAI, Postgres, Qdrant, Settings
+from app.settings import OpenAI, Postgres, QdrantSettings, Settings
 from tests.cli.conftest import Ibid, lines
 from tests.fakes.model import Fault, model_server
 
@@ -146,7 +146,7 @@ def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> No
         ibid=IbidKnobs(workers=0),
         openai=OpenAI(api_key=SecretStr("k")),
         postgres=Postgres(dsn=SecretStr("postgresql://theirs/ibid")),
-        qdrant=Qdrant(url="http://theirs:6333"),
+        qdrant=QdrantSettings(url="http://theirs:6333"),
     )
 
     own = isolated(settings, tmp_path)

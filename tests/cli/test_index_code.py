@@ -16,7 +16,7 @@ import pytest
 from app.cli import client as requests
 from app.cli.client import Answered
 from app.cli.index import CodeFiles, Report, batched, same_folder, visible
-from app.cli.repository import Reason, Root, Skipped, Text
+from app.cli.repository import FileText, Root, Skipped, SkipReason
 from app.db.code import CodeFile
 from app.db.folder import read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
@@ -296,7 +296,7 @@ async def test_one_file_that_is_refused_costs_no_other(files: CodeFiles, stub: S
     stub.refused = ("src/b",)
     report = Report()
 
-    count = await files.put([Text(name, name) for name in "abc"], report)
+    count = await files.put([FileText(name, name) for name in "abc"], report)
 
     assert (count, sorted(stub.files)) == (3, ["src/a", "src/c"])
     assert (report.added, report.refused, report.chunks, report.embedded) == (2, 1, 4, 2)
@@ -307,10 +307,10 @@ async def test_one_file_that_is_refused_costs_no_other(files: CodeFiles, stub: S
 async def test_a_busy_service_is_asked_again(files: CodeFiles, stub: Service) -> None:
     """For a while; then the run ends, and the next goes on from there."""
     stub.busy = 7
-    assert await files.put([Text("a", "a")], Report()) == 1
+    assert await files.put([FileText("a", "a")], Report()) == 1
     stub.busy = 1_000_000_000
     with pytest.raises(Answered):
-        await files.put([Text("b", "b")], Report())
+        await files.put([FileText("b", "b")], Report())
 
     assert sorted(stub.files) == ["src/a"]
 
@@ -337,7 +337,7 @@ def test_batches_keep_their_order_and_their_size() -> None:
 def test_a_report_tells_what_a_person_should_know() -> None:
     """Secrets and what cannot be read by name; the rest in figures."""
     report = Report(unchanged=1_000, added=1, chunks=3, embedded=2)
-    for reason in (Reason.SECRET, Reason.IGNORED, Reason.IGNORED):
+    for reason in (SkipReason.SECRET, SkipReason.IGNORED, SkipReason.IGNORED):
         report.skip(Skipped("x", reason))
 
     assert report.told == [{"path": "x", "reason": "secret by its name"}]
@@ -386,7 +386,7 @@ def test_a_run_that_found_nothing_or_left_something_fails(report: Report, failed
 def test_what_cannot_be_read_fails_the_run() -> None:
     """And is known, so that nothing of it is deleted."""
     report = Report()
-    report.skip(Skipped("a.py", Reason.UNREADABLE))
+    report.skip(Skipped("a.py", SkipReason.UNREADABLE))
 
     assert report.failed
     assert report.unread == ["a.py"]

@@ -14,7 +14,7 @@ import pytest
 from app.cli import index as module
 from app.cli.index import (
     LONGEST_LINE,
-    Line,
+    InputLine,
     Rows,
     json_lines,
     line_count,
@@ -164,7 +164,7 @@ def test_an_interrupted_run_goes_on(
     assert listed(held, "Cut") == [f"Row {n:03}" for n in range(9)]
 
 
-def read(file: Path) -> list[Line]:
+def read(file: Path) -> list[InputLine]:
     return list(json_lines(file))
 
 
@@ -200,7 +200,7 @@ async def test_rows_wait_for_a_busy_service() -> None:
     answers.append(httpx.Response(201, json={"items": [{"outcome": "created"}]}))
     transport = httpx.MockTransport(lambda _: answers.pop(0))
     async with httpx.AsyncClient(transport=transport, base_url="http://ibid") as client:
-        batch = await posted(client, "/projects/p/conversations", [Line(1, {"title": "a"}, 9)])
+        batch = await posted(client, "/projects/p/conversations", [InputLine(1, {"title": "a"}, 9)])
 
     assert (batch.outcomes, list(batch.refused)) == (Counter(created=1), [])
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.cli import ingest
 from app.cli.client import Answered
-from app.cli.ingest import Form, Outcome, Status, pdfs, settled, summary, upload
+from app.cli.ingest import Outcome, Status, UploadOptions, pdfs, settled, summary, upload
 from tests.cli.conftest import Ibid, Running, lines
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Done
@@ -174,7 +174,7 @@ def service(received: list[bytes]) -> httpx.AsyncClient:
 
 async def ends(paths: list[Path], received: list[bytes]) -> list[Outcome]:
     """What became of the files, in the order of the paths."""
-    form = Form("s", replace=False)
+    form = UploadOptions("s", replace=False)
     async with service(received) as client:
         return [await upload(client, path, form) for path in paths]
 

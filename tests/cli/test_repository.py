@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.repository import MOST_BYTES, Reason, Root, Skipped, Text, read, rooted, told, walk
+from app.cli.repository import MOST_BYTES, FileText, Root, Skipped, SkipReason, file_text, read, rooted, walk
 from app.ingest.syntax import language_of
 
 KEY = "AKIA" + "ABCDEFGH12345678"
@@ -41,12 +41,12 @@ def test_code_and_texts_are_taken_and_nothing_else(repo: Path) -> None:
 
     assert found == ["README.md", "app/main.py"]
     assert reasons(repo) == {
-        Reason.FOLDER: 3,
-        Reason.SECRET: 1,
-        Reason.LINK: 2,
-        Reason.MADE: 2,
-        Reason.UNKNOWN: 2,
-        Reason.NAME: 1,
+        SkipReason.FOLDER: 3,
+        SkipReason.SECRET: 1,
+        SkipReason.LINK: 2,
+        SkipReason.MADE: 2,
+        SkipReason.UNKNOWN: 2,
+        SkipReason.NAME: 1,
     }
 
 
@@ -77,8 +77,8 @@ def test_a_part_of_a_repository_is_walked_alone(repo: Path) -> None:
 
     assert [each for each in walk(rooted(repo / "app")) if isinstance(each, str)] == ["app/main.py"]
     assert list(walk(rooted(repo / "app" / "main.py"))) == ["app/main.py"]
-    assert list(walk(rooted(repo / ".env"))) == [Skipped(".env", Reason.SECRET)]
-    assert list(walk(rooted(repo / "photo.jpg"))) == [Skipped("photo.jpg", Reason.UNKNOWN)]
+    assert list(walk(rooted(repo / ".env"))) == [Skipped(".env", SkipReason.SECRET)]
+    assert list(walk(rooted(repo / "photo.jpg"))) == [Skipped("photo.jpg", SkipReason.UNKNOWN)]
     assert [rooted(repo / "app").holds(path) for path in ("app/x.py", "apple.py", "app")] == [
         True,
         False,
@@ -92,7 +92,7 @@ def test_a_name_that_cannot_be_kept_is_told(tmp_path: Path, name: bytes) -> None
     path = tmp_path / os.fsdecode(name)
     path.write_text("x = 1\n")
 
-    skipped = Skipped(os.fsdecode(name), Reason.NAME)
+    skipped = Skipped(os.fsdecode(name), SkipReason.NAME)
     assert list(walk(rooted(path))) == [skipped]
     assert list(walk(rooted(tmp_path))) == [skipped]
 
@@ -110,39 +110,39 @@ def test_a_name_that_cannot_be_kept_is_told(tmp_path: Path, name: bytes) -> None
 )
 def test_texts_are_read_as_they_are_written(data: bytes, text: str) -> None:
     """Without the mark in front; line ends stay."""
-    assert told("a.py", data) == Text("a.py", text)
+    assert file_text("a.py", data) == FileText("a.py", text)
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", Reason.EMPTY),
-        (b" \n\t\n", Reason.EMPTY),
-        (b"\x7fELF\x00\x01", Reason.BINARY),
-        (bytes(range(1, 32)) * 20, Reason.BINARY),
-        (b"x" * (MOST_BYTES + 1), Reason.LARGE),
-        (b"var a=1;" * 2_000, Reason.MADE),
+        (b"", SkipReason.EMPTY),
+        (b" \n\t\n", SkipReason.EMPTY),
+        (b"\x7fELF\x00\x01", SkipReason.BINARY),
+        (bytes(range(1, 32)) * 20, SkipReason.BINARY),
+        (b"x" * (MOST_BYTES + 1), SkipReason.LARGE),
+        (b"var a=1;" * 2_000, SkipReason.MADE),
     ],
     ids=["empty", "blank", "nul", "control", "large", "minified"],
 )
-def test_what_is_no_text_is_told_as_what_it_is(data: bytes, reason: Reason) -> None:
+def test_what_is_no_text_is_told_as_what_it_is(data: bytes, reason: SkipReason) -> None:
     """And not read further."""
-    assert told("a.py", data) == Skipped("a.py", reason)
+    assert file_text("a.py", data) == Skipped("a.py", reason)
 
 
 def test_secrets_are_written_over_before_anything_is_sent() -> None:
     """Which kinds is told, and where."""
-    assert told("a.py", f"key = '{KEY}'\n".encode()) == Text("a.py", "key = '***'\n", ("AWS key",))
+    assert file_text("a.py", f"key = '{KEY}'\n".encode()) == FileText("a.py", "key = '***'\n", ("AWS key",))
 
 
 def test_a_file_is_opened_without_following_or_waiting(repo: Path) -> None:
     """One that was swapped for a link or a pipe after it was seen."""
     root = Root(repo, "")
 
-    assert read(root, "link.py") == Skipped("link.py", Reason.UNREADABLE)
-    assert read(root, "pipe.py") == Skipped("pipe.py", Reason.UNKNOWN)
-    assert read(root, "gone.py") == Skipped("gone.py", Reason.UNREADABLE)
-    assert read(root, "app/main.py") == Text("app/main.py", "x = 1\n")
+    assert read(root, "link.py") == Skipped("link.py", SkipReason.UNREADABLE)
+    assert read(root, "pipe.py") == Skipped("pipe.py", SkipReason.UNKNOWN)
+    assert read(root, "gone.py") == Skipped("gone.py", SkipReason.UNREADABLE)
+    assert read(root, "app/main.py") == FileText("app/main.py", "x = 1\n")
 
 
 def test_a_folder_that_cannot_be_listed_is_told(repo: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_folder_that_cannot_be_listed_is_told(repo: Path) -> None:
     (repo / "app").rmdir()
 
     assert "app/main.py" in found
-    assert Skipped("app", Reason.UNREADABLE) in [*first, *walking]
+    assert Skipped("app", SkipReason.UNREADABLE) in [*first, *walking]
 
 
 GIT = shutil.which("git")

@@ -29,7 +29,7 @@ from app.answer import (
 from app.answering.prompt import SYSTEM
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import BROUGHT, instructions, turn_blocks
-from app.db.answers import COLUMNS, AnswerStore, mended, named, restored, traced, written
+from app.db.answers import COLUMNS, AnswerStore, body_json, ids_in, restored, sanitised_body, trace_row
 from app.db.documents import DocumentPart
 from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool
@@ -449,7 +449,7 @@ async def test_an_answer_of_ours_is_not_an_older_tool_s(pool: Pool) -> None:
     ],
 )
 def test_memories_are_named_in_many_ways(ids: str | None, names: tuple[str, ...]) -> None:
-    assert named(ids) == names
+    assert ids_in(ids) == names
 
 
 @pytest.mark.parametrize("asker", KEYS)
@@ -502,7 +502,7 @@ def row(body: str, question: str = "why?") -> Any:
 @pytest.mark.parametrize("answer", [ANSWER, RULED], ids=["chat", "ruled"])
 def test_the_quick_way_writes_what_the_careful_one_would(answer: Any, text: str) -> None:
     answer = replace(answer, cited=(text,))
-    quick, careful = json.loads(written(answer)), json.loads(mended(answer))
+    quick, careful = json.loads(body_json(answer)), json.loads(sanitised_body(answer))
     assert restored(row(json.dumps(quick))) == restored(row(json.dumps(careful)))
 
 
@@ -514,13 +514,13 @@ def test_the_turns_of_a_thread_are_short() -> None:
         + [Turn(Role.ASSISTANT, text) for text in ("x" * BROUGHT, "hi")]
     )
     answer = replace(ANSWER, recipe=replace(ANSWER.recipe, turns=turns))
-    body = written(answer)
-    assert len(body) - len(written(ANSWER)) < 182 * 100
+    body = body_json(answer)
+    assert len(body) - len(body_json(ANSWER)) < 182 * 100
     assert restored(row(body)) == answer
 
 
 def test_what_an_older_version_kept_is_restored() -> None:
-    body = json.loads(written(ANSWER))
+    body = json.loads(body_json(ANSWER))
     del body["recipe"], body["ruling"]
     for line in body["trace"]["entries"]:
         del line["created_at"], line["vouched"]
@@ -530,7 +530,7 @@ def test_what_an_older_version_kept_is_restored() -> None:
 
 
 def test_what_a_newer_version_added_is_passed_over() -> None:
-    body = json.loads(written(ANSWER))
+    body = json.loads(body_json(ANSWER))
     body["usage"] |= {"cached_tokens": 5}
     body["recipe"] |= {"sauce": 1}
     body["recipe"]["system"] |= {"spice": 2}
@@ -540,10 +540,10 @@ def test_what_a_newer_version_added_is_passed_over() -> None:
 
 
 def test_a_trace_holds_no_text() -> None:
-    told = json.loads(traced(HERE, RULED) or "")
+    told = json.loads(trace_row(HERE, RULED) or "")
     assert set(told) == set(COLUMNS)
     assert not any(text in str(told) for text in (RULED.question, RULED.text))
-    assert traced(Scope(), ANSWER) is None
+    assert trace_row(Scope(), ANSWER) is None
 
 
 def test_any_mapping_is_an_object() -> None:
@@ -562,7 +562,7 @@ def test_a_project_is_kept_with_the_recipe() -> None:
     """By it a replay looks things up; an answer of an older version named none."""
     assert ANSWER.recipe is not None
     answer = replace(ANSWER, recipe=replace(ANSWER.recipe, project="THN"))
-    assert restored(row(written(answer))) == answer
-    body = json.loads(written(answer))
+    assert restored(row(body_json(answer))) == answer
+    body = json.loads(body_json(answer))
     del body["recipe"]["project"]
     assert restored(row(json.dumps(body))).recipe == ANSWER.recipe

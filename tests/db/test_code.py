@@ -20,14 +20,14 @@ from app.db.code import (
     CodeRow,
     CodeStore,
     chunk_ids,
-    drop,
-    free,
+    drop_rows,
+    find_ids,
+    free_ids,
     keeps,
-    line,
-    places,
     prepared,
     row_id,
-    write,
+    row_values,
+    write_chunks,
 )
 from app.db.pool import Pool, open_pool
 from app.db.projects import links, shape
@@ -402,7 +402,7 @@ async def written(pool: Pool, *entries: CodeEntry, sha256: str | None = None) ->
     rows = {each.id: (each, words) for each, words in await prepared(entries)}
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
-        await write(connection, columns, HERE, rows, "s@1", sha256=sha256)
+        await write_chunks(connection, columns, HERE, rows, "s@1", sha256=sha256)
 
 
 async def test_what_is_dropped_leaves_nothing_behind(pool: Pool) -> None:
@@ -412,7 +412,7 @@ async def test_what_is_dropped_leaves_nothing_behind(pool: Pool) -> None:
         await pool.execute(NEXT, name)
 
     async with transaction(pool) as connection:
-        count, paths = await drop(connection, "file_path = $1", "0.py")
+        count, paths = await drop_rows(connection, "file_path = $1", "0.py")
 
     assert (count, paths) == (1, {"0.py"})
     assert await pool.fetchval("SELECT array_agg(id) FROM ibid.project_words") == [IDS[1]]
@@ -424,10 +424,10 @@ async def test_a_row_has_the_id_it_was_given_if_it_is_its_writer_s(pool: Pool) -
     asked = [entry_of_chunk(0), entry_of_chunk(1, given=IDS[2]), entry_of_chunk(1, given=IDS[0])]
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
-        own = await places(connection, columns, HERE, asked)
-        other = await places(connection, columns, Scope("other"), asked[2:])
+        own = await find_ids(connection, columns, HERE, asked)
+        other = await find_ids(connection, columns, Scope("other"), asked[2:])
 
-        plain = await places(connection, columns, Scope(project="hello"), asked[1:])
+        plain = await find_ids(connection, columns, Scope(project="hello"), asked[1:])
 
     assert own == [(IDS[0], True), (IDS[1], False), (IDS[0], True)]
     assert other == [(IDS[1], False)]
@@ -442,9 +442,9 @@ async def test_what_is_another_s_is_in_nobody_s_way(pool: Pool) -> None:
     )
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
-        other = await places(connection, columns, Scope("other"), [entry_of_chunk(0)])
-        tool = await places(connection, columns, HERE, [entry_of_chunk(1), entry_of_chunk(2, given=IDS[1])])
-        file = await free(connection, columns, [entry_of_chunk(0), entry_of_chunk(2)])
+        other = await find_ids(connection, columns, Scope("other"), [entry_of_chunk(0)])
+        tool = await find_ids(connection, columns, HERE, [entry_of_chunk(1), entry_of_chunk(2, given=IDS[1])])
+        file = await free_ids(connection, columns, [entry_of_chunk(0), entry_of_chunk(2)])
 
     assert other == [(links("uuid", IDS[0])[1], False)]
     assert tool == [(links("uuid", IDS[1])[1], False), (IDS[2], False)]
@@ -456,8 +456,8 @@ async def test_a_chunk_of_a_file_is_not_replaced_by_its_id(pool: Pool) -> None:
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
         with pytest.raises(InvalidField, match="whole file"):
-            await places(connection, columns, HERE, [entry_of_chunk(1, given=IDS[0])])
-        assert await places(connection, columns, Scope("other"), [entry_of_chunk(1, given=IDS[0])]) == [
+            await find_ids(connection, columns, HERE, [entry_of_chunk(1, given=IDS[0])])
+        assert await find_ids(connection, columns, Scope("other"), [entry_of_chunk(1, given=IDS[0])]) == [
             (IDS[1], False)
         ]
 
@@ -467,7 +467,7 @@ async def test_a_row_that_has_gone_meanwhile_is_written_again(pool: Pool) -> Non
     rows = {each.id: (each, words) for each, words in await prepared([entry_of_chunk(0), entry_of_chunk(1)])}
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
-        fresh = await write(connection, columns, HERE, rows, "s@1", there=set(rows))
+        fresh = await write_chunks(connection, columns, HERE, rows, "s@1", there=set(rows))
 
     assert set(fresh) == {IDS[1]}
     assert await pool.fetchval("SELECT array_agg(id::text ORDER BY id) FROM public.code_index") == IDS[:2]
@@ -482,7 +482,7 @@ async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
 def test_what_postgres_cannot_hold_is_written_over() -> None:
     row = CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")
 
-    assert line("a", row, "s") == ("a", None, None, "x\ufffd", '{"k": "\\ufffd"}', None, "s", b"")
+    assert row_values("a", row, "s") == ("a", None, None, "x\ufffd", '{"k": "\\ufffd"}', None, "s", b"")
 
 
 ROW = CodeRow("app/hello.py", "python", "pass")

@@ -24,13 +24,13 @@ from app.db.conversations import (
     Written,
     derived,
     entry,
-    line,
     names,
+    row_values,
     shortened,
     words,
 )
 from app.db.pool import Pool
-from app.db.projects import Column
+from app.db.projects import TableColumn
 from app.db.users import ErasureStore
 from app.errors import InvalidField, KeptElsewhere, Rejected, RemovedMeanwhile, Unavailable
 from app.types import Embedding, Scope
@@ -88,12 +88,15 @@ async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> N
     assert kept == Conversation(
         derived(THN, "chat-1"), "THN", "Network setup", tags, (), "Short.", "Detailed.", None, NOON
     )
-    assert await store.get(THN, kept.id) == (kept, True)
+    assert await store.get(THN, kept.session_id) == (kept, True)
     assert await store.get(THN, "chat-1") == (kept, True)
     row = await pool.fetchrow("SELECT * FROM public.conversation_index")
     assert row is not None
     assert (row["space"], row["embedding"], row["embedding_ibid"]) == (SPACE, vector(0), None)
-    assert await pool.fetchval("SELECT id FROM ibid.project_words WHERE kind = 'conversations'") == kept.id
+    assert (
+        await pool.fetchval("SELECT id FROM ibid.project_words WHERE kind = 'conversations'")
+        == kept.session_id
+    )
 
 
 async def test_the_tokens_of_what_is_shown_are_kept(store: ConversationStore, pool: Pool) -> None:
@@ -101,7 +104,7 @@ async def test_the_tokens_of_what_is_shown_are_kept(store: ConversationStore, po
     for project, tokens in (("THN", 3), ("DAAS", 1)):
         [(kept, _)] = await keep(store, draft, scope=Scope(project=project))
         asked = "SELECT tokens FROM ibid.project_words WHERE id = $1"
-        assert await pool.fetchval(asked, kept.id) == tokens
+        assert await pool.fetchval(asked, kept.session_id) == tokens
 
 
 async def test_the_same_again_is_nothing(store: ConversationStore, pool: Pool) -> None:
@@ -151,13 +154,18 @@ async def test_an_id_again_replaces(store: ConversationStore, pool: Pool) -> Non
     """What is not given any more is gone, the time is now, and vectors in the making are out of date."""
     [(first, _)] = await keep(store, DRAFT)
     await pool.execute(
-        "INSERT INTO ibid.text_next VALUES ('next@8', 'conversation', $1, $2)", first.id, vector(9)
+        "INSERT INTO ibid.text_next VALUES ('next@8', 'conversation', $1, $2)", first.session_id, vector(9)
     )
 
     [(kept, outcome)] = await keep(store, ConversationDraft(id="chat-1", title="Another"))
 
     assert outcome is ConversationOutcome.REPLACED
-    assert (kept.id, kept.title, kept.tags, kept.summary_short) == (first.id, "Another", (), None)
+    assert (kept.session_id, kept.title, kept.tags, kept.summary_short) == (
+        first.session_id,
+        "Another",
+        (),
+        None,
+    )
     assert kept.indexed_at is not None
     assert kept.indexed_at > NOON
     assert await pool.fetchval("SELECT count(*) FROM ibid.text_next") == 0
@@ -212,13 +220,13 @@ async def test_all_of_a_request_or_none(store: ConversationStore, pool: Pool) ->
 async def test_a_row_is_where_it_was_written(store: ConversationStore, other: Scope) -> None:
     [(kept, _)] = await keep(store, DRAFT)
 
-    assert await store.get(other, kept.id) is None
+    assert await store.get(other, kept.session_id) is None
     assert await store.get(other, "chat-1") is None
     assert (await store.list(other, cursor=None, limit=9))[0] == []
-    assert await store.remove(other, kept.id) == 0
+    assert await store.remove(other, kept.session_id) == 0
     assert await store.remove(other, None) == 0
     assert outcomes(await keep(store, DRAFT, scope=other)) == ["created"]
-    assert await store.get(THN, kept.id) == (kept, True)
+    assert await store.get(THN, kept.session_id) == (kept, True)
 
 
 async def test_a_user_sees_his_own_and_what_is_shared(store: ConversationStore) -> None:
@@ -228,12 +236,15 @@ async def test_a_user_sees_his_own_and_what_is_shared(store: ConversationStore) 
     bob = replace(THN, owner="bob", user_id="bob")
 
     assert await store.get(ADA, "chat-1") == (own, True)
-    assert await store.get(ADA, shared.id) == (shared, False)
+    assert await store.get(ADA, shared.session_id) == (shared, False)
     assert await store.get(bob, "chat-1") == (shared, False)
-    assert await store.get(bob, own.id) is None
-    assert await store.get(THN, own.id) is None
-    assert {row.id for row in (await store.list(ADA, cursor=None, limit=9))[0]} == {shared.id, own.id}
-    assert [row.id for row in (await store.list(THN, cursor=None, limit=9))[0]] == [shared.id]
+    assert await store.get(bob, own.session_id) is None
+    assert await store.get(THN, own.session_id) is None
+    assert {row.session_id for row in (await store.list(ADA, cursor=None, limit=9))[0]} == {
+        shared.session_id,
+        own.session_id,
+    }
+    assert [row.session_id for row in (await store.list(THN, cursor=None, limit=9))[0]] == [shared.session_id]
 
 
 async def test_a_uuid_of_the_default_tenant_stays(store: ConversationStore) -> None:
@@ -244,8 +255,8 @@ async def test_a_uuid_of_the_default_tenant_stays(store: ConversationStore) -> N
     lab = replace(PLAIN, project="Lab")
     [(beside, _)] = await keep(store, named, scope=lab)
 
-    assert (kept.id, foreign.id) == (UUID, derived(THN, UUID.upper()))
-    assert beside.id == derived(lab, UUID.upper())
+    assert (kept.session_id, foreign.session_id) == (UUID, derived(THN, UUID.upper()))
+    assert beside.session_id == derived(lab, UUID.upper())
     assert outcomes(await keep(store, replace(named, title="New"), scope=lab)) == ["replaced"]
     assert await store.get(lab, UUID.upper()) is not None
 
@@ -267,7 +278,7 @@ async def test_a_list_comes_in_pages(store: ConversationStore, pool: Pool) -> No
 
     hours = [row.indexed_at.hour for row in seen[1:7] if row.indexed_at]
     assert hours == [2, 2, 1, 1, 0, 0]
-    assert len({row.id for row in seen}) == len(seen) == 9
+    assert len({row.session_id for row in seen}) == len(seen) == 9
     assert seen[0].title == "end"
     assert {len(row.title or "") for row in seen[7:]} == {5, BRIEF}
     with pytest.raises(InvalidField):
@@ -278,14 +289,14 @@ async def test_a_removed_row_leaves_nothing(store: ConversationStore, pool: Pool
     [(kept, _), (other, _)] = await keep(store, DRAFT, replace(DRAFT, id="chat-2"))
     for row in (kept, other):
         await pool.execute(
-            "INSERT INTO ibid.text_next VALUES ('n@8', 'conversation', $1, $2)", row.id, vector(9)
+            "INSERT INTO ibid.text_next VALUES ('n@8', 'conversation', $1, $2)", row.session_id, vector(9)
         )
 
-    assert await store.remove(THN, kept.id) == 1
-    assert await store.remove(THN, kept.id) == 0
+    assert await store.remove(THN, kept.session_id) == 1
+    assert await store.remove(THN, kept.session_id) == 0
 
     for table in ("project_words", "text_next"):
-        assert await pool.fetchval(f"SELECT array_agg(id) FROM ibid.{table}") == [other.id]  # noqa: S608
+        assert await pool.fetchval(f"SELECT array_agg(id) FROM ibid.{table}") == [other.session_id]  # noqa: S608
 
 
 async def test_a_project_is_emptied_by_its_owner(store: ConversationStore) -> None:
@@ -313,7 +324,7 @@ async def test_what_another_tool_wrote_is_only_read(
     assert outcome is ConversationOutcome.CREATED
     assert outcomes(await keep(store, replace(DRAFT, id=UUID, title="New"), scope=PLAIN)) == ["replaced"]
     assert await store.remove(PLAIN, None) == 1
-    assert await store.remove(PLAIN, mine.id) == 0
+    assert await store.remove(PLAIN, mine.session_id) == 0
     with pytest.raises(KeptElsewhere):
         await store.remove(PLAIN, UUID)
     assert await store.remove(THN, UUID) == 0
@@ -326,9 +337,9 @@ async def test_nobody_claims_an_id_that_another_will_need(store: ConversationSto
 
     [(kept, _)] = await keep(store, DRAFT)
     assert outcomes(await keep(store, DRAFT)) == ["unchanged"]
-    assert kept.id != claimed.id == derived(THN, "chat-1")
+    assert kept.session_id != claimed.session_id == derived(THN, "chat-1")
     assert await store.get(THN, "chat-1") == (kept, True)
-    assert await store.get(PLAIN, claimed.id) == (claimed, True)
+    assert await store.get(PLAIN, claimed.session_id) == (claimed, True)
     assert await pool.fetchval(COUNT) == 2
 
 
@@ -404,7 +415,7 @@ async def test_our_vector_goes_beside_a_column_of_another_length(
     [(kept, outcome)] = await keep(store, replace(DRAFT, id=UUID), scope=PLAIN)
     row = await pool.fetchrow("SELECT * FROM public.conversation_index")
 
-    assert (kept.id, outcome) == (UUID, ConversationOutcome.REPLACED)
+    assert (kept.session_id, outcome) == (UUID, ConversationOutcome.REPLACED)
     assert row is not None
     assert (row["embedding"], row["embedding_ibid"], row["space"]) == (None, vector(0), SPACE)
 
@@ -442,10 +453,10 @@ async def test_ids_of_other_types_are_found_again(
 
     assert (first, second) == (ConversationOutcome.CREATED, ConversationOutcome.CREATED)
     assert await store.get(PLAIN, given) == (beside, True)
-    assert await store.remove(PLAIN, beside.id) == 1
+    assert await store.remove(PLAIN, beside.session_id) == 1
     assert outcomes(await keep(store, replace(DRAFT, id="new"), scope=PLAIN)) == ["unchanged"]
     assert await store.get(PLAIN, "new") == (new, True)
-    assert await store.remove(PLAIN, new.id) == 1
+    assert await store.remove(PLAIN, new.session_id) == 1
     assert await pool.fetchval(COUNT) == 1
 
 
@@ -554,7 +565,7 @@ def test_lists_are_read_or_none(stored: str | None, told: tuple[str, ...]) -> No
 
 def test_what_postgres_cannot_hold_is_replaced() -> None:
     given = entry(ConversationDraft(title="a\0", tags=("\u00e9\ud800",), summary_short="x"))
-    _, title, short, detailed, snippet, tags, entities, at, sha256, vector = line("id", given, b"\0")
+    _, title, short, detailed, snippet, tags, entities, at, sha256, vector = row_values("id", given, b"\0")
 
     assert (title, short, detailed, snippet, entities, at) == ("a\ufffd", "x", None, None, None, None)
     assert json.loads(str(tags)) == ["\u00e9\ufffd"]
@@ -564,12 +575,12 @@ def test_what_postgres_cannot_hold_is_replaced() -> None:
 def test_values_are_cast_to_their_columns() -> None:
     """Cut to their length; lists as the column has them; never null where that is not allowed."""
     kinds = {
-        "title": Column("title", "character varying(9)", required=True, filled=False),
-        "tags": Column("tags", "jsonb", required=True, filled=False),
-        "key_entities": Column("key_entities", "text[]", required=False, filled=False),
-        "indexed_at": Column("indexed_at", "timestamp without time zone", required=False, filled=True),
-        "embedding": Column("embedding", "vector(1536)", required=False, filled=False),
-        **{name: Column(name, "text", required=False, filled=False) for name in SUMMARIES},
+        "title": TableColumn("title", "character varying(9)", required=True, filled=False),
+        "tags": TableColumn("tags", "jsonb", required=True, filled=False),
+        "key_entities": TableColumn("key_entities", "text[]", required=False, filled=False),
+        "indexed_at": TableColumn("indexed_at", "timestamp without time zone", required=False, filled=True),
+        "embedding": TableColumn("embedding", "vector(1536)", required=False, filled=False),
+        **{name: TableColumn(name, "text", required=False, filled=False) for name in SUMMARIES},
     }
 
     told = ROWS.values(kinds, 8)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -767,6 +768,27 @@ async def test_hundreds_wait_on_a_small_pool(dsn: str, tmp_path: Path) -> None:
         await read(small, document.id)
         found = await asyncio.gather(*waits)
     assert {document.state for document in found if document} == {State.READY}
+
+
+async def test_waiters_share_one_statement(
+    wide: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred uploads that wait for a second cost Postgres as few statements as one does."""
+    store, looks, fetch = DocumentStore(wide), list[object](), wide.fetch
+    kept = [await store.admit(ALICE, upload(tmp_path, f"text {n}", filename=f"{n}.pdf")) for n in range(3)]
+    ids = [document.id for document, _ in kept]
+
+    async def counted(*asked: Any, **more: Any) -> Any:
+        looks.append(asked)
+        return await fetch(*asked, **more)
+
+    monkeypatch.setattr(wide, "fetch", counted)
+    waits = [asyncio.create_task(store.finished(ids[n % 3], seconds=30)) for n in range(100)]
+    await asyncio.sleep(1)
+    await asyncio.gather(*(read(wide, each) for each in ids))
+    found = await asyncio.gather(*waits)
+    assert [document.id for document in found if document] == [ids[n % 3] for n in range(100)]
+    assert len(looks) < 30
 
 
 async def written(pool: Pool, document_id: str) -> bool:

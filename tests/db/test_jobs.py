@@ -1,8 +1,6 @@
-"""The job queue: leases, dead workers, notifications."""
+"""The job queue: leases and notifications."""
 
 import asyncio
-import subprocess
-import sys
 import time
 from collections import Counter
 
@@ -12,44 +10,10 @@ import pytest
 from app.db import jobs
 from app.db import jobs as module
 from app.db.documents import DocumentPart, enqueue
-from app.db.jobs import BROKE, Job, JobStore, Listener, gone, here, new_worker
+from app.db.jobs import BROKE, Job, JobStore, Listener
 from app.db.pool import Pool, open_pool
 from app.db.rows import transaction
 from app.errors import Unavailable
-
-
-def dead_pid() -> int:
-    """The id of a process that has just ended."""
-    with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        process.wait()
-    return process.pid
-
-
-def test_names_are_unlike_each_other() -> None:
-    assert new_worker() != new_worker()
-
-
-def test_this_process_lives() -> None:
-    assert not gone(new_worker())
-
-
-def test_an_ended_process_is_gone() -> None:
-    assert gone(f"{here()}{dead_pid()}:0")
-
-
-@pytest.mark.parametrize(
-    "worker",
-    [
-        pytest.param(f"elsewhere:0:{2**22}:0", id="another machine"),
-        pytest.param(f"{here()}not a number:0", id="no pid"),
-        pytest.param(f"{here()}{10**30}:0", id="no possible pid"),
-        pytest.param(f"{here()}1:0", id="another user's"),
-        pytest.param("", id="empty"),
-    ],
-)
-def test_of_what_it_cannot_see_nothing_is_said(worker: str) -> None:
-    assert not gone(worker)
-
 
 HERE = DocumentPart("acme", "alice", "s1")
 LONG = 60.0
@@ -203,25 +167,13 @@ async def test_finished_is_gone(pool: Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 0
 
 
-async def test_expire_frees_what_the_dead_of_this_machine_held(pool: Pool) -> None:
-    """A start after a crash need not wait for leases; the deaths are counted all the same."""
+async def test_leases_that_are_ended_are_another_s(pool: Pool) -> None:
+    """A start after a crash need not wait for them; the deaths are counted all the same."""
     await add(pool, "a")
     await claimed(JobStore(pool))
-    await pool.execute("UPDATE ibid.job SET worker = $1", f"{here()}{dead_pid()}:0")
     store = JobStore(pool)
     await store.expire()
     assert (await claimed(store)).lost == 1
-
-
-@pytest.mark.parametrize("worker", [None, "elsewhere:1:1:0"], ids=["living", "another machine"])
-async def test_expire_spares_all_others(pool: Pool, worker: str | None) -> None:
-    await add(pool, "a")
-    await claimed(JobStore(pool))
-    if worker:
-        await pool.execute("UPDATE ibid.job SET worker = $1", worker)
-    store = JobStore(pool)
-    await store.expire()
-    assert await store.claim(lease_seconds=LONG) is None
 
 
 async def test_entered_it_hears_of_new_jobs(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,10 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.db import copies
 from app.db import outbox as outbox_
-from app.db.claim import EngineClaim
 from app.db.copies import STATE, Position, QdrantCopy, RefillCursor, read_imported_collections
 from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
-from app.db.outbox import EngineProbe, Outbox
+from app.db.outbox import EngineClaim, EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.db.users import Memories

@@ -22,12 +22,12 @@ from app.db.postgres import (
     SERVER,
     Behind,
     PostgresProbe,
-    bring,
+    check_revision,
     compact,
     heads,
     identity,
-    look,
-    newest,
+    is_newest,
+    migrate_if_needed,
     open_postgres,
     recorded,
     superuser,
@@ -203,7 +203,7 @@ def test_two_newest_revisions_are_told_as_two(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_a_migrated_database_is_the_newest(dsn: str) -> None:
-    assert await newest(dsn)
+    assert await is_newest(dsn)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ async def test_a_migrated_database_is_the_newest(dsn: str) -> None:
 )
 async def test_any_other_is_for_alembic(dsn: str, sql: str) -> None:
     await execute(dsn, sql)
-    assert not await newest(dsn)
+    assert not await is_newest(dsn)
 
 
 @pytest.mark.parametrize(
@@ -233,28 +233,30 @@ async def test_any_other_is_for_alembic(dsn: str, sql: str) -> None:
     ],
 )
 async def test_who_only_looks_is_told_of_another(dsn: str, sql: str, said: str) -> None:
-    await look(dsn)
+    await check_revision(dsn)
     await execute(dsn, sql)
     before = await recorded(dsn)
     with pytest.raises(Behind, match=said):
-        await look(dsn)
+        await check_revision(dsn)
     assert await recorded(dsn) == before
 
 
 async def test_a_newer_one_is_refused(dsn: str) -> None:
     await execute(dsn, "UPDATE ibid.alembic_version SET version_num = '9999'")
     with pytest.raises(StartError, match="another version of Ibid"):
-        await bring(dsn)
+        await migrate_if_needed(dsn)
 
 
 async def test_an_empty_database_is_brought_to_the_newest(dsn: str) -> None:
     await execute(dsn, "DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log")
-    await bring(dsn)
-    assert await newest(dsn)
+    await migrate_if_needed(dsn)
+    assert await is_newest(dsn)
 
 
 def test_nothing_to_do_is_found_without_alembic(dsn: str) -> None:
-    code = f"import asyncio, sys; from app.db.postgres import bring; asyncio.run(bring({dsn!r}))"
+    code = (
+        f"import asyncio, sys; from app.db import postgres; asyncio.run(postgres.migrate_if_needed({dsn!r}))"
+    )
     show = "; print(sorted({'alembic', 'sqlalchemy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code + show], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"

@@ -17,13 +17,13 @@ from app.db.projects import (
     LINKS,
     MOST_NOTES,
     Called,
-    Column,
     EventStore,
     Found,
     Knowledge,
     KnowledgeChange,
     KnowledgeNote,
     KnowledgeStore,
+    TableColumn,
     chosen,
     filling,
     links,
@@ -157,8 +157,10 @@ REFUSING = (
 )
 
 
-def column(kind: str, *, required: bool = False, filled: bool = False, name: str = "embedding") -> Column:
-    return Column(name, kind, required, filled)
+def column(
+    kind: str, *, required: bool = False, filled: bool = False, name: str = "embedding"
+) -> TableColumn:
+    return TableColumn(name, kind, required, filled)
 
 
 async def test_a_table_is_read_from_the_catalog(pool: Pool) -> None:
@@ -168,7 +170,7 @@ async def test_a_table_is_read_from_the_catalog(pool: Pool) -> None:
         found = await shape(connection, "public.theirs")
 
     assert list(found) == ['Odd "name', "embedding", "n", "at", "made"]
-    assert found['Odd "name'] == Column('Odd "name', "character varying(7)", required=True, filled=False)
+    assert found['Odd "name'] == TableColumn('Odd "name', "character varying(7)", required=True, filled=False)
     assert found["embedding"].dim == 1536
     assert [found[name].filled for name in ("n", "at", "made")] == [True, False, True]
 
@@ -193,7 +195,7 @@ def test_columns_of_vectors_are_known(kind: str, dim: int | None) -> None:
         ),
     ],
 )
-def test_a_vector_goes_where_it_fits(theirs: Column, embedding: str, beside: str) -> None:
+def test_a_vector_goes_where_it_fits(theirs: TableColumn, embedding: str, beside: str) -> None:
     assert vectors({"embedding": theirs}, 8, "v") == {"embedding": embedding, "embedding_ibid": beside}
 
 

@@ -439,7 +439,7 @@ async def test_an_erasure_that_broke_off_is_due_whole(pool: Pool) -> None:
     await pool.execute("UPDATE ibid.memory_user SET due_at = due_at - interval '10 minutes'")
 
     assert at_once == []
-    assert [each.dirty for each in await ErasureStore(pool).due()] == [NAMES]
+    assert [each.dirty for each in await ErasureStore(pool).due()] == [tuple(TABLES)]
 
 
 async def test_files_are_not_called_clean_by_a_compaction_that_came_too_early(pool: Pool) -> None:

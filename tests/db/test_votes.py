@@ -86,8 +86,11 @@ async def test_whoever_is_told_of_votes_can_add_up_the_changes(pool: Pool) -> No
 
     votes = [(answer, (-1, 0, 1)[n % 3]) for n in range(9) for answer in (ANSWER, None)]
     await asyncio.gather(
-        *(store.cast(ADA, "m1", signal, answer_id=answer, told=add) for answer, signal in votes),
-        *(store.judge(ADA, ["m2", "m1"], signal or 1, answer_id=OTHER, told=add) for _, signal in votes[:6]),
+        *(store.cast(ADA, "m1", signal, answer_id=answer, before_commit=add) for answer, signal in votes),
+        *(
+            store.judge(ADA, ["m2", "m1"], signal or 1, answer_id=OTHER, before_commit=add)
+            for _, signal in votes[:6]
+        ),
     )
 
     found = await store.tallies(ADA, ["m1", "m2"])
@@ -158,14 +161,14 @@ async def test_who_is_told_can_take_it_back(pool: Pool) -> None:
     async def refuse(_changed: Mapping[str, int]) -> None:
         raise Unavailable
 
-    await store.cast(ADA, "m1", 1, answer_id=ANSWER, told=hear)
-    await store.judge(ADA, ["m1", "m2"], 1, answer_id=ANSWER, told=hear)
-    await store.judge(ADA, ["m1", "m2"], 1, answer_id=ANSWER, told=hear)
-    await store.cast(ADA, "m2", -1, answer_id=ANSWER, told=hear)
-    await store.cast(ADA, "m2", 1, answer_id=ANSWER, told=hear)
+    await store.cast(ADA, "m1", 1, answer_id=ANSWER, before_commit=hear)
+    await store.judge(ADA, ["m1", "m2"], 1, answer_id=ANSWER, before_commit=hear)
+    await store.judge(ADA, ["m1", "m2"], 1, answer_id=ANSWER, before_commit=hear)
+    await store.cast(ADA, "m2", -1, answer_id=ANSWER, before_commit=hear)
+    await store.cast(ADA, "m2", 1, answer_id=ANSWER, before_commit=hear)
     assert heard == [{"m1": 1}, {"m2": 1}, {"m2": -2}, {"m2": 2}]
     with pytest.raises(Unavailable):
-        await store.judge(ADA, ["m1", "m2"], -1, answer_id=ANSWER, told=refuse)
+        await store.judge(ADA, ["m1", "m2"], -1, answer_id=ANSWER, before_commit=refuse)
     assert await store.tallies(ADA, ["m1", "m2"]) == {"m1": Tally(1, 0), "m2": Tally(1, 0)}
 
 
@@ -191,7 +194,7 @@ async def test_a_removal_waits_for_a_vote(pool: Pool) -> None:
         begun.set()
         await go.wait()
 
-    voting = asyncio.create_task(VoteStore(pool).cast(ADA, "m1", 1, answer_id=None, told=linger))
+    voting = asyncio.create_task(VoteStore(pool).cast(ADA, "m1", 1, answer_id=None, before_commit=linger))
     await begun.wait()
     removing = asyncio.create_task(pool.execute("DELETE FROM ibid.memory"))
     await asyncio.wait({removing}, timeout=0.1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.evaluation.data import Benchmark, Question, Text, Unreadable, read
+from app.evaluation.data import BadBenchmark, Benchmark, BenchmarkQuestion, CorpusText, read
 
 TEXTS = [
     {"id": "a", "title": "T", "text": "one", "scope": "s", "meta": {"session": 1}},
@@ -82,13 +82,13 @@ def test_a_bad_line_is_told_with_its_file_and_number(
     tmp_path: Path, texts: list[object], questions: list[object], said: str
 ) -> None:
     """So that it can be mended."""
-    with pytest.raises(Unreadable, match=said):
+    with pytest.raises(BadBenchmark, match=said):
         read(folder(tmp_path, texts, questions), "dev")
 
 
 def test_a_folder_without_the_split_says_which_file_is_missing(tmp_path: Path) -> None:
     """As for a folder that is no benchmark at all."""
-    with pytest.raises(Unreadable, match=r"queries_test\.jsonl is missing"):
+    with pytest.raises(BadBenchmark, match=r"queries_test\.jsonl is missing"):
         read(folder(tmp_path, list(TEXTS), [QUESTION]), "test")
 
 
@@ -123,7 +123,7 @@ def test_texts_of_another_scope_are_as_if_not_there(tmp_path: Path) -> None:
 )
 def test_a_text_knows_the_conversation_it_was_said_in(meta: dict[str, object], thread: str | None) -> None:
     """As `meta.session` or `meta.thread` names it, in letters or digits."""
-    assert Text("1", "words", meta=meta).thread == thread
+    assert CorpusText("1", "words", meta=meta).thread == thread
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_a_text_knows_the_conversation_it_was_said_in(meta: dict[str, object], t
 )
 def test_a_date_is_a_time_with_its_zone_or_a_day_in_words(date: str | None, at: datetime | None) -> None:
     """The day at its beginning in UTC; what is no whole day with its year is no date."""
-    assert Text("1", "words", meta={"date": date}).said_at == at
+    assert CorpusText("1", "words", meta={"date": date}).said_at == at
 
 
 def asked(*fields: object) -> Benchmark:
     """A question a value, which is its scope."""
     questions = [
-        Question(str(n), "?", {"a": 1}, None if value is None else str(value))
+        BenchmarkQuestion(str(n), "?", {"a": 1}, None if value is None else str(value))
         for n, value in enumerate(fields)
     ]
     return Benchmark("b", "dev", [], questions)

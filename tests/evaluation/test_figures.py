@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import BadInput, StartError
-from app.evaluation.data import ABLATIONS, MEASURES, Benchmark, Question
+from app.evaluation.data import ABLATIONS, MEASURES, Benchmark, BenchmarkQuestion
 from app.evaluation.figures import (
     FEWEST,
     RESAMPLES,
@@ -25,15 +25,15 @@ from app.evaluation.figures import (
     rows,
     verdict,
 )
-from app.evaluation.run import Found
+from app.evaluation.run import Measured
 
-QUESTIONS = [Question("q1", "one?", {"a": 1}), Question("q2", "two?", {"b": 1})]
+QUESTIONS = [BenchmarkQuestion("q1", "one?", {"a": 1}), BenchmarkQuestion("q2", "two?", {"b": 1})]
 BENCHMARK = Benchmark("birds", "dev", [], QUESTIONS, unanswerable=2, dangling=1)
 
 
-def found() -> Found:
+def found() -> Measured:
     """Words find both, meaning the first, all the second in second place."""
-    seen = Found(stored=7)
+    seen = Measured(stored=7)
     seen.runs["words"].update({"q1": {"a": 0.0}, "q2": {"b": 0.0}})
     seen.runs["meaning"].update({"q1": {"a": 0.0}, "q2": {}})
     seen.runs["all"].update({"q1": {}, "q2": {"x": 0.0, "b": -1.0}})
@@ -145,7 +145,7 @@ def test_two_runs_are_compared_over_what_both_asked() -> None:
 
 def asked(*grades: dict[str, int]) -> Benchmark:
     """Questions with these grades."""
-    questions = [Question(f"q{n}", "?", given) for n, given in enumerate(grades)]
+    questions = [BenchmarkQuestion(f"q{n}", "?", given) for n, given in enumerate(grades)]
     return Benchmark("b", "dev", [], questions)
 
 
@@ -277,7 +277,7 @@ def test_the_service_is_held_against_each_other_way() -> None:
 
 
 def asked_by(scopes: Mapping[str, str]) -> Benchmark:
-    questions = [Question(name, "?", {"a": 1}, scope) for name, scope in scopes.items()]
+    questions = [BenchmarkQuestion(name, "?", {"a": 1}, scope) for name, scope in scopes.items()]
     return Benchmark("b", "dev", [], questions)
 
 
@@ -285,7 +285,7 @@ def test_groups_have_their_own_figures() -> None:
     scopes = {name: "en" if int(name) < 10 else "de" for name in NAMES}
     mixed = {**FIGURES, "all": {**alike(0.6), **{name: alike(0.9)[name] for name in NAMES[:10]}}}
 
-    found = result(asked_by(scopes), "corpus", Found(), mixed)["groups"]
+    found = result(asked_by(scopes), "corpus", Measured(), mixed)["groups"]
 
     assert {name: each["queries"] for name, each in found.items()} == {"en": 10, "de": 30}
     assert [each["ablations"]["all"]["recall@10"] for each in found.values()] == [0.9, 0.6]

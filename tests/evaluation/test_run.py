@@ -20,12 +20,12 @@ from app.db.documents import Document, Upload
 from app.db.memories import Draft, MemoryOutcome, Written
 from app.errors import RetrievalError, StartError
 from app.evaluation import run
-from app.evaluation.data import Benchmark, Question, Text
+from app.evaluation.data import Benchmark, BenchmarkQuestion, CorpusText
 from app.evaluation.run import (
     Evaluation,
     KeptEmbedder,
+    Place,
     PlainParser,
-    Source,
     Target,
     as_pdf,
     open_vectors,
@@ -69,10 +69,10 @@ def found(*texts: str) -> FakeSource:
 
 
 def subject(
-    source: FakeSource, texts: Sequence[Text], questions: Sequence[Question], writing: Writing
+    source: FakeSource, texts: Sequence[CorpusText], questions: Sequence[BenchmarkQuestion], writing: Writing
 ) -> Evaluation:
     retrieval = Retrieval({"memories": source}, FakeEmbedder(), seconds=5)
-    target = Target(writing.services(), Source.MEMORIES, Path())
+    target = Target(writing.services(), Place.MEMORIES, Path())
     return Evaluation(retrieval, target, Benchmark("b", "dev", texts, questions))
 
 
@@ -80,7 +80,11 @@ async def test_a_scope_is_a_user_and_its_texts_his_memories() -> None:
     """In the thread and at the time that they were said, a title in front; without a scope: everyone's."""
     writing, steps = Writing(), list[int]()
     meta = {"session": 2, "date": "2024-05-08T13:56:00Z"}
-    texts = [Text("1", "one", "T", "ada", meta), Text("2", "two", scope="bob"), Text("3", "three")]
+    texts = [
+        CorpusText("1", "one", "T", "ada", meta),
+        CorpusText("2", "two", scope="bob"),
+        CorpusText("3", "three"),
+    ]
 
     await subject(found(), texts, [], writing).put(steps.append)
 
@@ -95,7 +99,7 @@ async def test_texts_are_written_in_order_a_batch_at_a_time(monkeypatch: pytest.
     """Neighbours in a conversation are found by their places."""
     monkeypatch.setattr(run, "BATCH", 2)
     writing, steps = Writing(), list[int]()
-    texts = [Text(str(n), f"turn {n}", scope="ada") for n in range(5)]
+    texts = [CorpusText(str(n), f"turn {n}", scope="ada") for n in range(5)]
     evaluated = subject(found(), texts, [], writing)
 
     await evaluated.put(steps.append)
@@ -124,8 +128,8 @@ async def test_batches_go_side_by_side_only_where_order_does_not_matter(
                 under_way -= 1
                 return await super().remember(scope, drafts, seconds=seconds)
 
-        texts = [Text(str(n), f"turn {n}", scope="ada") for n in range(5)]
-        target = Target(Counting().services(), Source.MEMORIES, Path())
+        texts = [CorpusText(str(n), f"turn {n}", scope="ada") for n in range(5)]
+        target = Target(Counting().services(), Place.MEMORIES, Path())
         target.in_order = in_order
         retrieval = Retrieval({}, FakeEmbedder(), seconds=5)
         await Evaluation(retrieval, target, Benchmark("b", "dev", texts, [])).put(lambda _: None)
@@ -137,8 +141,8 @@ async def test_batches_go_side_by_side_only_where_order_does_not_matter(
 
 async def test_every_question_is_asked_once() -> None:
     source = found("one")
-    questions = [Question(str(n), f"question {n}", {"1": 1}, "ada") for n in range(9)]
-    evaluated = subject(source, [Text("1", "one", scope="ada")], questions, Writing())
+    questions = [BenchmarkQuestion(str(n), f"question {n}", {"1": 1}, "ada") for n in range(9)]
+    evaluated = subject(source, [CorpusText("1", "one", scope="ada")], questions, Writing())
 
     await evaluated.ask(lambda _: None)
 
@@ -148,9 +152,9 @@ async def test_every_question_is_asked_once() -> None:
 async def test_questions_search_the_source_of_their_scope() -> None:
     """With nothing cut off, and more than the widest measure looks at."""
     source = found("one")
-    question = Question("q", "which?", {"1": 1}, "ada")
+    question = BenchmarkQuestion("q", "which?", {"1": 1}, "ada")
 
-    evaluated = subject(source, [Text("1", "one", scope="ada")], [question], Writing())
+    evaluated = subject(source, [CorpusText("1", "one", scope="ada")], [question], Writing())
     await evaluated.put(lambda _: None)
     await evaluated.ask(lambda _: None)
 
@@ -163,13 +167,13 @@ async def test_questions_search_the_source_of_their_scope() -> None:
 async def test_texts_of_the_same_words_are_found_as_one() -> None:
     """All their ids count, where the one stands; another scope's do not."""
     texts = [
-        Text("1", "Yes, of course!", scope="ada"),
-        Text("2", "no", scope="ada"),
-        Text("3", "yes,  of course!", scope="ada"),
-        Text("4", "Yes, of course!", scope="bob"),
+        CorpusText("1", "Yes, of course!", scope="ada"),
+        CorpusText("2", "no", scope="ada"),
+        CorpusText("3", "yes,  of course!", scope="ada"),
+        CorpusText("4", "Yes, of course!", scope="bob"),
     ]
     source = found("no", "Yes, of course!", "what nobody wrote")
-    evaluated = subject(source, texts, [Question("q", "?", {"3": 1}, "ada")], Writing())
+    evaluated = subject(source, texts, [BenchmarkQuestion("q", "?", {"3": 1}, "ada")], Writing())
 
     await evaluated.put(lambda _: None)
     await evaluated.ask(lambda _: None)
@@ -183,7 +187,7 @@ async def test_a_search_that_fails_is_counted() -> None:
     """The figures would be too low without a word."""
     source = found()
     source.error = RetrievalError("timeout")
-    evaluated = subject(source, [], [Question(str(n), "?", {"1": 1}) for n in range(3)], Writing())
+    evaluated = subject(source, [], [BenchmarkQuestion(str(n), "?", {"1": 1}) for n in range(3)], Writing())
 
     await evaluated.ask(lambda _: None)
 
@@ -209,8 +213,8 @@ class Legged(FakeSource):
 
 async def test_each_way_tells_what_it_finds() -> None:
     """Each leg by itself, both by their places, and the service, to which such words say little."""
-    texts = [Text(key, f"text {key}", scope="ada") for key in "abc"]
-    question = Question("q", "which?", {"a": 1}, "ada")
+    texts = [CorpusText(key, f"text {key}", scope="ada") for key in "abc"]
+    question = BenchmarkQuestion("q", "which?", {"a": 1}, "ada")
     evaluated = subject(Legged([], name="memories"), texts, [question], Writing())
 
     await evaluated.put(lambda _: None)
@@ -233,7 +237,7 @@ class Stores:
     code: list[tuple[str, CodeRow]] = field(default_factory=list)
     talks: list[tuple[str | None, str, Talk]] = field(default_factory=list)
 
-    def target(self, source: Source, scratch: Path = Path()) -> Target:
+    def target(self, source: Place, scratch: Path = Path()) -> Target:
         corpus = SimpleNamespace(keep=self.keep_texts)
         documents = SimpleNamespace(upload=self.upload)
         code, talks = SimpleNamespace(put=self.put_code), SimpleNamespace(keep=self.keep_talks)
@@ -273,9 +277,9 @@ def passage(text: str = "text", *, key: str = "p", document: str = "") -> Passag
 async def test_in_the_corpus_a_scope_is_a_tenant() -> None:
     """Its texts keep their ids and titles, and are found by their words with and without title."""
     stores = Stores()
-    target = stores.target(Source.CORPUS)
+    target = stores.target(Place.CORPUS)
 
-    count = await target.put("en", [Text("1", "one", "T", "en")])
+    count = await target.put("en", [CorpusText("1", "one", "T", "en")])
 
     ((scope, (given,)),) = stores.texts
     assert (count, scope, target.scope("en")) == (1, Scope(tenant="en"), Scope(tenant="en"))
@@ -288,10 +292,10 @@ async def test_in_the_corpus_a_scope_is_a_tenant() -> None:
 async def test_among_documents_a_scope_is_a_session(tmp_path: Path) -> None:
     """Whatever its name; what names none is global. Files are gone when they are in."""
     stores = Stores()
-    target = stores.target(Source.DOCUMENTS, tmp_path)
+    target = stores.target(Place.DOCUMENTS, tmp_path)
 
-    await target.put("a name / of any kind", [Text("1", "one", "T")])
-    await target.put(None, [Text("2", "two")])
+    await target.put("a name / of any kind", [CorpusText("1", "one", "T")])
+    await target.put(None, [CorpusText("2", "two")])
 
     (first, data), (second, _) = stores.uploads
     assert (data, first.size) == (b"%PDF-text\nT\none", 15)
@@ -305,9 +309,11 @@ async def test_among_documents_a_scope_is_a_session(tmp_path: Path) -> None:
 async def test_a_part_of_a_document_is_its_text(tmp_path: Path) -> None:
     """Texts of the same bytes are one document, and it is all of them."""
     stores = Stores()
-    target = stores.target(Source.DOCUMENTS, tmp_path)
+    target = stores.target(Place.DOCUMENTS, tmp_path)
 
-    count = await target.put("s", [Text("1", "same"), Text("2", "same"), Text("3", "other")])
+    count = await target.put(
+        "s", [CorpusText("1", "same"), CorpusText("2", "same"), CorpusText("3", "other")]
+    )
 
     digests = {data: upload.sha256 for upload, data in stores.uploads}
     document = f"{target.scope('s').session_id}/{digests[as_pdf('', 'same')]}"

@@ -22,8 +22,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from app.child import Call
+from app.process import ChildReply
 from app.process import Fault as Failed
-from app.process import Reply
 from app.retrieval.retrievers import qdrant_engine
 from app.retrieval.retrievers.qdrant import QdrantProcess
 from tests.fakes.shards import Json, Stored
@@ -216,7 +216,7 @@ class EngineThread:
     def __init__(self, folder: Path) -> None:
         self.engine = qdrant_engine.EmbeddedQdrant(folder)
 
-    async def call(self, name: str, payload: Mapping[str, Any], data: bytes, **_: object) -> Reply:
+    async def call(self, name: str, payload: Mapping[str, Any], data: bytes, **_: object) -> ChildReply:
         call = EngineCall(name, json.loads(json.dumps(payload)), data)
         await asyncio.to_thread(qdrant_engine.answer, self.engine, call)
         return call.result()
@@ -230,15 +230,15 @@ class EngineCall(Call):
 
     def __init__(self, name: str, payload: dict[str, Any], data: bytes) -> None:
         self.name, self.payload, self.data = name, payload, bytearray(data)
-        self.answered: Reply | Failed
+        self.answered: ChildReply | Failed
 
     def reply(self, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> None:
-        self.answered = Reply(dict(payload or {}), data)
+        self.answered = ChildReply(dict(payload or {}), data)
 
     def fail(self, payload: Mapping[str, Any]) -> None:
         self.answered = Failed(dict(payload))
 
-    def result(self) -> Reply:
+    def result(self) -> ChildReply:
         if isinstance(self.answered, Failed):
             raise self.answered
         return self.answered

@@ -16,7 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.api.protocol import Protocol
-from app.cli.serve import Server
+from app.cli.serve import ReadyServer
 
 GRACE_SECONDS = 2
 """What requests under way are given when the test is over; a test that needs it has left something open."""
@@ -35,7 +35,7 @@ async def running(app: FastAPI) -> AsyncIterator[str]:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    server = Server(config)
+    server = ReadyServer(config)
     with socket.create_server(("127.0.0.1", 0)) as bound:
         task = asyncio.create_task(server.serve(sockets=[bound]))
         ready = asyncio.create_task(server.ready.wait())

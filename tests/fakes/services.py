@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 from app.answer import Answer
 from app.answering.question import Question
 from app.answering.replay import Replayed
-from app.api.schemas import chat, rag, vantage
+from app.api.openapi import EXAMPLES
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.documents import Chunk, Document, State, Upload
 from app.db.keys import Caller, KeyStore
@@ -19,24 +19,20 @@ from app.db.sessions import Session, Utterance
 from app.db.users import Receipt
 from app.errors import IbidError, Missing
 from app.retrieval.search import Retrieval
-from app.services.answers import AnswerService, ReplayService
-from app.services.cards import CardService
+from app.services.answers import AnswerService, ReplayService, SessionService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService, UploadOutcome
 from app.services.feedback import DecidedBy, Effect, FeedbackService, Remark, Sentiment, SignalService
-from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
-from app.services.mix import MixService
 from app.services.profiles import ProfileService
-from app.services.projects import ProjectService
+from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.services import Services
-from app.services.sessions import SessionService
 from app.services.users import UserService
-from app.services.vantage import VantageService
+from app.services.vantage import CardService, MixService, VantageService
 from app.types import Scope
 from tests.fakes.keeping import FakeCorpus, FakeMemories, FakeVectors
 from tests.fakes.noted import FakeCards
@@ -225,8 +221,8 @@ class FakeReply:
     """Says its tokens with a pause before each; then ends, fails, or waits to be closed."""
 
     tokens: Sequence[str] = ("Revenue rose ", "[report.pdf#3].")
-    head: Mapping[str, object] = field(default_factory=lambda: chat.META)
-    end: Mapping[str, object] = field(default_factory=lambda: chat.END)
+    head: Mapping[str, object] = field(default_factory=lambda: EXAMPLES["ChatMeta"][0])
+    end: Mapping[str, object] = field(default_factory=lambda: EXAMPLES["AnswerEnd"][0])
     pause: float = 0
     error: Exception | None = None
     endless: bool = False
@@ -252,7 +248,7 @@ class FakeReply:
                 yield "token", {"text": text}
             if self.error:
                 raise self.error
-            yield "citations", dict(chat.MARKS)
+            yield "citations", dict(EXAMPLES["CitationMarks"][0])
             self.finished = True
             yield "done", dict(self.end)
         finally:
@@ -271,7 +267,7 @@ class FakeReply:
         """The same as one object."""
         async for _ in self.events():
             pass
-        told = {**self.head, **chat.MARKS, **self.end, "answer": "".join(self.tokens)}
+        told = {**self.head, **EXAMPLES["CitationMarks"][0], **self.end, "answer": "".join(self.tokens)}
         return {**told, "answer_id": self.answer_id}
 
     async def aclose(self) -> None:
@@ -289,8 +285,8 @@ class FakeAnswering:
     delay: float = 0
     asks: list[Question] = field(default_factory=list)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
-    head: ClassVar[Mapping[str, object]] = chat.META
-    end: ClassVar[Mapping[str, object]] = chat.END
+    head: ClassVar[Mapping[str, object]] = EXAMPLES["ChatMeta"][0]
+    end: ClassVar[Mapping[str, object]] = EXAMPLES["AnswerEnd"][0]
 
     async def prepare(self, ask: Question) -> FakeReply:
         """Everything that can fail."""
@@ -315,8 +311,8 @@ class FakeChat(FakeAnswering):
 class FakeRag(FakeAnswering):
     """Of /rag/query."""
 
-    head = rag.RAG_META
-    end = rag.RAG_END
+    head = EXAMPLES["RagMeta"][0]
+    end = EXAMPLES["AnswerEnd"][0] | {"remembered": "created"}
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 
@@ -325,8 +321,8 @@ class FakeRag(FakeAnswering):
 class FakeVantage(FakeAnswering):
     """Of /vantage/query."""
 
-    head = vantage.META
-    end = vantage.END
+    head = EXAMPLES["VantageMeta"][0]
+    end = EXAMPLES["VantageEnd"][0]
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 

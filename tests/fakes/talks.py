@@ -107,7 +107,7 @@ class FakeTalks(ConversationStore):
         name, draft = names(scope, entry)[1], entry.draft
         key = (scope.tenant, scope.owner, scope.project, name)
         row = Conversation(
-            id=name,
+            session_id=name,
             project=scope.project or "",
             title=draft.title,
             tags=draft.tags or (),

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.ingest.chunking import ENOUGH, LIMIT, TARGET, chunks, fit, sentences
-from app.ingest.layout import Block, Kind
+from app.ingest.layout import BlockKind, LayoutBlock
 from app.retrieval.vocabulary import count
 
 
@@ -70,25 +70,25 @@ SENTENCE = "The quick brown fox jumps over the lazy dog and runs away from it. "
 """15 tokens."""
 
 
-def block(text: str, kind: Kind = Kind.PROSE, *path: str, page: int = 1) -> Block:
+def block(text: str, kind: BlockKind = BlockKind.PROSE, *path: str, page: int = 1) -> LayoutBlock:
     """A block on one page."""
-    return Block(kind, text.strip(), ((0, page),), path)
+    return LayoutBlock(kind, text.strip(), ((0, page),), path)
 
 
-def prose(sentences: int, *path: str, page: int = 1) -> Block:
+def prose(sentences: int, *path: str, page: int = 1) -> LayoutBlock:
     """A paragraph of so many sentences."""
-    return block(SENTENCE * sentences, Kind.PROSE, *path, page=page)
+    return block(SENTENCE * sentences, BlockKind.PROSE, *path, page=page)
 
 
-def head(text: str, *above: str, page: int = 1) -> Block:
+def head(text: str, *above: str, page: int = 1) -> LayoutBlock:
     """A heading under others."""
-    return block(text, Kind.HEADING, *above, text, page=page)
+    return block(text, BlockKind.HEADING, *above, text, page=page)
 
 
-def table(rows: int, *path: str) -> Block:
+def table(rows: int, *path: str) -> LayoutBlock:
     """A table with two lines of column heads."""
     lines = [f"Row {n} {n},000 {n},500" for n in range(rows)]
-    return block("\n".join(["In thousands, for the years", "2022 2021", *lines]), Kind.TABLE, *path)
+    return block("\n".join(["In thousands, for the years", "2022 2021", *lines]), BlockKind.TABLE, *path)
 
 
 def characters(text: str) -> str:
@@ -109,7 +109,7 @@ DRAWN = st.lists(
 
 @settings(deadline=None)
 @given(DRAWN)
-def test_no_character_is_lost_or_moved(blocks: list[Block]) -> None:
+def test_no_character_is_lost_or_moved(blocks: list[LayoutBlock]) -> None:
     """All found together are all blocks together, but for white space."""
     found = chunks(blocks, count)
     assert characters("".join(chunk.text for chunk in found)) == characters("".join(b.text for b in blocks))
@@ -117,7 +117,7 @@ def test_no_character_is_lost_or_moved(blocks: list[Block]) -> None:
 
 @settings(deadline=None)
 @given(DRAWN)
-def test_chunks_keep_their_measure(blocks: list[Block]) -> None:
+def test_chunks_keep_their_measure(blocks: list[LayoutBlock]) -> None:
     """Tokens are counted exactly and never over the limit; ordinals count from 1; none is empty."""
     found = chunks(blocks, count)
     assert [chunk.ordinal for chunk in found] == list(range(1, len(found) + 1))
@@ -215,7 +215,7 @@ def test_each_part_of_a_table_says_the_years_of_its_figures(
     heads: tuple[str, ...], again: tuple[str, ...]
 ) -> None:
     """With the labels of rows that stand below them left out."""
-    first, *others = chunks([block(statement(*heads), Kind.TABLE)], count)
+    first, *others = chunks([block(statement(*heads), BlockKind.TABLE)], count)
     assert first.text.startswith("\n".join(heads))
     assert len(others) > 1
     assert all(chunk.text.startswith("\n".join(again) + "\nRow") for chunk in others)
@@ -224,7 +224,7 @@ def test_each_part_of_a_table_says_the_years_of_its_figures(
 def test_the_latest_years_hold() -> None:
     """A table that begins anew within another has columns of its own."""
     both = "\n".join([statement("2022 2021 2020", rows=20), statement("2019 2018 2017", rows=50)])
-    *_, before, last = chunks([block(both, Kind.TABLE)], count)
+    *_, before, last = chunks([block(both, BlockKind.TABLE)], count)
     assert before.text.startswith("2019 2018 2017\nRow")
     assert last.text.startswith("2019 2018 2017\nRow")
 
@@ -232,7 +232,7 @@ def test_the_latest_years_hold() -> None:
 def test_what_introduces_rows_goes_with_them() -> None:
     """A label with a colon does not end a part of a table."""
     rows = [f"Row {n} {n},000 {n},500" if n % 3 else f"Kind {n}:" for n in range(150)]
-    found = chunks([block("\n".join(["2022 2021", *rows]), Kind.TABLE)], count)
+    found = chunks([block("\n".join(["2022 2021", *rows]), BlockKind.TABLE)], count)
     assert len(found) > 3
     assert not any(chunk.text.endswith(":") for chunk in found)
 
@@ -243,7 +243,7 @@ def test_no_part_of_a_table_is_without_a_row(labels: int, words: int) -> None:
     long = f"Row {'of ferries and boats ' * words}12 11"
     lead = [f"Kind {n} {'and ' * 30}kind:" for n in range(labels)]
     text = "\n".join(["2022 2021", *[*lead, long] * 8])
-    found = chunks([block(text, Kind.TABLE)], count)
+    found = chunks([block(text, BlockKind.TABLE)], count)
     assert len(found) > 3
     assert all("Row" in chunk.text for chunk in found)
 
@@ -251,11 +251,11 @@ def test_no_part_of_a_table_is_without_a_row(labels: int, words: int) -> None:
 def test_pages_span_what_the_chunk_holds() -> None:
     """A sentence that begins on a page belongs to it, and to the next if it goes on there."""
     text = SENTENCE * 3
-    over = Block(Kind.PROSE, text.strip(), ((0, 3), (len(SENTENCE), 4)))
+    over = LayoutBlock(BlockKind.PROSE, text.strip(), ((0, 3), (len(SENTENCE), 4)))
     [chunk] = chunks([over], count)
     assert (chunk.page, chunk.page_end) == (3, 4)
     first, *rest = chunks(
-        [Block(Kind.PROSE, (SENTENCE * 40).strip(), ((0, 3), (len(SENTENCE) * 20, 4)))], count
+        [LayoutBlock(BlockKind.PROSE, (SENTENCE * 40).strip(), ((0, 3), (len(SENTENCE) * 20, 4)))], count
     )
     assert (first.page, rest[-1].page, rest[-1].page_end) == (3, 4, 4)
 
@@ -263,7 +263,7 @@ def test_pages_span_what_the_chunk_holds() -> None:
 def test_a_deep_path_keeps_its_innermost_headings() -> None:
     """At most 300 characters, each heading at most 120."""
     path = [f"Heading {n} " + "x" * 200 for n in range(6)]
-    [chunk] = chunks([block("Text.", Kind.PROSE, *path)], count)
+    [chunk] = chunks([block("Text.", BlockKind.PROSE, *path)], count)
     assert len(chunk.heading) <= 300
     assert chunk.heading.split(" › ")[-1].startswith("Heading 5")
 

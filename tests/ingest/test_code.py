@@ -233,11 +233,11 @@ async def test_what_a_parser_cannot_read_is_cut_by_lines_and_nothing_else_is() -
 
 BEGINS = """
 import os
-from app.child import Kind, connected, receive
+from app.child import FrameKind, connected, receive
 parent, _ = connected()
 parent.ready()
 receive(parent._wire)
-parent.send(Kind.ITEM, 1)
+parent.send(FrameKind.ITEM, 1)
 os.abort()
 """
 

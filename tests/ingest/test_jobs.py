@@ -14,7 +14,7 @@ from app.db.pool import Pool
 from app.db.rows import transaction
 from app.errors import RetrievalError, Unavailable
 from app.ingest import jobs as workers
-from app.ingest.jobs import Chore, Worker
+from app.ingest.jobs import Chore, JobRunner
 from tests.fakes.intake import until
 
 HERE = DocumentPart("acme")
@@ -85,7 +85,9 @@ async def running(
     pause: float = 300,
 ) -> AsyncIterator[asyncio.Task[None]]:
     """A worker that runs for as long as the block, and stops within five seconds."""
-    worker = Worker(jobs, {"ingest": handler}, count, chores=chores, lease_seconds=lease, chore_seconds=pause)
+    worker = JobRunner(
+        jobs, {"ingest": handler}, count, chores=chores, lease_seconds=lease, chore_seconds=pause
+    )
     task = asyncio.create_task(worker.run())
     try:
         yield task

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ingest.layout import Block, Kind, blocks, merge_headings, remove_running_heads
+from app.ingest.layout import BlockKind, LayoutBlock, blocks, merge_headings, remove_running_heads
 from app.ingest.lines import BREAK, Bookmark, Line, Style, clean
 from app.ingest.tables import (
     are_columns_of,
@@ -221,7 +221,7 @@ TEXT = "An ordinary line of text that is long enough to be most of what is on th
 def is_heading(found: Line) -> bool:
     """True if a line is a heading in a page of text."""
     first, *_ = blocks([found, *[line(TEXT, row=row) for row in range(2, 8)]])
-    return first.kind is Kind.HEADING
+    return first.kind is BlockKind.HEADING
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_type_or_words_make_a_heading(found: Line, heads: bool) -> None:
 
 def walk(lines: list[Line], outline: Sequence[Bookmark] = ()) -> list[tuple[str, ...]]:
     """The path above each paragraph."""
-    return [block.path for block in blocks(lines, outline) if block.kind is Kind.PROSE]
+    return [block.path for block in blocks(lines, outline) if block.kind is BlockKind.PROSE]
 
 
 def test_larger_type_stands_higher() -> None:
@@ -352,7 +352,7 @@ def test_titles_are_compared_without_numbers_and_marks() -> None:
 LONG = "This is a line of prose that is as wide as the page and does not end here but"
 
 
-def texts(lines: Sequence[Line], kind: Kind = Kind.PROSE) -> list[str]:
+def texts(lines: Sequence[Line], kind: BlockKind = BlockKind.PROSE) -> list[str]:
     """The text of the blocks of a kind."""
     return [block.text for block in blocks(lines) if block.kind is kind]
 
@@ -402,27 +402,27 @@ def test_a_new_page_begins_a_paragraph_where_a_sentence_ended() -> None:
 def test_a_table_keeps_its_lines() -> None:
     """Rows can be read as rows."""
     rows = ["2022 2021", "Sales 10 20", "Profit 9 18"]
-    assert texts(page_of(["Prose before it.", *rows]), Kind.TABLE) == ["\n".join(rows)]
+    assert texts(page_of(["Prose before it.", *rows]), BlockKind.TABLE) == ["\n".join(rows)]
 
 
 def test_a_row_is_a_line() -> None:
     """Its label wrapped, its signs apart: as it is read."""
     rows = ["2022 2021", "Fares paid in advance and not", "given back $ 10 $ 20", "Profit 9 % 18 %"]
-    [table] = texts(page_of(rows), Kind.TABLE)
+    [table] = texts(page_of(rows), BlockKind.TABLE)
     assert table.split("\n")[1:] == ["Fares paid in advance and not given back $10 $20", "Profit 9% 18%"]
 
 
 def test_the_heading_above_a_table_is_a_heading() -> None:
     """And stands in the path of the table."""
     *_, heading, table = blocks(page_of(["Prose before it.", "# Results", "Sales 10 20", "Profit 9 18"]))
-    assert (heading.kind, heading.text) == (Kind.HEADING, "Results")
-    assert (table.kind, table.path) == (Kind.TABLE, ("Results",))
+    assert (heading.kind, heading.text) == (BlockKind.HEADING, "Results")
+    assert (table.kind, table.path) == (BlockKind.TABLE, ("Results",))
 
 
 def test_a_paragraph_stands_under_the_heading_before_it() -> None:
     """Not under the one that ends it."""
     found = blocks(page_of(["# One", LONG, "# Two", "More."]))
-    assert [(block.text, block.path) for block in found if block.kind is Kind.PROSE] == [
+    assert [(block.text, block.path) for block in found if block.kind is BlockKind.PROSE] == [
         (LONG, ("One",)),
         ("More.", ("Two",)),
     ]
@@ -448,7 +448,7 @@ def test_no_character_is_lost_or_moved(drawn: list[tuple[str, int, int]]) -> Non
 def test_pages_of_a_block_are_in_order(drawn: list[str]) -> None:
     """The first begins with the text, the others later on later pages."""
     lines = [found for page in (1, 2, 3) for found in page_of(drawn, page)]
-    found: list[Block] = blocks(lines)
+    found: list[LayoutBlock] = blocks(lines)
     assert all(block.pages[0][0] == 0 for block in found)
     assert all(list(block.pages) == sorted(set(block.pages)) for block in found)
 

@@ -16,7 +16,7 @@ from app.child import UNPRIVILEGED
 from app.db.documents import Chunk, ParsedDocument
 from app.errors import BadInput, NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex
 from app.ingest.pdf import PdfParser, decode, decode_problem
-from app.ingest.worker import encode, parse, to_json
+from app.ingest.worker import parse, to_json
 from app.process import ENVIRONMENT
 from app.retrieval.vocabulary import count
 from app.settings import DocumentLimits
@@ -163,7 +163,7 @@ def test_a_result_arrives_as_it_was_told(texts: list[str], title: str) -> None:
     """Whatever the text holds."""
     chunks = tuple(Chunk(n, text, 1, 1, "", 1) for n, text in enumerate(texts, 1))
     parsed = ParsedDocument(3, title, chunks)
-    assert decode(encode(parsed)) == parsed
+    assert decode(to_json(asdict(parsed))) == parsed
 
 
 @pytest.mark.parametrize("kind", [NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex])
@@ -183,9 +183,9 @@ def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
         b"nonsense",
         b"\xff\xfe",
         b'{"pages": 1}',
-        encode(ParsedDocument(2, "", (CHUNK,)))[:-12],
-        encode(ParsedDocument(2, "", (CHUNK, CHUNK))),
-        b'{"pages": 1, "title": ""}\n{"no": "chunk"}',
+        to_json(asdict(ParsedDocument(2, "", (CHUNK,))))[:-12],
+        to_json(asdict(ParsedDocument(2, "", (CHUNK, CHUNK)))),
+        b'{"pages": 1, "title": "", "chunks": [{"no": "chunk"}]}',
     ],
 )
 def test_half_an_answer_counts_for_nothing(output: bytes) -> None:
@@ -196,8 +196,7 @@ def test_half_an_answer_counts_for_nothing(output: bytes) -> None:
 
 def output_of(head: dict[str, object] | None = None, **changed: object) -> bytes:
     """A result of one chunk, with these values in the place of good ones."""
-    first = {"pages": 2, "title": "", **(head or {})}
-    return b"\n".join(map(to_json, (first, {**asdict(CHUNK), **changed})))
+    return to_json({"pages": 2, "title": "", "chunks": [asdict(CHUNK) | changed], **(head or {})})
 
 
 def test_a_good_result_is_taken() -> None:

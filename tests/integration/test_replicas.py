@@ -197,7 +197,7 @@ def test_one_dies_and_the_other_goes_on(pair: Pair, session: str) -> None:
     assert sent.status_code == 202
     worker = "SELECT worker FROM ibid.job WHERE document_id = $1"
     wait_for(lambda: pair.query(worker, sent.json()["id"]))
-    holder = str(pair.query(worker, sent.json()["id"])).split(":")[2]
+    holder = str(pair.query(worker, sent.json()["id"])).split(":")[0]
     dies, lives = (pair.one, pair.other) if int(holder) == pair.one.process.pid else (pair.other, pair.one)
 
     dies.process.kill()

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from app.breaker import Breaker
 from app.db import memory_service as memory
-from app.db.memories import Moment, Tallies, Tally, Told
+from app.db.memories import BeforeCommit, Moment, Tallies, Tally
 from app.db.memory_service import (
     MOST_VOTES,
     Outside,
-    OutsideProbe,
     OutsideTemporal,
     OutsideVotes,
     moment,
@@ -30,7 +29,7 @@ from app.db.memory_service import (
 )
 from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
-from app.settings import Memory, Settings
+from app.settings import MemorySettings, Settings
 from app.types import Scope
 from tests.fakes.outside import Ill, OutsideServer, outside_server
 
@@ -47,18 +46,34 @@ class BuiltIn:
     kept: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def cast(
-        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+        self,
+        scope: Scope,
+        memory_id: str,
+        signal: int,
+        *,
+        answer_id: str | None,
+        before_commit: BeforeCommit | None = None,
     ) -> bool:
-        return bool(await self.judge(scope, [memory_id], signal, answer_id=answer_id or "", told=told))
+        return bool(
+            await self.judge(
+                scope, [memory_id], signal, answer_id=answer_id or "", before_commit=before_commit
+            )
+        )
 
     async def judge(
-        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+        self,
+        scope: Scope,
+        ids: Sequence[str],
+        signal: int,
+        *,
+        answer_id: str,
+        before_commit: BeforeCommit | None = None,
     ) -> list[str]:
         """Votes, kept if whoever is told takes them."""
         before = {key: self.kept.get((key, answer_id), 0) for key in ids}
         changed = {key: signal - old for key, old in before.items() if signal != old}
-        if changed and told:
-            await told(changed)
+        if changed and before_commit:
+            await before_commit(changed)
         self.kept |= {(key, answer_id): signal for key in changed}
         return list(changed)
 
@@ -83,7 +98,7 @@ class World:
 @asynccontextmanager
 async def world(server: OutsideServer) -> AsyncIterator[World]:
     """As wired, with a breaker that opens after three failures."""
-    settings = Settings(_env_file=None, memory=Memory(service_url=server.url + "/"))
+    settings = Settings(_env_file=None, memory=MemorySettings(service_url=server.url + "/"))
     async with open_outside(settings) as outside:
         assert outside
         outside.breaker, built_in = Breaker(time.monotonic), BuiltIn()
@@ -106,7 +121,9 @@ async def test_without_an_address_there_is_none() -> None:
 
 async def test_an_address_that_cannot_be_spoken_to_stops_the_start() -> None:
     with pytest.raises(StartError, match="MEMORY_SERVICE_URL"):
-        async with open_outside(Settings(_env_file=None, memory=Memory(service_url="ftp://127.0.0.1"))):
+        async with open_outside(
+            Settings(_env_file=None, memory=MemorySettings(service_url="ftp://127.0.0.1"))
+        ):
             pass
 
 
@@ -216,7 +233,7 @@ async def test_one_that_is_down_is_stood_in_for(opened: World) -> None:
         with pytest.raises(Unavailable):
             await found.votes.judge(ADA, ["m1"], 1, answer_id="a")
         with pytest.raises(RetrievalError):
-            await OutsideProbe(found.outside).check()
+            await found.outside.check()
 
 
 async def test_a_dead_one_is_not_waited_for(opened: World) -> None:
@@ -247,7 +264,7 @@ async def test_a_caller_that_leaves_is_let_go(opened: World) -> None:
 
 async def test_the_probe(opened: World) -> None:
     """Any answer is one, if only to refuse; its own fault is not."""
-    probe = OutsideProbe(opened.outside)
+    probe = opened.outside
     assert probe.name == "memory_service"
     opened.server.ill = Ill(404)
     assert await probe.check() == {}

@@ -36,8 +36,7 @@ from app.retrieval.retrievers.qdrant import (
     too_old,
 )
 from app.retrieval.retrievers.qdrant_engine import EmbeddedQdrant, answer, folder_of
-from app.settings import Ibid, Settings
-from app.settings import Qdrant as Named
+from app.settings import Ibid, QdrantSettings, Settings
 from app.types import Embedding
 from tests.fakes.filing import SPACE
 from tests.fakes.logged import captured
@@ -59,7 +58,7 @@ async def nearest(points: Qdrant) -> list[Point]:
 
 
 def at(server: QdrantServer) -> Settings:
-    return Settings(qdrant=Named(url=server.url, api_key=SecretStr("secret")))
+    return Settings(qdrant=QdrantSettings(url=server.url, api_key=SecretStr("secret")))
 
 
 def eager(points: Qdrant) -> None:
@@ -88,7 +87,7 @@ def test_who_needs_no_server_does_without_its_client() -> None:
 
 async def test_an_address_that_is_none_stops_the_start() -> None:
     with pytest.raises(StartError, match="QDRANT_URL"):
-        async with open_points(Settings(qdrant=Named(url="redis://127.0.0.1:1"))):
+        async with open_points(Settings(qdrant=QdrantSettings(url="redis://127.0.0.1:1"))):
             pass
 
 

@@ -13,7 +13,7 @@ from app.breaker import Breaker
 from app.errors import StartError, Unavailable
 from app.retrieval import redis as module
 from app.retrieval.redis import CALLS, PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
-from app.settings import Cache, Settings
+from app.settings import CacheSettings, Settings
 from app.types import VALUE_BYTES
 from tests.fakes.logged import captured
 from tests.fakes.redis import RedisServer, free_port, redis_server
@@ -219,7 +219,7 @@ async def test_nothing_is_opened_where_nothing_is_configured() -> None:
 
 async def test_a_server_that_is_not_there_does_not_stop_the_start() -> None:
     url = SecretStr(f"redis://127.0.0.1:{free_port()}/0")
-    async with open_cache(Settings(cache=Cache(url=url))) as opened:
+    async with open_cache(Settings(cache=CacheSettings(url=url))) as opened:
         assert opened
         assert await opened.get("k") is None
         with pytest.raises(Unavailable):
@@ -236,7 +236,7 @@ async def test_the_probe_names_server_and_version(client: Redis) -> None:
 async def test_closing_leaves_no_task(redis: RedisServer) -> None:
     """Nor an open connection: it would be a warning, and warnings are errors."""
     before = asyncio.all_tasks()
-    async with open_cache(Settings(cache=Cache(url=SecretStr(redis.url)))) as opened:
+    async with open_cache(Settings(cache=CacheSettings(url=SecretStr(redis.url)))) as opened:
         assert opened
         await opened.get("k")
         opened.put("k", b"v" * 1_000_000, seconds=60)

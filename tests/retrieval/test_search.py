@@ -12,7 +12,7 @@ from app.models.client import Server
 from app.models.embeddings import open_embeddings
 from app.retrieval.cache import Cache
 from app.retrieval.search import Retrieval
-from app.types import Degraded, Embedding, Hit, Legs, Passage, Query, Scope
+from app.types import Clock, Degraded, Embedding, Hit, Legs, Passage, Query, Scope
 from tests.fakes.answering import FakeEmbedder, FakeSource, passage
 from tests.fakes.model import model_server
 
@@ -377,6 +377,10 @@ async def test_sources_are_told_the_days_that_are_asked_about() -> None:
     assert [query.days for query in source.queries] == [yesterday, yesterday, ()]
 
 
+def always(at: datetime) -> Clock:
+    return lambda: at
+
+
 async def test_days_are_of_the_year_in_which_it_is_asked() -> None:
     """`in May` is any year's for the order, and of the last years for the search: another after New Year."""
     source = FakeSource([memory("a", "I swam", 8)], name="memories")
@@ -385,7 +389,7 @@ async def test_days_are_of_the_year_in_which_it_is_asked() -> None:
         for year in (2023, 2023, 2024):
             at = datetime(year, 7, 9, tzinfo=UTC)
             asking = Retrieval(
-                {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=lambda at=at: at
+                {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=always(at)
             )
             cached.append(
                 (await asking.gather(replace(ASKED, text="what do I do in May"), ["memories"])).cached
@@ -426,7 +430,7 @@ async def test_yesterday_is_not_answered_from_the_day_before() -> None:
         ):
             got = [
                 await Retrieval(
-                    {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=lambda at=at: at
+                    {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=always(at)
                 ).gather(replace(ASKED, text=text), ["memories"])
                 for at in days
             ]

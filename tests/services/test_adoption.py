@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.services.adopt import AdoptReport, Taken, cosine, same
+from app.services.adopt import AdoptReport, Taken, cosine, is_same_space
 from app.types import Embedding
 
 
@@ -38,20 +38,20 @@ def test_a_space_is_told_by_most_of_a_sample(noise: float, others: int, verdict:
     """A text's two vectors are near where one model made both, whatever it was given of the text."""
     pairs = [(vector(str(n)), vector(str(n), noise=noise)) for n in range(32 - others)]
     pairs += [(vector(str(n)), vector(f"another {n}")) for n in range(others)]
-    assert same(pairs, 0.0) is verdict
+    assert is_same_space(pairs, 0.0) is verdict
 
 
 def test_a_floor_is_taken_out_first() -> None:
     """In a space where unrelated texts lie at .7, .8 is no likeness."""
     one = struct.pack("<2f", 1, 0)
     other = struct.pack("<2f", 0.8, 0.6)
-    assert same([(one, other)], 0.0)
-    assert not same([(one, other)], 0.7)
+    assert is_same_space([(one, other)], 0.0)
+    assert not is_same_space([(one, other)], 0.7)
 
 
 def test_nothing_to_compare_proves_nothing() -> None:
     """Then texts are embedded anew."""
-    assert not same([], 0.0)
+    assert not is_same_space([], 0.0)
 
 
 def test_what_is_left_is_told_of_all() -> None:

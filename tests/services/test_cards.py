@@ -6,7 +6,7 @@ import pytest
 
 from app.db.cards import CardDraft, CardShape
 from app.errors import Forbidden, Missing
-from app.services.cards import CardService
+from app.services.vantage import CardService
 from app.types import Scope
 from tests.fakes.noted import FakeCards
 

@@ -20,14 +20,12 @@ from app.errors import (
     PdfDamaged,
     PdfEncrypted,
     RemovedMeanwhile,
-    TooLarge,
 )
-from app.ingest.jobs import Ingest, Worker
+from app.ingest.jobs import Ingest, JobRunner
 from app.services.documents import DocumentService, UploadOutcome
 from tests.fakes.intake import FakeEmbedder, FakeParser, until
 from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
 
-MAX = 2000
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
@@ -39,8 +37,8 @@ class House:
         self.parser = FakeParser()
         ingest = Ingest(self.store, self.parser, FakeEmbedder(), folder)
         handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-        self.worker = Worker(self.jobs, handlers, 2, chores=(self.store.sweep,))
-        self.service = DocumentService(self.store, max_bytes=MAX)
+        self.worker = JobRunner(self.jobs, handlers, 2, chores=(self.store.sweep,))
+        self.service = DocumentService(self.store)
 
     async def rows(self) -> int:
         return int(await self.pool.fetchval("SELECT count(*) FROM ibid.document WHERE removed_at IS NULL"))
@@ -168,7 +166,6 @@ def written(folder: Path, data: bytes) -> Path:
         pytest.param(b"", EmptyFile, id="empty"),
         pytest.param(b"PK\x03\x04 a zip", NotPdf, id="not a PDF"),
         pytest.param(b" " * 1024 + b"%PDF-", NotPdf, id="header too late"),
-        pytest.param(b"%PDF-1.7" + b" " * MAX, TooLarge, id="too large"),
     ],
 )
 async def test_bad_bytes_are_refused_before_anything_is_stored(

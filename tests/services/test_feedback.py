@@ -29,7 +29,7 @@ from app.services.feedback import (
     SignalService,
     marked_sentiment,
     memories,
-    named,
+    sentiment_named,
 )
 from app.types import Scope
 from tests.fakes.answering import FakeModel, FakeStream
@@ -322,7 +322,7 @@ async def test_without_a_word_it_is_neutral(
 @given(st.text())
 def test_law_a_word_names_one_or_none(text: str) -> None:
     """Whatever a model says; and what it names, the word begins with."""
-    found = named(text)
+    found = sentiment_named(text)
     letters = "".join(filter(str.isalpha, text)).lower()
     assert found is None or found.startswith(letters)
 

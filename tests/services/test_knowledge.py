@@ -6,7 +6,7 @@ import pytest
 
 from app.db.projects import Knowledge, KnowledgeChange, KnowledgeNote
 from app.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
-from app.services.knowledge import KnowledgeService
+from app.services.projects import KnowledgeService
 from app.types import Scope
 from tests.fakes.answering import Words
 from tests.fakes.talks import FakeKnowledge

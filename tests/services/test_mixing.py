@@ -9,7 +9,7 @@ import pytest
 from app.answering.ruling import Ruling, SplitRecord, written
 from app.errors import InvalidField, Missing, Unavailable
 from app.services.answers import AnswerService
-from app.services.mix import MOMENT, MixService
+from app.services.vantage import MOMENT, MixService
 from app.types import Entry, Reason, Scope, Trace, Verdict
 from app.vantage.terms import Decision, Descriptors, Mix, Params, ResponseClass
 from tests.db.test_answers import ANSWER

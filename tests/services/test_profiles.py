@@ -30,10 +30,10 @@ from app.services.profiles import (
     Summary,
     draft,
     drafts,
-    named,
+    first_sentences,
     portrait,
-    settled,
     shown,
+    tags_in_words,
 )
 from app.types import Scope
 from tests.fakes.answering import NOW, FakeModel, FakeStream
@@ -280,7 +280,7 @@ def test_messages_are_shown_up_to_a_bound() -> None:
     ],
 )
 def test_a_text_is_settled(text: str, line: str) -> None:
-    assert settled(text) == line
+    assert first_sentences(text) == line
 
 
 TODAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -321,8 +321,11 @@ def test_who_says_nothing_in_particular_has_empty_profiles() -> None:
 
 
 def test_five_tags_are_named() -> None:
-    assert named({f"vb:v{n}": n / 10 for n in range(8)}) == "v7 (70%), v6 (60%), v5 (50%), v4 (40%), v3 (30%)"
-    assert named({"garden": 0.5}) == "garden (50%)"
+    assert (
+        tags_in_words({f"vb:v{n}": n / 10 for n in range(8)})
+        == "v7 (70%), v6 (60%), v5 (50%), v4 (40%), v3 (30%)"
+    )
+    assert tags_in_words({"garden": 0.5}) == "garden (50%)"
 
 
 @given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12), st.integers(0, 3_000))

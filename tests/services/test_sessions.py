@@ -9,7 +9,7 @@ from app.answering import recorder as recorder_
 from app.answering.recorder import Recorder
 from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import Missing, Unavailable
-from app.services.sessions import SessionService
+from app.services.answers import SessionService
 from app.types import Scope
 from tests.answering.test_recorder import kept
 from tests.fakes.answering import NOW, FakeLog

@@ -162,8 +162,3 @@ class Page(Out, Generic[T]):
 def absent(value: object) -> bool:
     """For `exclude_if`: the field is left out."""
     return value is None
-
-
-def examples(*values: dict[str, Any]) -> dict[str, Any]:
-    """`json_schema_extra` of a model."""
-    return {"examples": list(values)}

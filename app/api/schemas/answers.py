@@ -5,21 +5,12 @@ Prompts are described by kinds, names, hashes and ids: the texts stay in their s
 
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.answer import Answer
 from app.answering.replay import Replayed
-from app.api.schemas import Out, Time, examples
+from app.api.schemas import Out, Time
 from app.api.schemas.chat import (
-    ANSWER_ID,
-    CITATION,
-    DOCUMENT_ID,
-    MARKS,
-    NOTES,
-    PROMPT_SHA256,
-    QUESTION,
-    RAG,
-    USAGE,
     VERDICT,
     CitationOut,
     DegradedSource,
@@ -34,8 +25,6 @@ RULED = (
     *("mix", "split", "threshold", "vantage_id", "class_check", "inspect_only"),
 )
 """The parts of a ruling that are shown; the descriptors are debug data."""
-SOURCE_SHA256 = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"
-TURN_SHA256 = "ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d"
 
 
 class PromptRef(Out):
@@ -85,67 +74,6 @@ class CandidateOut(Out):
 
 class AnswerOut(Out):
     """An answer with its trace."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "answer_id": ANSWER_ID,
-                "endpoint": "/api/chat",
-                "question": "And the year before?",
-                "answer": "It was $3.8 billion [report.pdf#3].",
-                "model": "gpt-5.2",
-                "created_at": "2026-11-21T09:31:08.125Z",
-                "finish_reason": "stop",
-                "citations": [CITATION],
-                **MARKS,
-                "usage": USAGE,
-                "timings": {"retrieval": 18, "total": 912},
-                "prompt_sha256": PROMPT_SHA256,
-                "rag": RAG,
-                "notes": [*NOTES, f'Searched with "{QUESTION} And the year before?"'],
-                "degraded": [],
-                "searched": f"{QUESTION} And the year before?",
-                "sources": {"documents": "exact"},
-                "candidates": [
-                    {
-                        "source": "documents",
-                        "id": f"{DOCUMENT_ID}:3",
-                        "label": "report.pdf#3",
-                        "similarity": 0.61,
-                        "score": 0.97,
-                        "relevance": None,
-                        "boosts": {},
-                        "verdict": "packed",
-                        "sha256": SOURCE_SHA256,
-                        "created_at": "2026-11-20T16:05:00Z",
-                        "vouched": True,
-                    }
-                ],
-                "recipe": {
-                    "form": "documents",
-                    "system": {
-                        "kind": "instructions",
-                        "name": "documents",
-                        "sha256": "4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce",
-                        "refs": [],
-                    },
-                    "before": [],
-                    "notes": [],
-                    "turns": [
-                        {
-                            "kind": "turn",
-                            "name": "user",
-                            "sha256": TURN_SHA256,
-                            "refs": [{"source": "chat_log", "id": "41", "sha256": TURN_SHA256}],
-                        }
-                    ],
-                    "ranking": 3,
-                    "project": None,
-                },
-                "ruling": None,
-            }
-        )
-    )
 
     answer_id: str = Field(description="The answer's id.")
     endpoint: str = Field(description="The endpoint that gave it.")
@@ -237,20 +165,6 @@ class PromptHashes(Out):
 
 class ReplayReport(Out):
     """The result of putting a prompt together again."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "answer_id": ANSWER_ID,
-                "identical": False,
-                "changes": [{"what": "source report.pdf#3", "before": SOURCE_SHA256, "after": None}],
-                "prompt_sha256": {
-                    "before": PROMPT_SHA256,
-                    "after": "4b227777d4dd1fc61c6f884f48641d02b4d121d3fd328cb08b5531fcacdabf8a",
-                },
-            }
-        )
-    )
 
     answer_id: str = Field(description="The answer's id.")
     identical: bool = Field(description="The prompt is the same to the letter, and nothing else has changed.")

@@ -1,11 +1,8 @@
-"""POST /api/chat: the question, the events of an answer, and the answer as one object.
-
-The examples tell one story: a session `thesis` that holds `report.pdf`.
-"""
+"""POST /api/chat: the question, the events of an answer, and the answer as one object."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.api.schemas import (
     Body,
@@ -16,15 +13,9 @@ from app.api.schemas import (
     Out,
     SessionId,
     absent,
-    examples,
 )
 
 HISTORY_MOST, NOTES_MOST = 1_000, 50
-ANSWER_ID = "01998f3a-9d21-7e40-a4b3-0c9d6f0b7a55"
-DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
-PROMPT_SHA256 = "9f2c1f6e0f3f6f0f5d9c3f1f2f0c4b8a7e6d5c4b3a29181716151413121110ff"
-QUESTION = "What was revenue in 2023?"
-ANSWER = "Revenue rose to $4.2 billion [report.pdf#3]."
 
 SourceName = Literal["documents", "memories", "corpus", "conversations", "code", "dreams"]
 Reason: TypeAlias = Literal[
@@ -62,36 +53,6 @@ class HistoryTurn(Body):
 
 class ChatRequest(Body):
     """A question."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"message": QUESTION, "session_id": "thesis"},
-            {"message": "Which VLAN is the Mac Mini on?", "session_id": "home", "project": "THN"},
-            {
-                "message": "Where is revenue computed?",
-                "session_id": "thesis",
-                "sources": ["documents", "code"],
-            },
-            {
-                "message": "And the year before?",
-                "session_id": "thesis",
-                "user_id": "ada",
-                "thread_id": "thesis-chapter-2",
-                "project": "THN",
-                "sources": ["documents"],
-                "history": [
-                    {"role": "user", "content": QUESTION},
-                    {"role": "assistant", "content": ANSWER},
-                ],
-                "notes": ["Amounts in the answer are in US dollars."],
-                "top_k": 8,
-                "model": "gpt-5.2",
-                "remember": False,
-                "on_disconnect": "cancel",
-                "stream": False,
-            },
-        )
-    )
 
     message: Message = Field(description="The question; not only white space.")
     session_id: SessionId = Field(
@@ -131,7 +92,7 @@ class ChatRequest(Body):
     stream: bool = Field(default=True, description="False: one JSON object instead of events.")
 
 
-class PendingDocument(Out):
+class PendingDocumentOut(Out):
     """A document in reach that is still being read."""
 
     id: str = Field(description="The document's id.")
@@ -141,7 +102,7 @@ class PendingDocument(Out):
 class RetrievalSummary(Out):
     """How retrieval went."""
 
-    pending: list[PendingDocument] | None = Field(
+    pending: list[PendingDocumentOut] | None = Field(
         None,
         exclude_if=absent,
         description="Only with `processing`: what is still being read, newest first, at most ten.",
@@ -204,60 +165,6 @@ class DebugInfo(Out):
     prompt: str = Field(description="The prompt as text.")
 
 
-CITATION = {
-    "label": "report.pdf#3",
-    "source": "documents",
-    "id": f"{DOCUMENT_ID}:3",
-    "title": "Annual report 2023",
-    "page": 12,
-    "page_end": 13,
-    "url": f"/api/documents/{DOCUMENT_ID}/chunks/3?session_id=thesis",
-    "metadata": {},
-}
-RAG = {
-    "used": True,
-    "reason": "ok",
-    "cached": False,
-    "passages": 1,
-    "tokens": 214,
-    "budget": 50_000,
-    "took_ms": 18,
-}
-NOTES = ["Retrieved 1 passages from documents"]
-USAGE = {"prompt_tokens": 331, "completion_tokens": 19}
-MARKS: dict[str, Any] = {"cited": ["report.pdf#3"], "unknown": [], "appended": False}
-META = {
-    "answer_id": ANSWER_ID,
-    "session_id": "thesis",
-    "model": "gpt-5.2",
-    "rag": RAG,
-    "citations": [CITATION],
-    "notes": NOTES,
-    "degraded": [],
-    "debug": {
-        "chunks": [
-            {
-                "id": f"{DOCUMENT_ID}:3",
-                "label": "report.pdf#3",
-                "similarity": 0.61,
-                "score": 0.97,
-                "verdict": "packed",
-            }
-        ],
-        "prompt_sha256": PROMPT_SHA256,
-        "prompt": '[System] You are an AI assistant...\n[Context]\n- From report.pdf#3: "Revenue rose to…"'
-        f"\n[User] {QUESTION}",
-    },
-}
-END = {
-    "answer_id": ANSWER_ID,
-    "finish_reason": "stop",
-    "usage": USAGE,
-    "took_ms": 912,
-    "remembered": None,
-}
-
-
 class AnswerHead(Out):
     """The facts that every answer begins with."""
 
@@ -273,23 +180,17 @@ class AnswerHead(Out):
 class ChatMeta(AnswerHead):
     """Data of the event `meta`, the first one."""
 
-    model_config = ConfigDict(json_schema_extra=examples(META))
-
     debug: DebugInfo | None = Field(None, exclude_if=absent, description="Only with RAG_DEBUG_MODE.")
 
 
 class TokenEvent(Out):
     """Data of the event `token`."""
 
-    model_config = ConfigDict(json_schema_extra=examples({"text": ANSWER}))
-
     text: str = Field(description="A part of the answer.")
 
 
 class CitationMarks(Out):
     """Data of the event `citations`: which passages the answer cites."""
-
-    model_config = ConfigDict(json_schema_extra=examples(MARKS))
 
     cited: list[str] = Field(description="Labels that the answer cites, in order.")
     unknown: list[str] = Field(description="Labels that the model invented; they were removed from the text.")
@@ -300,8 +201,6 @@ class CitationMarks(Out):
 
 class AnswerEnd(Out):
     """Data of the event `done`, the last one."""
-
-    model_config = ConfigDict(json_schema_extra=examples(END))
 
     answer_id: str = Field(description="The answer's id, for /answers/{answer_id} and feedback.")
     finish_reason: Finished = Field(description="How the answer ended.")
@@ -314,8 +213,6 @@ class AnswerEnd(Out):
 
 class ChatReply(AnswerEnd, CitationMarks, ChatMeta):
     """An answer as one object (`stream: false`)."""
-
-    model_config = ConfigDict(json_schema_extra=examples({**META, **MARKS, **END, "answer": ANSWER}))
 
     answer: str = Field(description="The answer.")
 

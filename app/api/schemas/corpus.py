@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from app.api.schemas import (
     ENTRIES_MOST,
@@ -15,7 +15,6 @@ from app.api.schemas import (
     Time,
     Title,
     by_form,
-    examples,
     is_object,
 )
 from app.api.wire import encoded
@@ -67,20 +66,8 @@ class NewText(Body):
         return ReferenceDraft(self.text, self.id, self.title, dict(self.metadata))
 
 
-TEXT = {
-    "id": "hygiene-3",
-    "title": "Sleep hygiene",
-    "text": "Keep the hours of going to bed and of rising.",
-    "metadata": {"kind": "guideline", "url": "https://example.org/sleep#3"},
-}
-
-
 class NewTexts(Body):
     """Texts for a collection."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples({"texts": ["Light in the evening delays sleep.", TEXT]})
-    )
 
     texts: list[Annotated[Message | NewText, by_form(is_object, NewText, Message)]] = Field(
         min_length=1, max_length=ENTRIES_MOST, description="Each a text, or a text with its name."
@@ -101,15 +88,6 @@ class TextWritten(Out):
 class TextsWritten(Out):
     """What became of each text, in order."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "collection": "sleep",
-                "items": [{"outcome": "created", "id": "hygiene-3", "tokens": 11}],
-            }
-        )
-    )
-
     collection: str = Field(description="The collection.")
     items: list[TextWritten] = Field(description="One entry for each text.")
 
@@ -128,12 +106,6 @@ class ReferenceText(Out):
 class TextPage(Page[ReferenceText]):
     """A page of a collection's texts, by id."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"items": [{**TEXT, "tokens": 11, "created_at": "2026-11-21T21:31:00Z"}], "next": None}
-        )
-    )
-
 
 class CollectionSummary(Out):
     """A collection in figures."""
@@ -146,14 +118,3 @@ class CollectionSummary(Out):
 
 class CollectionPage(Page[CollectionSummary]):
     """The collections that were written here, by name; always one page."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "items": [
-                    {"collection": "sleep", "texts": 2, "tokens": 18, "updated_at": "2026-11-21T21:31:00Z"}
-                ],
-                "next": None,
-            }
-        )
-    )

@@ -1,30 +1,13 @@
 """/api/documents and /api/sessions: uploaded PDFs, and what was said about them."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas import Name, Out, Page, SessionId, Time, absent, examples
-from app.api.schemas.chat import ANSWER, ANSWER_ID, DOCUMENT_ID, QUESTION
+from app.api.schemas import Name, Out, Page, SessionId, Time, absent
 from app.db.documents import Document
 from app.problems import Problem, of_fault
 from app.types import Scope
-
-DOCUMENT = {
-    "id": DOCUMENT_ID,
-    "label": "report.pdf",
-    "filename": "report.pdf",
-    "scope": "session",
-    "session_id": "thesis",
-    "user_id": None,
-    "state": "ready",
-    "pages": 96,
-    "chunks": 310,
-    "tokens": 61_204,
-    "sha256": "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b",
-    "created_at": "2026-11-21T09:30:00Z",
-}
-NEXT = "MTc5MDAwMDAwMDAwMDAwMHx0aGVzaXM"
 
 
 class UploadFields(BaseModel):
@@ -57,8 +40,6 @@ class UploadFields(BaseModel):
 
 class DocumentOut(Out):
     """A document."""
-
-    model_config = ConfigDict(json_schema_extra=examples(DOCUMENT))
 
     id: str = Field(description="The document's id.")
     label: str = Field(description="Its name in citations, before the `#`.")
@@ -107,24 +88,9 @@ def user_of(document: Document, asker: Scope) -> str | None:
 class DocumentPage(Page[DocumentOut]):
     """A page of documents, newest first."""
 
-    model_config = ConfigDict(json_schema_extra=examples({"items": [DOCUMENT], "next": DOCUMENT_ID}))
-
 
 class ChunkOut(Out):
     """A passage of a document."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "label": "report.pdf#3",
-                "text": "Revenue rose to $4.2 billion in 2023, from $3.8 billion the year before.",
-                "page": 12,
-                "page_end": 13,
-                "heading": "Results › Revenue",
-                "tokens": 21,
-            }
-        )
-    )
 
     label: str = Field(description="What stands in brackets in an answer that cites it.")
     text: str = Field(description="The passage.")
@@ -132,22 +98,6 @@ class ChunkOut(Out):
     page_end: int = Field(description="Last page.")
     heading: str = Field(description="The headings above it.")
     tokens: int = Field(description="Its tokens.")
-
-
-SESSION = {
-    "session_id": "thesis",
-    "documents": 1,
-    "turns": 2,
-    "created_at": "2026-11-21T09:30:00Z",
-    "last_active_at": "2026-11-21T09:30:41.25Z",
-}
-TURNS: list[dict[str, Any]] = [
-    {"thread_id": "thesis", "role": role, "content": said, "at": at, "answer_id": ANSWER_ID}
-    for role, said, at in (
-        ("user", QUESTION, "2026-11-21T09:30:40.5Z"),
-        ("assistant", ANSWER, "2026-11-21T09:30:41.25Z"),
-    )
-]
 
 
 class SessionOut(Out):
@@ -163,8 +113,6 @@ class SessionOut(Out):
 class SessionPage(Page[SessionOut]):
     """A page of sessions, the most recently active first."""
 
-    model_config = ConfigDict(json_schema_extra=examples({"items": [SESSION], "next": NEXT}))
-
 
 class TurnOut(Out):
     """A question or an answer."""
@@ -178,5 +126,3 @@ class TurnOut(Out):
 
 class TurnPage(Page[TurnOut]):
     """A page of turns, oldest first."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"items": TURNS, "next": NEXT}))

@@ -1,8 +1,8 @@
-"""/memories, /memory_feedback, /temporal and /profiles. The examples are about Ada, who sleeps badly."""
+"""/memories, /memory_feedback, /temporal and /profiles."""
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, RootModel
+from pydantic import AfterValidator, BeforeValidator, Field, RootModel
 
 from app.api.schemas import (
     ENTRIES_MOST,
@@ -15,17 +15,13 @@ from app.api.schemas import (
     Time,
     Word,
     by_form,
-    examples,
     is_list,
     read,
 )
-from app.api.schemas.chat import ANSWER_ID
 from app.db.memories import DESIRE, GRAVITY, NOTE, UNTOLD, Draft
 
 IDS_MOST = 200
 """Ids of one request for votes."""
-MEMORY_ID = "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d"
-NEXT = "MTc5MDAwMDAwMDAwMDAwMHw2ZjNhOGY2ZQ"
 USER = "Whose. A tenant key must name a user; a user key implies it."
 
 
@@ -43,18 +39,6 @@ def _writable_kind(kind: str) -> str:
 
 class NewMemory(Body):
     """Something that a person said and wants kept."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"user_id": "ada", "text": "I sleep badly when I read late.", "tags": ["sleep"]},
-            {
-                "user_id": "ada",
-                "text": "Two cups of coffee at most, and none after noon.",
-                "kind": "preference",
-                "created_at": "2026-11-02T08:15:00+01:00",
-            },
-        )
-    )
 
     user_id: Name | None = Field(None, description="Whose it is. A user key: that user, or left out.")
     text: Message = Field(description="The words.", examples=["I sleep badly when I read late."])
@@ -83,19 +67,6 @@ class NewMemory(Body):
 _Several: TypeAlias = Annotated[list[NewMemory], Field(min_length=1, max_length=ENTRIES_MOST)]
 NewMemories: TypeAlias = Annotated[NewMemory | _Several, by_form(is_list, _Several, NewMemory)]
 
-MEMORY = {
-    "id": MEMORY_ID,
-    "user_id": "ada",
-    "text": "I sleep badly when I read late.",
-    "kind": "note",
-    "tags": ["sleep"],
-    "origin": "api",
-    "vantage_id": None,
-    "thread_id": None,
-    "tokens": 8,
-    "created_at": "2026-11-21T21:30:00Z",
-}
-
 
 class MemoryOut(Out):
     """A memory."""
@@ -115,8 +86,6 @@ class MemoryOut(Out):
 class MemoryWritten(Out):
     """What became of a memory."""
 
-    model_config = ConfigDict(json_schema_extra=examples({"outcome": "created", "memory": MEMORY}))
-
     outcome: Literal["created", "repeated", "echo"] = Field(
         description="`repeated`: the user has one of the same words already. `echo`: it only repeats what was"
         " recalled, or said by the assistant, in that conversation; it is not kept."
@@ -133,8 +102,6 @@ class MemoriesWritten(Out):
 class MemoryPage(Page[MemoryOut]):
     """A page of memories, newest first."""
 
-    model_config = ConfigDict(json_schema_extra=examples({"items": [MEMORY], "next": NEXT}))
-
 
 def _whole(value: object) -> object:
     """`true` and 1.0 equal 1 in Python, but are no votes."""
@@ -143,17 +110,8 @@ def _whole(value: object) -> object:
     return value
 
 
-VOTE = {"user_id": "ada", "memory_id": MEMORY_ID, "signal": 1}
-
-
 class VoteRequest(Body):
     """A vote on a memory."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            VOTE, {**VOTE, "answer_id": ANSWER_ID}, {**VOTE, "signal": 0, "answer_id": ANSWER_ID}
-        )
-    )
 
     user_id: Name | None = Field(
         None,
@@ -174,10 +132,6 @@ class VoteRequest(Body):
 class VoteReply(Out):
     """What became of a vote."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples({"memory_id": MEMORY_ID, "signal": 1, "applied": True})
-    )
-
     memory_id: str = Field(description="The memory.")
     signal: Literal[1, -1, 0] = Field(description="The vote.")
     applied: bool = Field(description="False if the stored vote was already the same.")
@@ -193,17 +147,9 @@ class VoteCount(Out):
 class VoteCounts(RootModel[dict[str, VoteCount]]):
     """Votes by memory, for each that was asked for."""
 
-    model_config = ConfigDict(json_schema_extra=examples({MEMORY_ID: {"positive": 3, "negative": 1}}))
-
 
 class LastActivity(Out):
     """When the user last said something."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"bucket": "days", "last_message_at": "2026-11-19T09:30:40.5Z", "seconds_since": 172_800.0}
-        )
-    )
 
     bucket: Literal["new", "minutes", "hours", "days", "weeks", "months"] = Field(
         description="Less than an hour, 24 hours, 7 days, 31 days ago; longer; `new`: never."
@@ -214,8 +160,6 @@ class LastActivity(Out):
 
 class ProfilesRequest(Body):
     """Whose profile cards to compute."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"user_id": "ada"}, {}))
 
     user_id: Name | None = Field(None, description="This user alone. Left out: all, page by page.")
     cursor: Name | None = Field(None, description="`next` of the page before.")
@@ -236,22 +180,6 @@ class UserProfiled(Out):
 
 class ProfilesReply(Out):
     """A page of users whose cards were computed."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "items": [
-                    {
-                        "user_id": "ada",
-                        "messages": 212,
-                        "kinds": ["gravity_profile", "vb_desire_profile", "style", "persona"],
-                    }
-                ],
-                "next": None,
-                "users": 1,
-            }
-        )
-    )
 
     items: list[UserProfiled] = Field(description="The users of this page.")
     next: str | None = Field(description="The `cursor` of the next page; null: this is the last one.")

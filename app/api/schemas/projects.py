@@ -6,7 +6,7 @@ Rows are named as the columns of `code_index` and `conversation_index`. Lengths 
 import re
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from app.api.schemas import (
     ENTRIES_MOST,
@@ -24,12 +24,11 @@ from app.api.schemas import (
     Time,
     Title,
     by_form,
-    examples,
     is_list,
     read,
 )
 from app.db.code import CodeFile, CodeRow
-from app.db.conversations import Conversation, ConversationDraft, SaidTurn
+from app.db.conversations import ConversationDraft, SaidTurn
 from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote
 from app.problems import pattern
 from app.types import Scope
@@ -45,12 +44,6 @@ FORCED_LINES = re.compile(r"[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u20
 class ContextRequest(Body):
     """A message to a project."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"message": "I was flying over water.", "top_k": 3}, {"message": "How is the context built?"}
-        )
-    )
-
     message: Annotated[str, StringConstraints(max_length=32_000, pattern=NO_NUL)] | None = Field(
         None, description="What the context is for. Blank or left out: only what needs no search is shown."
     )
@@ -61,19 +54,8 @@ class ContextRequest(Body):
     )
 
 
-class ProjectContext(Out):
+class ProjectContextOut(Out):
     """What a project shows for a message."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "context": "### Related Dreams for Analysis\n\n**Dream: Flying Over Ocean**\n"
-                "- **Summary**: Dreamed of flying over a vast ocean, feeling free and unburdened.\n"
-                "- **Key Details**: Ocean represented emotional depth, flying symbolized liberation.",
-                "notes": ["Retrieved 1 dreams via vector similarity search"],
-            }
-        )
-    )
 
     context: str = Field(description="Markdown without any words around it; empty: nothing was found.")
     notes: list[str] = Field(description="How retrieval went.")
@@ -108,8 +90,6 @@ NewNotes: TypeAlias = Annotated[list[NewNote], Field(max_length=MOST_NOTES), Aft
 class NewKnowledge(Body):
     """A project's whole knowledge; what is left out is empty."""
 
-    model_config = ConfigDict(json_schema_extra=examples(KNOWLEDGE))
-
     overview: KnowledgeText = Field("", description="What the project is.")
     rules: KnowledgeText = Field("", description="Rules for answers.")
     notes: NewNotes = Field(default=[], description="Further notes.")
@@ -120,13 +100,6 @@ class NewKnowledge(Body):
 
 class KnowledgeUpdate(Body):
     """Parts of a project's knowledge; what is left out stays."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"notes": [{"title": "mDNS", "text": "The Firewalla reflects it between VLANs."}]},
-            {"overview": "A lab.", "rules": ""},
-        )
-    )
 
     overview: KnowledgeText | None = Field(None, description="What the project is.")
     rules: KnowledgeText | None = Field(None, description="Rules for answers.")
@@ -149,8 +122,6 @@ class KnowledgeNoteOut(Out):
 
 class KnowledgeOut(Out):
     """What the model is told about a project."""
-
-    model_config = ConfigDict(json_schema_extra=examples(KNOWLEDGE))
 
     overview: str = Field(description="What the project is.")
     rules: str = Field(description="Rules for answers.")
@@ -189,28 +160,10 @@ Language: TypeAlias = Annotated[
         )
     ),
 ]
-CODE_ID = "4e7c1b0a-6a52-5c1f-8f0e-2b9f6f1c7d3e"
-CODE = 'def greet(name: str) -> str:\n    return f"Hello, {name}!"'
-CODE_ROW = {
-    "file_path": "app/hello.py",
-    "language": "python",
-    "chunk_text": CODE,
-    "chunk_metadata": {
-        "function_name": "greet",
-        "class_name": None,
-        "signature": "def greet(name: str) -> str:",
-        "start_line": 3,
-        "end_line": 4,
-    },
-}
 
 
 class NewCode(Body):
     """A chunk of code."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(CODE_ROW, {"id": "main", "chunk_text": "print(greet('Ada'))"})
-    )
 
     file_path: NewPath | None = Field(None, description="Its file, relative to the project's root.")
     language: Language | None = Field(None, description="Its language.")
@@ -243,17 +196,6 @@ class NewCodeFile(Body):
 class NewCodeFiles(Body):
     """Files to keep. If a path comes twice, the last counts."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "files": [
-                    {"path": "app/hello.py", "text": f"import sys\n\n{CODE}\n"},
-                    {"path": "README.md", "text": "# Hello\n\nGreets people.\n", "language": "markdown"},
-                ]
-            }
-        )
-    )
-
     files: list[NewCodeFile] = Field(min_length=1, max_length=ENTRIES_MOST, description="The files.")
 
     def given(self) -> list[CodeFile]:
@@ -262,8 +204,6 @@ class NewCodeFiles(Body):
 
 class CodeWritten(Out):
     """What became of a chunk."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"outcome": "created", "id": CODE_ID}))
 
     outcome: Literal["created", "replaced"] = Field(description="Whether the id is new.")
     id: str = Field(
@@ -279,12 +219,6 @@ class CodesWritten(Out):
 
 class CodeChunk(Out):
     """A chunk of code; one that another tool wrote may lack anything."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"id": CODE_ID, "project": "hello", **CODE_ROW, "indexed_at": "2026-11-21T21:30:00Z"}
-        )
-    )
 
     id: str = Field(description="The chunk's id.")
     project: str | None = Field(description="Its project.")
@@ -312,17 +246,6 @@ class CodeFileWritten(Out):
 class CodeFilesWritten(Out):
     """What became of each file, in order."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "items": [
-                    {"path": "app/hello.py", "outcome": "changed", "chunks": 2, "embedded": 1},
-                    {"path": "README.md", "outcome": "unchanged", "chunks": 1, "embedded": 0},
-                ]
-            }
-        )
-    )
-
     items: list[CodeFileWritten] = Field(description="One entry for each file.")
 
 
@@ -342,45 +265,15 @@ class CodeFileSummary(Out):
 class CodeFilePage(Page[CodeFileSummary]):
     """A page of files, by path."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "items": [
-                    {
-                        "path": "app/hello.py",
-                        "sha256": "9c1f0b6c8e6f1b5d3c9f2e7a4b8d0c6e1f3a5b7c9d1e3f5a7b9c1d3e5f7a9b1c",
-                        "chunks": 2,
-                        "language": "python",
-                        "indexed_at": "2026-11-21T21:30:00Z",
-                    }
-                ],
-                "next": "app/hello.py",
-            }
-        )
-    )
-
 
 class FilesRemoved(Out):
     """How many files were removed."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"removed": 1}))
 
     removed: int = Field(description="Files.")
 
 
 Summary: TypeAlias = Annotated[str, StringConstraints(max_length=100_000, pattern=NO_NUL)]
 Words: TypeAlias = Annotated[list[Name], Field(max_length=WORDS_MOST)]
-CONVERSATION = {
-    "session_id": "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f",
-    "project": "THN",
-    "title": "THN Network Setup",
-    "tags": ["networking", "vlan", "firewall"],
-    "key_entities": ["Firewalla", "Mac Mini"],
-    "summary_short": "VLANs on the Firewalla: IoT devices apart from the Mac Mini.",
-    "summary_detailed": "IoT devices are on VLAN 20, the Mac Mini is on VLAN 10; neither sees the other.",
-    "memory_snippet": "The Mac Mini has a reserved address on VLAN 10.",
-    "indexed_at": "2026-11-21T21:30:00Z",
-}
 
 
 class SpokenTurn(Body):
@@ -392,24 +285,6 @@ class SpokenTurn(Body):
 
 class NewConversation(Body):
     """A conversation, or a dream."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {name: value for name, value in CONVERSATION.items() if name != "project"},
-            {
-                "session_id": "chat-17",
-                "turns": [
-                    {"role": "user", "content": "Which VLAN is the Mac Mini on?"},
-                    {"role": "assistant", "content": "VLAN 10, with a reserved address."},
-                ],
-            },
-            {
-                "title": "Flying Over Ocean",
-                "tags": ["flying", "water"],
-                "text": "I was flying over a vast ocean, and felt free. Then the sky turned green.",
-            },
-        )
-    )
 
     session_id: TextId | None = Field(
         None,
@@ -449,8 +324,8 @@ class NewConversation(Body):
 
     def misplaced(self, scope: Scope) -> str | None:
         """The first field that names another place than the scope."""
-        told = {"project": scope.project, "tenant": scope.tenant, "owner": scope.owner}
-        return next((name for name, here in told.items() if getattr(self, name) not in {None, here}), None)
+        place = {"project": scope.project, "tenant": scope.tenant, "owner": scope.owner}
+        return next((name for name, here in place.items() if getattr(self, name) not in {None, here}), None)
 
     def draft(self) -> ConversationDraft:
         return ConversationDraft(
@@ -476,8 +351,6 @@ NewConversations: TypeAlias = Annotated[
 class ConversationOut(Out):
     """A conversation or a dream. One that another tool wrote may lack anything."""
 
-    model_config = ConfigDict(json_schema_extra=examples(CONVERSATION))
-
     session_id: str = Field(description="The row's id: a UUID if Ibid wrote it.")
     project: str = Field(description="Its project.")
     title: str | None = Field(description="Its title.")
@@ -488,25 +361,9 @@ class ConversationOut(Out):
     memory_snippet: str | None = Field(description="What to remember from it.")
     indexed_at: Time | None = Field(description="When it was written.")
 
-    @classmethod
-    def of(cls, kept: Conversation) -> Self:
-        return cls(
-            session_id=kept.id,
-            project=kept.project,
-            title=kept.title,
-            tags=kept.tags,
-            key_entities=kept.key_entities,
-            summary_short=kept.summary_short,
-            summary_detailed=kept.summary_detailed,
-            memory_snippet=kept.memory_snippet,
-            indexed_at=kept.indexed_at,
-        )
-
 
 class ConversationWritten(Out):
     """What became of a row."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"outcome": "created", "row": CONVERSATION}))
 
     outcome: Literal["created", "replaced", "unchanged"] = Field(
         description="`unchanged`: exactly this was sent before, and nothing was done."
@@ -522,7 +379,3 @@ class ConversationsWritten(Out):
 
 class ConversationPage(Page[ConversationOut]):
     """A page of conversations or dreams, newest first."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples({"items": [CONVERSATION], "next": "MTc5MDAwMDAwMDAwMDAwMHwwYzlkMWE1Mg"})
-    )

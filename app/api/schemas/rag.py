@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.api.schemas import (
     Body,
@@ -12,11 +12,10 @@ from app.api.schemas import (
     Out,
     absent,
     by_form,
-    examples,
     is_object,
 )
-from app.api.schemas.chat import ANSWER_ID, REFERENCE_ID, AnswerEnd, AnswerHead, CitationMarks, DebugInfo
-from app.api.schemas.memories import MEMORY_ID, LastActivity
+from app.api.schemas.chat import REFERENCE_ID, AnswerEnd, AnswerHead, CitationMarks, DebugInfo
+from app.api.schemas.memories import LastActivity
 
 
 class OverlayOptions(Body):
@@ -33,28 +32,6 @@ Overlay: TypeAlias = Annotated[Note | OverlayOptions, by_form(is_object, Overlay
 
 class RagRequest(Body):
     """A message to be answered from a person's memory."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"user_id": "ada", "message": "What helped me sleep last winter?"},
-            {
-                "user_id": "ada",
-                "message": "What helped me sleep last winter?",
-                "thread_id": "evenings",
-                "top_k": 8,
-                "overlay": {
-                    "role": "a patient coach",
-                    "tone": "warm and plain",
-                    "format": "a short list",
-                    "instructions": "End with one question.",
-                },
-                "remember": True,
-                "stream": False,
-            },
-            {"user_id": "ada", "message": "Plan my evening", "overlay": "Answer in two sentences."},
-            {"user_id": "ada", "message": "hey again!"},
-        )
-    )
 
     user_id: Name | None = Field(
         None,
@@ -116,73 +93,8 @@ class MemoryExplanation(Out):
     )
 
 
-RAG_LABEL = "memory#k3v9q2ax"
-RAG_ANSWER = f"Reading on paper for half an hour before bed [{RAG_LABEL}]."
-USED = {
-    "id": MEMORY_ID,
-    "source": "memories",
-    "collection": "memory_raw",
-    "kind": "note",
-    "origin": "frontend/chat:user",
-    "title": "",
-    "metadata": {},
-    "text": "Reading on paper for half an hour before bed has helped me sleep since December.",
-    "label": RAG_LABEL,
-    "similarity": 0.58,
-    "relevance": 0.7,
-    "score": 0.735,
-    "boosts": {"feedback": 1.05, "format": 1.0, "vb_desire": 1.0, "gravity": 1.0},
-}
-EXPLANATION = {
-    "query_tags": ["vb:rest"],
-    "feedback": {"positive": 1, "negative": 0, "net": 1},
-    "format_consistency": None,
-    "gravity": {"misalignment": 0.12, "label": "aligned"},
-    "temporal": {"bucket": "days", "last_message_at": "2026-11-18T21:04:11Z", "seconds_since": 217_829.0},
-}
-HEAD: dict[str, Any] = {
-    "answer_id": ANSWER_ID,
-    "session_id": None,
-    "model": "gpt-5.2",
-    "rag": {
-        "used": True,
-        "reason": "ok",
-        "cached": False,
-        "passages": 1,
-        "tokens": 41,
-        "budget": 50_000,
-        "took_ms": 12,
-    },
-    "citations": [
-        {
-            "label": RAG_LABEL,
-            "source": "memories",
-            "id": MEMORY_ID,
-            "title": "",
-            "page": None,
-            "page_end": None,
-            "url": None,
-            "metadata": {},
-        }
-    ],
-    "notes": ["Retrieved 1 passages from memories"],
-    "degraded": [],
-}
-RAG_META = {**HEAD, "memory_used": [USED], "meta_explanation": EXPLANATION, "bypass": None}
-RAG_MARKS: dict[str, Any] = {"cited": [RAG_LABEL], "unknown": [], "appended": False}
-RAG_END = {
-    "answer_id": ANSWER_ID,
-    "finish_reason": "stop",
-    "usage": {"prompt_tokens": 262, "completion_tokens": 17},
-    "took_ms": 804,
-    "remembered": "created",
-}
-
-
 class RagMeta(AnswerHead):
     """Data of the event `meta` of /rag/query."""
-
-    model_config = ConfigDict(json_schema_extra=examples(RAG_META))
 
     memory_used: list[UsedMemory] = Field(description="What the model saw, in that order.")
     meta_explanation: MemoryExplanation = Field(description="Why these memories.")
@@ -193,15 +105,8 @@ class RagMeta(AnswerHead):
     debug: DebugInfo | None = Field(None, exclude_if=absent, description="Only with RAG_DEBUG_MODE.")
 
 
-WITHOUT_SESSION = {name: value for name, value in RAG_META.items() if name != "session_id"}
-
-
 class RagReply(AnswerEnd, CitationMarks, RagMeta):
     """An answer from memory as one object (`stream: false`)."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples({**WITHOUT_SESSION, **RAG_MARKS, **RAG_END, "answer": RAG_ANSWER})
-    )
 
     session_id: str | None = Field(None, exclude_if=absent, description="The session, if there is one.")
     answer: str = Field(description="The answer.")
@@ -209,13 +114,6 @@ class RagReply(AnswerEnd, CitationMarks, RagMeta):
 
 class FeedbackRequest(Body):
     """What somebody said about an answer."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"user_id": "ada", "message": "Thanks, as a short list it is perfect."},
-            {"user_id": "ada", "message": "No.", "answer_id": ANSWER_ID, "rating": "down"},
-        )
-    )
 
     user_id: Name | None = Field(
         None,
@@ -232,20 +130,6 @@ class FeedbackRequest(Body):
 
 class FeedbackReply(Out):
     """What the feedback changed."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "answer_id": ANSWER_ID,
-                "sentiment": "positive",
-                "decided_by": "marker",
-                "tag": "format:skeleton",
-                "memory_ids": [MEMORY_ID],
-                "applied": 1,
-                "persona_refreshed": True,
-            }
-        )
-    )
 
     answer_id: str = Field(description="The answer it was about.")
     sentiment: Literal["positive", "negative", "neutral"] = Field(description="Neutral: no votes.")

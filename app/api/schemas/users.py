@@ -4,33 +4,12 @@ from typing import Any, Self
 
 from pydantic import ConfigDict, Field
 
-from app.api.schemas import Out, Time, examples
+from app.api.schemas import Out, Time
 from app.db.users import Receipt
 
 
 class UserExport(Out):
     """Everything that is kept about one user."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "user_id": "ada",
-                "exported_at": "2026-11-21T09:30:40.5Z",
-                "notes": [],
-                "holdings": {
-                    "memories": [
-                        {
-                            "id": "0c4f6d0e-2a51-5f0e-9e6e-3c1f0a7be1d2",
-                            "text": "Prefers tea.",
-                            "kind": "note",
-                        }
-                    ],
-                    "chat_log": [],
-                },
-                "complete": True,
-            }
-        )
-    )
 
     user_id: str = Field(description="The user.")
     exported_at: Time = Field(description="When the export began.")
@@ -59,26 +38,7 @@ class ErasureFiles(Out):
 class ErasureReceipt(Out):
     """What was erased. A user about whom nothing was kept gets zeros."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra=examples(
-            {
-                "user_id": "ada",
-                "erased_at": "2026-11-21T09:30:40.5Z",
-                "counts": {"memories": 12, "votes": 3, "chat_log": 40, "answers": 20, "documents": 2},
-                "files": {
-                    "compacted": False,
-                    "at": None,
-                    "by": "2026-11-21T09:40:40.5Z",
-                    "pending": [],
-                    "external": [],
-                },
-                "engines": [],
-                "cached_until": None,
-                "notes": [],
-            }
-        ),
-    )
+    model_config = ConfigDict(extra="forbid")
 
     user_id: str = Field(description="The user.")
     erased_at: Time = Field(description="When it was done.")

@@ -21,24 +21,16 @@ from app.api.schemas import (
     Weight,
     absent,
     by_form,
-    examples,
 )
-from app.api.schemas.chat import ANSWER_ID, VERDICT, AnswerEnd, AnswerHead, CitationMarks, DebugInfo, Verdict
-from app.api.schemas.memories import MEMORY_ID
+from app.api.schemas.chat import VERDICT, AnswerEnd, AnswerHead, CitationMarks, DebugInfo, Verdict
 from app.api.schemas.rag import (
-    EXPLANATION,
-    HEAD,
-    RAG_ANSWER,
-    RAG_END,
-    RAG_MARKS,
-    USED,
     MemoryExplanation,
     Overlay,
     UsedMemory,
 )
 from app.db.cards import CardDraft, CardShape
 from app.problems import pattern
-from app.services.mix import Mixed
+from app.services.vantage import Mixed
 from app.vantage.overlay import BOUNDS
 from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
 from app.vantage.topics import has_word
@@ -133,41 +125,6 @@ class MixOptions(Body):
 class VantageRequest(Body):
     """A message that is answered within the policy."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"user_id": "ada", "message": "What helped me sleep last winter?"},
-            {
-                "user_id": "ada",
-                "message": "What helped me sleep last winter?",
-                "thread_id": "evenings",
-                "top_k": 8,
-                "overlay": {"role": "a patient coach", "tone": "warm and plain"},
-                "limits": {
-                    "refuse": ["medication doses"],
-                    "negotiate": ["diets"],
-                    "token_target": 400,
-                    "hedge_budget": 2,
-                    "question_budget": 1,
-                },
-                "routing": {"force": None, "forbid": ["REDIRECT"], "redirect": {"CLARIFY": "COMPLY"}},
-                "mix": {
-                    "memory_cards": 0.5,
-                    "corpus": 1.0,
-                    "similarity_threshold": 0.35,
-                    "recency_bias": 0.5,
-                    "conversation": 6,
-                    "lens_fm": "plain",
-                },
-                "vantage_id": "sleep-diary",
-                "model": None,
-                "inspect_only": False,
-                "stream": False,
-            },
-            {"user_id": "ada", "message": "What helped me sleep last winter?", "inspect_only": True},
-            {"user_id": "ada", "message": "Plan my evening", "routing": {"force": "CLARIFY"}},
-        )
-    )
-
     user_id: Name | None = Field(
         None,
         description="Who asks. A tenant key must name one; a user key implies it.",
@@ -255,48 +212,8 @@ class VantageDebugExplanation(VantageExplanation):
     prompt_sha256: str = Field(description="SHA-256 of the prompt.")
 
 
-DECISION = {"class": "COMPLY", "rules": ["default"], "policy_version": "1.0c2f6e1d9a7b"}
-MIX = {
-    "memory_cards": 1.0,
-    "corpus": 1.0,
-    "similarity_threshold": None,
-    "recency_bias": 0.0,
-    "conversation": 0,
-    "lens_fm": False,
-}
-META = {
-    **HEAD,
-    "response_class": "COMPLY",
-    "decision": DECISION,
-    "params": {
-        "token_target": 800,
-        "hedge_budget": 3,
-        "question_budget": 2,
-        "directness": 0.5,
-        "warmth": 0.4,
-    },
-    "memory_used": [{**USED, "boosts": {**USED["boosts"], "recency": 1.0}}],  # type: ignore[dict-item]
-    "bypass": None,
-    "meta": {**EXPLANATION, "vantage_id": "sleep-diary", "mix": MIX},
-}
-END = {
-    **RAG_END,
-    "remembered": None,
-    "class_check": {
-        "held": True,
-        "broken": [],
-        "tokens": 17,
-        "hedges": 0,
-        "questions": 0,
-        "replaced": False,
-    },
-}
-
-
 class VantageMeta(AnswerHead):
     """Data of the event `meta` of /vantage/query."""
-
-    model_config = ConfigDict(json_schema_extra=examples(META))
 
     response_class: ClassName = Field(description="The response class.")
     decision: DecisionOut = Field(description="The response class, and why.")
@@ -315,24 +232,11 @@ class VantageMeta(AnswerHead):
 class VantageEnd(AnswerEnd):
     """Data of the event `done` of /vantage/query."""
 
-    model_config = ConfigDict(json_schema_extra=examples(END))
-
     class_check: ClassCheck | None = Field(description="Whether it keeps to its class; null: `inspect_only`.")
 
 
 class VantageReply(VantageEnd, CitationMarks, VantageMeta):
     """An answer within the policy as one object (`stream: false`)."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                **{name: value for name, value in META.items() if name != "session_id"},
-                **RAG_MARKS,
-                **END,
-                "answer": RAG_ANSWER,
-            }
-        )
-    )
 
     session_id: str | None = Field(None, exclude_if=absent, description="The session, if there is one.")
     answer: str | None = Field(description="The answer; null: `inspect_only`.")
@@ -351,27 +255,7 @@ class PolicyRule(Out):
 class PolicyDocument(Out):
     """The policy; besides these fields it has thresholds, tables and the contracts of the classes."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra=examples(
-            {
-                "version": "1.0c2f6e1d9a7b",
-                "sha256": "0c2f6e1d9a7b" + "0" * 52,
-                "classes": ["COMPLY", "REDIRECT", "CLARIFY", "NEGOTIATE", "REFUSE"],
-                "scope": "A policy for a personal assistant, not a moderation service.",
-                "languages": {"en": "measured", "de": "a core of words, not measured"},
-                "rules": [
-                    {
-                        "id": "risk.refuse",
-                        "when": "risk.* ≥ 0.7",
-                        "class": "REFUSE",
-                        "says": "Harm is asked for.",
-                        "final": True,
-                    }
-                ],
-            }
-        ),
-    )
+    model_config = ConfigDict(extra="allow")
 
     version: str = Field(description="The policy's version.")
     sha256: str = Field(description="SHA-256 of the document; the trace of every answer has it.")
@@ -385,12 +269,6 @@ class PolicyDocument(Out):
 
 class MixRequest(Body):
     """An answer, and another mix for it."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"answer_id": ANSWER_ID, "mix": {"memory_cards": 0.25, "recency_bias": 0.5}}
-        )
-    )
 
     answer_id: Name = Field(description="The answer.")
     mix: MixOptions = Field(MixOptions(), description="How to weigh its sources.")
@@ -449,35 +327,6 @@ class MixedCandidate(Out):
 class MixReply(Out):
     """The candidates of an answer, weighed again."""
 
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {
-                "answer_id": ANSWER_ID,
-                "mix": {**MIX, "memory_cards": 0.25, "recency_bias": 0.5},
-                "top_k": 8,
-                "split": {"personal": 2, "corpus": 8},
-                "threshold": 0.3,
-                "unsearched": [],
-                "candidates": [
-                    {
-                        "source": "memories",
-                        "id": MEMORY_ID,
-                        "label": "memory#k3v9q2ax",
-                        "similarity": 0.52,
-                        "relevance": 0.8,
-                        "boosts": {"feedback": 1.05, "format": 1.0, "recency": 1.04},
-                        "recency": 1.04,
-                        "score": 0.8736,
-                        "verdict": "packed",
-                        "place": 1,
-                        "was": {"verdict": "packed", "place": 2, "score": 0.84},
-                        "moved": True,
-                    }
-                ],
-            }
-        )
-    )
-
     answer_id: str = Field(description="The answer.")
     mix: MixOptions = Field(description="The mix, with its defaults.")
     top_k: int = Field(description="The answer's; for /rag/query, which does not keep it, the default.")
@@ -513,13 +362,6 @@ Key: TypeAlias = Annotated[
 
 class NewCard(Body):
     """A card or a fact that answers of a namespace are given."""
-
-    model_config = ConfigDict(
-        json_schema_extra=examples(
-            {"vantage_id": "clinic", "key": "opening hours", "text": "Closed on Wednesdays."},
-            {"vantage_id": "clinic", "user_id": "ada", "text": "Prefers mornings.", "weight": 0.5},
-        )
-    )
 
     vantage_id: Name = Field(description="The namespace.", examples=["clinic"])
     user_id: Name | None = Field(
@@ -557,8 +399,6 @@ CARD = {
 class CardOut(Out):
     """A card or a fact."""
 
-    model_config = ConfigDict(json_schema_extra=examples(CARD))
-
     id: str = Field(description="Its id.")
     shape: Literal["card", "fact"] = Field(description="Which of the two it is.")
     vantage_id: str = Field(description="The namespace.")
@@ -572,5 +412,3 @@ class CardOut(Out):
 
 class CardPage(Page[CardOut]):
     """A page of cards or facts, newest first."""
-
-    model_config = ConfigDict(json_schema_extra=examples({"items": [CARD], "next": None}))

@@ -30,7 +30,7 @@ import structlog
 from app.breaker import Breaker
 from app.db.pool import Pool, retrieval_faults
 from app.errors import NoRoom, RetrievalError, StartError, Unavailable
-from app.process import Child, ChildProcess, CrashBlame, Died, Fault, Full, Program, Reply, python
+from app.process import Child, ChildProcess, ChildReply, CrashBlame, Died, Fault, Full, Program, python
 from app.retrieval.retrievers.points import DENSE, Collection, Point, Where, from_frame, to_frame
 from app.settings import Settings
 from app.types import Embedding, Space
@@ -257,7 +257,7 @@ class QdrantProcess(Qdrant):
         data: bytes = b"",
         *,
         seconds: float = 0.0,
-    ) -> Reply:
+    ) -> ChildReply:
         """Call a method of `qdrant_engine.EmbeddedQdrant`."""
         asked = {**({"name": name} if name else {}), **(arguments or {})}
         with self._faults():
