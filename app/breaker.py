@@ -24,6 +24,8 @@ Judge = Callable[[Exception], bool | None]
 None: nothing, as when our own pool is full."""
 
 
+LASTING = 3.0
+"""Of a dependency: failures within less (seconds) open nothing, it may be restarting (docs/adr/0013)."""
 PAUSE = 30.0
 """Seconds between a failure and the start of the next failed attempt. A longer pause starts a new count."""
 

@@ -99,8 +99,9 @@ class Program:
     session: bool = True
     """Start a new session. False stays in ours, where the scheduler compares its niceness with ours."""
     start_seconds: float = 60.0
-    close_seconds: float = 5.0
-    """How long `close` waits for calls in flight; 0 kills at once."""
+    close_seconds: float = 1.5
+    """How long `close` waits for calls in flight; 0 kills at once. If Chroma and Qdrant both hang, Postgres
+    still needs time within the five seconds of a stop (`cli/serve.py`)."""
     silence_seconds: float | None = None
     """A child that sends nothing for so long during a call has hung. It must send heartbeats (`serve`)."""
     look_seconds: float = 1.0

@@ -20,7 +20,7 @@ from app.answering.projects import DREAMING
 from app.answering.recall import Recall
 from app.answering.recorder import Recorder
 from app.answering.summaries import Digest
-from app.breaker import Breaker
+from app.breaker import LASTING, Breaker
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.code import CodeStore
@@ -46,7 +46,7 @@ from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import grasping
-from app.models.chat import LASTING, chat_name, chat_server, model_at, open_chat, open_token
+from app.models.chat import chat_name, chat_server, model_at, open_chat, open_token
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
 from app.models.probes import ServerProbe, open_probes
@@ -60,7 +60,7 @@ from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
 from app.retrieval.projects import CodeSource, ConversationSource, DreamSource, RowSource
 from app.retrieval.redis import Redis, RedisProbe, open_cache
-from app.retrieval.rerank import Second
+from app.retrieval.rerank import SecondStage
 from app.retrieval.retrievers.chroma import Chroma, open_chroma
 from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, greet, open_points
 from app.retrieval.rewrite import Rewriter
@@ -457,7 +457,7 @@ def server_model(settings: Settings, open_: Resources) -> ChatModel | None:
     return open_.model if chat_server(settings) else None
 
 
-def second_stage(settings: Settings, open_: Resources) -> Second | None:
+def second_stage(settings: Settings, open_: Resources) -> SecondStage | None:
     """Rewriting by the chat model and reranking, if any of them is configured."""
     model, seconds = server_model(settings, open_), settings.rag.timeout_seconds
     rewriter = None
@@ -465,7 +465,7 @@ def second_stage(settings: Settings, open_: Resources) -> Second | None:
         rewriter = Rewriter(model, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
     if open_.reranker is None and rewriter is None:
         return None
-    return Second(open_.reranker, rewriter, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
+    return SecondStage(open_.reranker, rewriter, seconds=seconds)
 
 
 def user_service(settings: Settings, open_: Resources, recorder: Recorder) -> UserService:

@@ -316,6 +316,7 @@ async def outbox(settings: Settings) -> str:
     opened: the service itself compares it."""
     folder = settings.ibid.data_dir
     free = read_lock(folder) is None
+    lost: list[str] = []
     try:
         async with open_store(settings, migrate=False) as pool:
             space = await SpaceStore(pool).current()
@@ -326,24 +327,26 @@ async def outbox(settings: Settings) -> str:
             async with hold(folder) if free and settings.postgres.dsn else nullcontext():
                 if settings.qdrant.url or (free and (folder / "qdrant").exists()):
                     async with open_points(settings, dim=space.dim, read_only=True) as points:
-                        await compare(pool, QdrantCopy(pool, points, CollectionCache(points), space))
+                        copy = QdrantCopy(pool, points, CollectionCache(points), space)
+                        lost.append(await compare(pool, copy))
                 if settings.chroma.url or (free and (folder / "chroma").exists()):
                     async with open_chroma(settings, read_only=True) as chroma:
-                        await compare(pool, ChromaCopy(pool, chroma, space))
+                        lost.append(await compare(pool, ChromaCopy(pool, chroma, space)))
     except Behind:
         return "not looked at: see postgres"
+    if any(lost):
+        raise Ailment("; ".join(filter(None, lost)), REFILLED)
     return "; ".join(found)
 
 
-async def compare(pool: Pool, copy: Copy) -> None:
-    """Raises `Ailment` if an engine has lost what it had taken from Postgres."""
+async def compare(pool: Pool, copy: Copy) -> str:
+    """What an engine has lost of what it had taken from Postgres; "": nothing."""
     try:
         outbox = Outbox(pool, copy, await identity(pool))
         reason = await outbox.refill_reason() or (DIFFERS if await outbox.count_differs() else "")
     except RetrievalError:
-        return  # told by the engine's own check
-    if reason:
-        raise Ailment(f"{copy.name} has to be filled anew: {reason}", REFILLED)
+        return ""  # the engine's own check says so
+    return f"{copy.name} has to be filled anew: {reason}" if reason else ""
 
 
 def waiting(state: EngineState) -> str:

@@ -122,6 +122,7 @@ def exit_late(stopping: threading.Event) -> None:
     """In a thread: end the process STOP_SECONDS after it was asked to, whatever hangs."""
     stopping.wait()
     time.sleep(STOP_SECONDS)
+    log.error("not everything was closed in time; ended all the same", seconds=STOP_SECONDS)
     os._exit(1)
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.breaker import Attempt, Breaker
+from app.breaker import LASTING, Attempt, Breaker
 from app.db.memories import OUTSIDE, BeforeCommit, Moment, Tallies, Tally, Temporal
 from app.db.votes import VoteStore
 from app.errors import RetrievalError, StartError, Unavailable
@@ -36,8 +36,6 @@ ANSWER_BYTES = 256 << 10
 IDLE_SECONDS = 4.0
 """A connection is kept for the next call; uvicorn closes it after 5."""
 CONNECTIONS = 16
-LASTING = 3.0
-"""Failures within less open no breaker: the service may be restarting (docs/adr/0013)."""
 MOST_SENDING = 4
 """Votes sent at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})

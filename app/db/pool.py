@@ -20,7 +20,7 @@ import structlog
 from asyncpg.pool import PoolAcquireContext, PoolConnectionProxy
 
 from app import disk
-from app.breaker import Breaker, is_down
+from app.breaker import LASTING, Breaker, is_down
 from app.errors import Damaged, NoRoom, Rejected, RetrievalError, Unavailable
 from app.types import Embedding
 
@@ -144,8 +144,6 @@ PATIENCE = 1.5
 """A caller that waited this long and then gave up had a deadline; one before that has left."""
 PATIENCE_SHARE = 0.25
 """Part of RAG_TIMEOUT_SECONDS, if that is less: below every deadline that is a part of it."""
-LASTING = 3.0
-"""Failures within less open nothing, as while Postgres is restarted (docs/adr/0013)."""
 
 
 class Connection(asyncpg.Connection):

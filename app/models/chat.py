@@ -17,7 +17,7 @@ import orjson
 import structlog
 
 from app.answer import Finish, Message, Prompt, Usage
-from app.breaker import Breaker
+from app.breaker import LASTING, Breaker
 from app.errors import ModelError, ModelTimeout
 from app.models.base import Delta, ModelStream
 from app.models.client import FAULTS, Body, ModelClient, Server, model_error, open_client, server
@@ -179,8 +179,6 @@ RAG_MODEL, FEEDBACK_MODEL = "gpt-5.2", "gpt-4o-mini"
 """Where they are unset. Not in the settings, so that a copy of `.env.example` sets neither."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 OPTIONAL = (*LIMITS, "stream_options", "include_usage")
-LASTING = 3.0
-"""Failures within less (seconds) open no breaker: the server may be restarting (docs/adr/0013)."""
 MODELS = 64
 """Models asked by name that have a breaker of their own; the one least lately asked is forgotten first."""
 

@@ -20,7 +20,7 @@ import numpy as np
 import orjson
 import structlog
 
-from app.breaker import Breaker
+from app.breaker import LASTING, Breaker
 from app.errors import RetrievalError
 from app.models.base import Embedder
 from app.models.client import FAULTS, ModelClient, Refused, Server, logged, open_client, retry_after
@@ -38,8 +38,6 @@ SECONDS = 60.0
 """Of silence that end a request; whoever waits for a query has a shorter deadline of their own."""
 PATIENCE = 4.0
 """A query that was given up after this long had a deadline; one before that was its client's leaving."""
-LASTING = 3.0
-"""Seconds of failures in a row after which the server is left alone for a while."""
 OPTIONAL = ("encoding_format", "dimensions")
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError)
 """What reading an answer of any shape may raise."""

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import orjson
 import structlog
 
-from app.breaker import Breaker, is_down
+from app.breaker import LASTING, Breaker, is_down
 from app.errors import RetrievalError, StartError
-from app.models.chat import LASTING, printable
+from app.models.chat import printable
 from app.models.client import FAULTS, NO_KEY, ModelClient, Server, open_client, retrieval_error
 from app.settings import Settings
 

@@ -8,6 +8,7 @@ that is not one score for each text. Texts are never logged. Seconds.
 
 import math
 import re
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,11 +17,14 @@ from urllib.parse import urlsplit
 import orjson
 import structlog
 
+from app.breaker import LASTING, Breaker, is_down
 from app.errors import RetrievalError, StartError
 from app.models.client import FAULTS, NO_KEY, ModelClient, Refused, Server, open_client, retrieval_error
 from app.settings import Settings
 from app.types import RERANK
 
+PATIENCE_SHARE = 1 / 6
+"""Of RAG_TIMEOUT_SECONDS: half of what the second stage gives it. One that was left less has not failed."""
 SECONDS = 30.0
 """Of silence that end a request; whoever waits has a shorter deadline of their own."""
 ANSWER_BYTES = 2 << 20
@@ -36,11 +40,14 @@ log = structlog.get_logger(__name__)
 
 
 class HttpReranker:
-    """See the module. `model` None: the server has one."""
+    """See the module. `model` None: the server has one; `patience`: seconds after which a request that is
+    given up counts as a failure of the server."""
 
-    def __init__(self, client: ModelClient, model: str | None) -> None:
+    def __init__(self, client: ModelClient, model: str | None, patience: float) -> None:
         self.client = client
         self.model = model
+        self.patience = patience
+        self.breaker = Breaker(time.monotonic, lasting=LASTING)
         self.tei = False
         """Whether the server has asked for `texts`."""
 
@@ -51,6 +58,13 @@ class HttpReranker:
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One a text, in their order, on the server's own scale."""
+        if self.breaker.refuses:
+            raise RetrievalError("unavailable")
+        with self.breaker.attempt(is_down, patience=self.patience):
+            return await self._scores(query, texts)
+
+    async def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """The same, whatever the breaker says."""
         tei = self.tei  # others may learn it meanwhile: an answer is to the form that it was asked in
         size = BATCH if tei else len(texts)
         try:
@@ -63,7 +77,7 @@ class HttpReranker:
         """In the other form; one that is refused too was not it."""
         self.tei = True
         try:
-            return await self.scores(query, texts)
+            return await self._scores(query, texts)
         except RetrievalError as error:
             self.tei = not error.rejected
             raise
@@ -142,4 +156,4 @@ async def open_reranker(settings: Settings) -> AsyncIterator[HttpReranker | None
         return
     key = rerank.api_key.get_secret_value() if rerank.api_key else NO_KEY
     async with open_client(Server(rerank.url, key), address(rerank.url)) as client:
-        yield HttpReranker(client, rerank.model)
+        yield HttpReranker(client, rerank.model, settings.rag.timeout_seconds * PATIENCE_SHARE)

@@ -300,6 +300,17 @@ class IndexSearch:
         """The index that holds a passage."""
         return self.indexes[bisect_right(self._firsts, address[0]) - 1]
 
+    def visible(self, index: ScopeIndex, limit: int) -> list[PassageKey]:
+        """Passages of one index that the asker may see: all, or `limit` from its first to its last."""
+        first = self._firsts[list(map(id, self.indexes)).index(id(index))]
+        found: list[Address] = []
+        for number, segment in enumerate(index.segments, first):
+            alive = self._alive[number]
+            rows = range(segment.rows) if alive is None else np.flatnonzero(alive).tolist()
+            found += [(number, row) for row in rows]
+        step = max(1, len(found) // limit)
+        return [self.key(address) for address in found[::step][:limit]]
+
     def is_visible(self, address: Address) -> bool:
         """True for a live passage that the asker may see."""
         alive = self._alive[address[0]]

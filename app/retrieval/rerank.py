@@ -13,7 +13,6 @@ from typing import Any
 
 import structlog
 
-from app.breaker import Breaker, is_down
 from app.errors import RetrievalError
 from app.models.base import Reranker
 from app.retrieval.fusion import scored
@@ -82,8 +81,6 @@ RERANK_SHARE = 1 / 3
 """Part of RAG_TIMEOUT_SECONDS that the scores may take, once everything is found."""
 GRACE = 0.1
 """Seconds before the end at which the first stage's order is taken, to hand it over in time."""
-FAIR = 0.5
-"""Of its part: a reranker that was left less than this has not failed when it is late."""
 
 First = Callable[[Query], Coroutine[Any, Any, Found]]
 """The first stage: every source, one text."""
@@ -96,15 +93,12 @@ def nothing_there(found: Found) -> bool:
     return not found.stored and not found.degraded
 
 
-class Second:
-    """Both, or one of them. `seconds`: RAG_TIMEOUT_SECONDS; `breaker`: the reranker's."""
+class SecondStage:
+    """Both, or one of them. `seconds`: RAG_TIMEOUT_SECONDS."""
 
-    def __init__(
-        self, reranker: Reranker | None, rewriter: Rewriter | None, breaker: Breaker, *, seconds: float
-    ) -> None:
+    def __init__(self, reranker: Reranker | None, rewriter: Rewriter | None, *, seconds: float) -> None:
         self._reranker = reranker
         self._rewriter = rewriter
-        self._breaker = breaker
         self._seconds = seconds
 
     def key(self, query: Query) -> list[object]:
@@ -149,17 +143,6 @@ class Second:
 
     async def _scores(self, reranker: Reranker, text: str, texts: list[str], until: float) -> list[float]:
         """The server's, within its part of the time. Raises `RetrievalError` and `TimeoutError`."""
-        share, now = self._seconds * RERANK_SHARE, asyncio.get_running_loop().time()
-        left = min(share, until - GRACE - now)
-        if self._breaker.refuses:
-            raise RetrievalError("unavailable")
-        if left <= 0:
-            raise TimeoutError
-        fair = FAIR * share
-
-        def judge(error: Exception) -> bool | None:
-            return (left >= fair or None) if isinstance(error, TimeoutError) else is_down(error)
-
-        with self._breaker.attempt(judge, patience=fair):
-            async with asyncio.timeout(left):
-                return list(await reranker.scores(asked(text), [shown(each) for each in texts]))
+        latest = asyncio.get_running_loop().time() + self._seconds * RERANK_SHARE
+        async with asyncio.timeout_at(min(latest, until - GRACE)):
+            return list(await reranker.scores(asked(text), [shown(each) for each in texts]))

@@ -25,7 +25,7 @@ from app.retrieval import fusion
 from app.retrieval.cache import FORMAT, Cache, Recent
 from app.retrieval.fusion import fuse
 from app.retrieval.ranking import without_duplicates
-from app.retrieval.rerank import First, Second
+from app.retrieval.rerank import First, SecondStage
 from app.tasks import deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
 
@@ -59,7 +59,7 @@ class Retrieval:
         *,
         seconds: float,
         cache: Cache | None = None,
-        second: Second | None = None,
+        second: SecondStage | None = None,
         clock: Clock = NOW,
         grasp: Callable[[str], float] = whole,
     ) -> None:

@@ -49,6 +49,8 @@ WIDER = 4
 """How many times more than wanted an engine is asked for: it is approximate, and may hold dead rows."""
 ATTEMPTS = 3
 """Each four times wider than the one before."""
+SAMPLE = 100
+"""Passages by which it is told whether a scope has vectors at all, where an engine found none."""
 ANALYSED = 100
 """Rows that are analysed in one turn: some tens of milliseconds in a thread."""
 DATED = 20
@@ -281,7 +283,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
                     asked *= WIDER
                     scope: ScopeKey = index.scope  # type: ignore[assignment] # its own
                     keys = await self.nearest(reached, scope, vector, asked)
-                    if not keys and index.size:
+                    if not keys and await self._has_vectors(search, index):
                         log.warning("engine has nothing of a scope", source=self.name, passages=index.size)
                         return near, "unavailable"
                     near = await computed(len(index.entries), search.addresses, index, keys)
@@ -292,6 +294,11 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
             log.warning("engine did not answer", source=self.name, reason=reason)
             return near, reason
         return near, ""
+
+    async def _has_vectors(self, search: IndexSearch, index: ScopeIndex) -> bool:
+        """True if the record has vectors of what the asker may see of a scope, by a sample."""
+        some = await computed(len(index.entries), search.visible, index, SAMPLE)
+        return bool(some and await self.vectors(some))
 
     async def _cosines(self, vector: Matrix, addresses: Mapping[PassageKey, Address]) -> dict[Address, float]:
         """Exact, by the record's vectors."""

@@ -430,6 +430,20 @@ async def test_an_engine_that_lacks_a_scope_is_told_of(
     assert (bool(legs.words), legs.partial) == (True, "unavailable")
 
 
+async def test_nothing_is_missing_where_nobody_may_see_a_vector(
+    pool: Pool, edge: QdrantProcess, memories: MemorySource
+) -> None:
+    """An engine that finds nothing has failed only if the record has vectors of what the asker may see."""
+    await keep(memories, ANN, *RIVERS, vantage_id="work")
+    engine = MemorySource(pool, edge, CollectionCache(edge), IndexCache(SPACE.dim, exact_bytes=0), SPACE)
+    await pool.execute("DELETE FROM ibid.outbox")
+    await edge.drop(RAW)
+    assert (await search(engine, "otters", replace(ANN, vantage_id="home"))).partial == ""
+    assert (await search(engine, "otters", replace(ANN, vantage_id="work"))).partial == "unavailable"
+    await pool.execute("UPDATE ibid.memory SET space = 'other'")
+    assert (await search(engine, "otters", replace(ANN, vantage_id="work"))).partial == ""
+
+
 OWNER = (ANN.tenant, "ann")
 
 

@@ -21,7 +21,7 @@ from app.retrieval.rerank import (
     MOST,
     QUERY_BYTES,
     TEXT_BYTES,
-    Second,
+    SecondStage,
     asked,
     logistic,
     reordered,
@@ -78,9 +78,9 @@ def ids(found: Found) -> list[str]:
     return [item.passage.id for item in found.candidates]
 
 
-def second(reader: Reader | None = None, model: FakeModel | None = None) -> Second:
+def second(reader: Reader | None = None, model: FakeModel | None = None) -> SecondStage:
     rewriter = Rewriter(model, breaker(), seconds=SECONDS) if model else None
-    return Second(reader, rewriter, breaker(), seconds=SECONDS)
+    return SecondStage(reader, rewriter, seconds=SECONDS)
 
 
 def until(seconds: float = SECONDS) -> float:
@@ -92,9 +92,12 @@ def model(*questions: str) -> FakeModel:
 
 
 @asynccontextmanager
-async def served(server: RerankServer) -> AsyncIterator[Second]:
-    async with open_reranker(Settings(rerank=Rerank(url=server.url))) as reranker:
-        yield Second(reranker, None, breaker(), seconds=SECONDS)
+async def served(server: RerankServer) -> AsyncIterator[SecondStage]:
+    settings = Settings(rerank=Rerank(url=server.url), rag=Rag(timeout_seconds=SECONDS))
+    async with open_reranker(settings) as reranker:
+        assert reranker
+        reranker.breaker = breaker()  # failures need not last
+        yield SecondStage(reranker, None, seconds=SECONDS)
 
 
 @pytest.mark.parametrize("dialect", ["results", "logits", "texts"])
@@ -155,31 +158,32 @@ async def test_what_has_no_order_is_not_sent(count: int) -> None:
 
 
 async def test_a_hung_server_costs_its_share_and_then_nothing() -> None:
-    stage = second(Reader(delay=30))
-    reasons = []
-    for _ in range(4):
-        found = await stage.search(ASKED, first, until())
-        reasons += [lost.reason for lost in found.degraded]
+    async with rerank_server() as server, served(server) as stage:
+        server.ill = Ill(delay=30)
+        found = [await stage.search(ASKED, first, until()) for _ in range(4)]
+    reasons = [lost.reason for each in found for lost in each.degraded]
     assert reasons == ["timeout", "timeout", "timeout", "unavailable"]
 
 
-@pytest.mark.parametrize(("left", "asked"), [(0.05, 0), (0.15, 5)], ids=["none", "little"])
-async def test_a_server_that_was_left_no_time_has_not_failed(left: float, asked: int) -> None:
-    """The sources were slow; what they found is handed over in time."""
-    reader = Reader(delay=30)
-    stage = second(reader)
-    for _ in range(5):
-        found = await stage.search(ASKED, first, until(left))
-        assert (ids(found), found.degraded) == (["0", "1", "2"], (Degraded("rerank", "timeout"),))
-    assert len(reader.asked) == asked
+@pytest.mark.parametrize("left", [0.05, 0.15], ids=["none", "little"])
+async def test_a_server_that_was_left_no_time_has_not_failed(left: float) -> None:
+    """The sources were slow; what they found is handed over in time. The next question is reranked."""
+    async with rerank_server() as server, served(server) as stage:
+        server.ill = Ill(delay=30)
+        for _ in range(5):
+            found = await stage.search(ASKED, first, until(left))
+            assert (ids(found), found.degraded) == (["0", "1", "2"], (Degraded("rerank", "timeout"),))
+        server.ill = Ill()
+        assert ids(await stage.search(ASKED, first, until())) == ["1", "2", "0"]
 
 
 async def test_a_refusal_is_asked_again() -> None:
-    reader = Reader(error=RetrievalError("rerank", rejected=True))
-    stage = second(reader)
-    for _ in range(5):
-        await stage.search(ASKED, first, until())
-    assert len(reader.asked) == 5
+    async with rerank_server() as server, served(server) as stage:
+        server.ill = Ill(401)
+        for _ in range(5):
+            await stage.search(ASKED, first, until())
+        server.ill = Ill()
+        assert ids(await stage.search(ASKED, first, until())) == ["1", "2", "0"]
 
 
 async def test_who_leaves_ends_all_of_it() -> None:
@@ -194,7 +198,7 @@ async def test_who_leaves_ends_all_of_it() -> None:
         assert asyncio.all_tasks() == before
 
 
-def retrieval(source: FakeSource, stage: Second | None, cache: Cache | None = None) -> Retrieval:
+def retrieval(source: FakeSource, stage: SecondStage | None, cache: Cache | None = None) -> Retrieval:
     embedder = FakeEmbedder()
     return Retrieval({source.name: source}, embedder, seconds=SECONDS, cache=cache, second=stage)
 
@@ -261,7 +265,7 @@ async def test_a_whole_result_is_kept_with_its_order() -> None:
         pytest.param(lambda: second(model=FakeModel(FakeStream(["no"]))), id="rewrite"),
     ],
 )
-async def test_what_lacks_its_second_stage_is_not_kept(stage: Callable[[], Second]) -> None:
+async def test_what_lacks_its_second_stage_is_not_kept(stage: Callable[[], SecondStage]) -> None:
     source = sky()
     async with Cache(60) as cache:
         found = [await retrieval(source, stage(), cache).gather(ASKED, ["documents"]) for _ in range(2)]

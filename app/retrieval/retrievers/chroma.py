@@ -24,7 +24,7 @@ import numpy as np
 import orjson
 import structlog
 
-from app.breaker import Breaker
+from app.breaker import LASTING, Breaker
 from app.child import INTERNAL
 from app.errors import Overloaded, RetrievalError, StartError, Unavailable
 from app.process import (
@@ -88,7 +88,7 @@ class Chroma(ABC):
     """True if nobody else uses it."""
 
     def __init__(self, *, breaker: Breaker | None = None) -> None:
-        self._breaker = breaker or Breaker(time.monotonic)
+        self._breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
         self._writing = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
         self._lost = False

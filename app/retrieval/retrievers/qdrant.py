@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Self
 
 import structlog
 
-from app.breaker import Breaker
+from app.breaker import LASTING, Breaker
 from app.db.pool import Pool, retrieval_faults
 from app.errors import NoRoom, RetrievalError, StartError, Unavailable
 from app.process import Child, ChildProcess, ChildReply, CrashBlame, Died, Fault, Full, Program, python
@@ -41,8 +41,6 @@ WRITE_SECONDS = 60.0
 """Of some hundred points; whoever waits for one memory has a shorter deadline of their own."""
 OLDEST = (1, 19)
 """Of a server: the vendor's client (1.20) supports servers one minor version older than itself."""
-LASTING = 3.0
-"""Failures of a moment, as while it is restarted, open nothing (docs/adr/0013)."""
 PROGRAM = Program("qdrant", python("app.retrieval.retrievers.qdrant_engine"))
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
