@@ -232,11 +232,12 @@ async def test_what_a_parser_cannot_read_is_cut_by_lines_and_nothing_else_is() -
 
 
 BEGINS = """
-import os
+import os, socket, sys
 from app.child import Kind, connected, receive
 parent, _ = connected()
+wire = socket.socket(fileno=int(sys.argv[2]))
 parent.ready()
-receive(parent._wire)
+receive(wire)
 parent.send(Kind.ITEM, 1)
 os.abort()
 """

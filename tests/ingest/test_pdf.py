@@ -165,7 +165,10 @@ def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
     wait_for(lambda: not is_alive(worker), seconds=5)
 
 
-CALLED = "from app.child import Kind, connected, receive\nparent, _ = connected()\nparent.ready()\n"
+CALLED = (
+    "import socket, sys\nfrom app.child import Kind, connected, receive\nparent, _ = connected()\n"
+    "wire = socket.socket(fileno=int(sys.argv[2]))\nparent.ready()\n"
+)
 
 
 async def read_by(path: Path, code: str, worker: Program = WORKER) -> ParsedDocument:
@@ -183,13 +186,13 @@ async def read_by(path: Path, code: str, worker: Program = WORKER) -> ParsedDocu
         ("raise ValueError('text of the document')", PdfDamaged),
         ("pass", PdfDamaged),
         (CALLED, PdfDamaged),
-        (f"{CALLED}receive(parent._wire); parent.send(Kind.RESULT, 1, None, b'nonsense')", PdfDamaged),
-        (f"{CALLED}receive(parent._wire); parent.send(Kind.ITEM, 1)", PdfDamaged),
+        (f"{CALLED}receive(wire); parent.send(Kind.RESULT, 1, None, b'nonsense')", PdfDamaged),
+        (f"{CALLED}receive(wire); parent.send(Kind.ITEM, 1)", PdfDamaged),
         (
-            f"{CALLED}receive(parent._wire); parent._wire.sendall(bytes(99)); receive(parent._wire)",
+            f"{CALLED}receive(wire); wire.sendall(bytes(99)); receive(wire)",
             PdfDamaged,
         ),
-        (f"{CALLED}receive(parent._wire); parent.send(Kind.RESULT, 1, {{'a': 'b' * 99_999}})", PdfDamaged),
+        (f"{CALLED}receive(wire); parent.send(Kind.RESULT, 1, {{'a': 'b' * 99_999}})", PdfDamaged),
     ],
     ids=["segfault", "abort", "error", "silence", "an end", "nonsense", "an item", "no frames", "much JSON"],
 )

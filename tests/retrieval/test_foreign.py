@@ -46,8 +46,13 @@ def memories(pool: Pool, points: Qdrant, indexes: IndexCache) -> MemorySource:
 
 
 @pytest.fixture
-def corpus(pool: Pool, points: Qdrant, indexes: IndexCache) -> CorpusSource:
-    return CorpusSource(pool, points, CollectionCache(points), indexes, SPACE, shared=True)
+def catalogue(points: Qdrant) -> CollectionCache:
+    return CollectionCache(points)
+
+
+@pytest.fixture
+def corpus(pool: Pool, points: Qdrant, catalogue: CollectionCache, indexes: IndexCache) -> CorpusSource:
+    return CorpusSource(pool, points, catalogue, indexes, SPACE, shared=True)
 
 
 def plant(server: QdrantServer, name: str, *texts: str, shape: Json = COSINE, **facts: Any) -> None:
@@ -248,11 +253,11 @@ async def test_a_collection_that_does_not_answer_costs_its_own(
 
 
 async def test_a_write_of_theirs_is_seen_once_the_list_is_renewed(
-    server: QdrantServer, corpus: CorpusSource
+    server: QdrantServer, corpus: CorpusSource, catalogue: CollectionCache
 ) -> None:
     await shelve(corpus, HERE, "ours", ["the sea is wide"])
     before = (await corpus.reach(HERE)).standing
     assert (await corpus.reach(HERE)).standing == before
     plant(server, "older", DANUBE)
-    corpus._catalogue.forget()
+    catalogue.forget()
     assert (await corpus.reach(HERE)).standing != before
