@@ -123,7 +123,7 @@ def test_on_a_nearly_full_disk_something_may_still_be_deleted(disk: Path) -> Non
             assert recalled(running, "What does the ferry carry?") == []
 
 
-@pytest.mark.parametrize("left", [0, 16 << 10, 8 * MIB])
+@pytest.mark.parametrize("left", [0, 8 * MIB])
 def test_a_start_on_a_full_disk_says_so(disk: Path, left: int) -> None:
     """In one line, and nothing is lost."""
     furnish(disk / "data")
