@@ -459,7 +459,7 @@ print(json.dumps([limits, signal.getitimer(signal.ITIMER_REAL)[0], os.nice(0)]))
 
 def test_a_confined_one_gives_up_what_it_does_not_need() -> None:
     """Memory, processor time, files, core dumps, a day without end, and precedence. Of its user:
-    tests/ingest/test_worker.py."""
+    tests/ingest/test_pdf.py."""
     done = subprocess.run(program(CONFINED), env=ENVIRONMENT, capture_output=True, check=True, timeout=30)
     limits, timer, nice = json.loads(done.stdout)
     assert limits == [300 << 20, 8, 0, 0, 64]

@@ -16,7 +16,7 @@ from app.retrieval.cache import Cache
 from app.services import users
 from app.services.users import WITHIN, MirroredHolding, UserService
 from app.types import Found, Scope
-from tests.answering.test_recorder import kept
+from tests.answering.test_stream import kept
 from tests.fakes.answering import FakeLog
 from tests.fakes.holdings import AT, FakeErasures, FakeFiles, FakeHolding
 
