@@ -54,14 +54,11 @@ def test_a_page_bomb_is_told_and_harms_nobody(strict: Service) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "../../etc/passwd.pdf",
-        "C:\\temp\\x.pdf",
-        "a[1]#2].pdf",
-        "naïve 🦉 report.pdf",
+        "../../etc/a[1]#2].pdf",
+        "C:\\temp\\naïve 🦉 \u202efdp.exe.pdf",
         "x" * 500 + ".pdf",
-        "\u202efdp.exe.pdf",
     ],
-    ids=["path", "windows path", "brackets", "emoji", "500 characters", "bidi"],
+    ids=["path and brackets", "windows path, emoji, bidi", "500 characters"],
 )
 def test_hostile_names_become_sane_labels(house: Service, name: str) -> None:
     """The label has no path, brackets, `#` or line break, and `[label#n]` is at most 160 characters."""
