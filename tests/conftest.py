@@ -1,7 +1,7 @@
 """What every test may ask for: a real Postgres with a fresh migrated database, and nothing beyond loopback.
 
 One embedded server a worker process, started when first asked for; a database a test, copied from a
-migrated one or made like it again (`tests/fakes/databases.py`). The environment of the machine is not read:
+migrated one or made like it again (`tests/fakes/postgres.py`). The environment of the machine is not read:
 no key of a developer reaches a model.
 """
 
@@ -20,7 +20,7 @@ from app.db.embedded import Cluster, open_cluster
 from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool
 from app.settings import names
-from tests.fakes.databases import Databases
+from tests.fakes.postgres import Databases
 from tests.fakes.redis import RedisServer, redis_server
 from tests.network import forbid
 

@@ -15,7 +15,7 @@ from app.db.folder import Lock, take
 from app.db.pool import Pool
 from app.settings import names
 from tests.fakes import process
-from tests.fakes.databases import Databases
+from tests.fakes.postgres import Databases
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "api.example.com"])

@@ -22,11 +22,9 @@ from app.types import Scope
 from app.vantage.distress import EMERGENCIES, family
 from app.wiring import Resources, conversation_service, knowledge_service, warm_policy
 from tests.fakes.answering import FakeModel
-from tests.fakes.checks import told
-from tests.fakes.keeping import FakeVectors
 from tests.fakes.logged import captured
-from tests.fakes.server import browsing, running
-from tests.fakes.services import Fakes
+from tests.fakes.server import browsing, running, told
+from tests.fakes.services import Fakes, FakeVectors
 
 SETTINGS = Settings(_env_file=None)
 

@@ -33,9 +33,8 @@ from app.errors import (
 )
 from app.logging import RequestLog
 from app.problems import LastResort, of_fault, printable, problem_of
-from tests.fakes.checks import told
 from tests.fakes.logged import Lines, captured
-from tests.fakes.server import browsing
+from tests.fakes.server import browsing, told
 
 SECRET = "row (key)=(Ada)"
 

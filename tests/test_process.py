@@ -31,7 +31,7 @@ from app.process import (
     started,
 )
 from tests.fakes.logged import captured
-from tests.fakes.processes import children, is_alive, wait_for
+from tests.fakes.process import children, is_alive, wait_for
 
 SERVES = """
 import os, subprocess, sys, threading, time

@@ -19,9 +19,8 @@ from app.db.corpus import ReferenceDraft
 from app.db.keys import Caller
 from app.db.memories import MemoryOutcome, Moment
 from app.types import Scope
-from tests.fakes.checks import told
-from tests.fakes.keeping import kept
-from tests.fakes.services import DOCUMENT_ID, Fakes
+from tests.fakes.server import told
+from tests.fakes.services import DOCUMENT_ID, Fakes, kept
 
 MEMORY = {"user_id": "ada", "text": "I moved."}
 ID = kept().id

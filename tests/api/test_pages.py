@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from app.api.pages import FOLDER
-from tests.fakes.checks import told
+from tests.fakes.server import told
 
 
 async def test_the_page_is_served(client: httpx.AsyncClient) -> None:

@@ -14,7 +14,7 @@ from app.db.keys import Caller
 from app.errors import Missing, Unavailable
 from app.types import Scope
 from tests.db.test_answers import ANSWER, RULED, RULING
-from tests.fakes.checks import told
+from tests.fakes.server import told
 from tests.fakes.services import DOCUMENT_ID, Fakes
 
 

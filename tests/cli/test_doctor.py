@@ -30,15 +30,15 @@ from app.settings import Ibid as IbidKnobs
 from app.types import Space
 from tests.cli.conftest import Ibid, Running
 from tests.fakes.elder import Elder, elder
-from tests.fakes.keeping import say
+from tests.fakes.judges import Ill as Sick
+from tests.fakes.judges import rerank_server
 from tests.fakes.model import Fault, model_server
 from tests.fakes.outside import Ill, outside_server
 from tests.fakes.points import DIM, point
 from tests.fakes.qdrant import Fault as QdrantFault
 from tests.fakes.qdrant import QdrantServer, qdrant_server
 from tests.fakes.redis import RedisServer, free_port
-from tests.fakes.rerank import Ill as Sick
-from tests.fakes.rerank import rerank_server
+from tests.fakes.services import say
 from tests.fakes.uploads import SPACE
 
 

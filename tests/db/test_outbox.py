@@ -37,11 +37,10 @@ from app.types import Scope, Space
 from tests.fakes.chromas import InProcess
 from tests.fakes.filing import SPACE as BAGS
 from tests.fakes.filing import file, publish
-from tests.fakes.intake import until
-from tests.fakes.keeping import ADA, say
 from tests.fakes.logged import captured
 from tests.fakes.qdrant import QdrantThread
-from tests.fakes.uploads import SPACE, vector
+from tests.fakes.services import ADA, say
+from tests.fakes.uploads import SPACE, until, vector
 
 BOB = Scope("acme", user_id="bob")
 NEXT = Space("next@2", "next", 2, 0.0)

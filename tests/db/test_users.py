@@ -35,7 +35,7 @@ from app.services.users import UserService
 from app.types import Scope
 from tests.db.test_answers import ANSWER
 from tests.fakes.holdings import FakeFiles, FakeHolding
-from tests.fakes.turns import tell
+from tests.fakes.records import tell
 from tests.fakes.uploads import ALICE, ready, upload, vector
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

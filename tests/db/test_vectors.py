@@ -21,7 +21,7 @@ from app.errors import InvalidField, Missing, NoRoom, Unavailable
 from app.types import Space
 from tests.db import test_corpus
 from tests.db.test_memories import written
-from tests.fakes.keeping import ADA
+from tests.fakes.services import ADA
 from tests.fakes.uploads import ALICE, SPACE, TENANT, ready, upload, vector
 
 NEXT = Space("next@8", "next", 8, 0.1)

@@ -25,7 +25,7 @@ from app.ingest.syntax import (
     language_of,
 )
 from app.retrieval.vocabulary import READ, pieces
-from tests.fakes.processes import children, wait_for
+from tests.fakes.process import children, wait_for
 
 FUNCTION = "def {0}(a):\n    '''What {0} does.'''\n" + "    total = a + compute({0}, again={1})\n" * 4
 

@@ -19,8 +19,18 @@ from app.errors import IbidError, NotPdf, PdfDamaged, PdfEncrypted, RetrievalErr
 from app.ingest import jobs as workers
 from app.ingest.jobs import BATCH, MAX_ATTEMPTS, MAX_LOST, Chore, Ingest, Worker
 from app.types import Space
-from tests.fakes.intake import Crash, FakeEmbedder, FakeParser, Fuse, until
-from tests.fakes.uploads import ALICE, SPACE, parsed, upload, vector
+from tests.fakes.uploads import (
+    ALICE,
+    SPACE,
+    Crash,
+    FakeEmbedder,
+    FakeParser,
+    Fuse,
+    parsed,
+    until,
+    upload,
+    vector,
+)
 
 HERE = DocumentPart("acme")
 

@@ -45,8 +45,8 @@ from tests.fakes.pdfs import (
     table_pdf,
     text_pdf,
 )
-from tests.fakes.processes import children, is_alive, memory_limit, wait_for
-from tests.fakes.servers import status
+from tests.fakes.postgres import status
+from tests.fakes.process import children, is_alive, memory_limit, wait_for
 
 LIMITS = DocumentLimits(max_pages=50, memory_mb=512, timeout_seconds=30)
 

@@ -15,8 +15,7 @@ import httpx
 import pytest
 
 from tests.fakes.ledger import ASKED, Ledger, Shelf, Version, listing, word
-from tests.fakes.process import Service, service
-from tests.fakes.processes import family, kill
+from tests.fakes.process import Service, family, kill, service
 
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
 LONGEST = 2.0

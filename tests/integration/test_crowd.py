@@ -11,8 +11,7 @@ import pytest
 
 from tests.fakes.ledger import pdf, word
 from tests.fakes.model import Fault, model_server
-from tests.fakes.process import STOP_SECONDS, Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import STOP_SECONDS, Service, service, wait_for
 from tests.fakes.server import Answer, Event, connected, events, post
 
 CROWD, SAME, NAMESAKES = 100, 15, 15

@@ -15,12 +15,11 @@ import asyncpg
 import pytest
 
 from app.disk import free
-from tests.fakes.checks import told
 from tests.fakes.ledger import fat, pdf, word
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.postgres import postgres_server
-from tests.fakes.process import Service, furnish, ibid, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, furnish, ibid, service, wait_for
+from tests.fakes.server import told
 
 MIB = 1 << 20
 

@@ -25,8 +25,7 @@ from schemathesis.specs.openapi.checks import (
 
 from app.types import DEFAULT_TENANT
 from tests.fakes import offer
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, service, wait_for
 from tests.integration.test_walls import created
 
 SLOW = {

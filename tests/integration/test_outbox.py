@@ -10,8 +10,7 @@ from anyio import run
 
 from app.retrieval.retrievers.points import Where
 from app.retrieval.retrievers.qdrant import QdrantProcess
-from tests.fakes.process import Service, ibid, service
-from tests.fakes.processes import family, kill, wait_for
+from tests.fakes.process import Service, family, ibid, kill, service, wait_for
 
 SECRET = "I keep the lighthouse key under the third stone."
 FERRY = "The ferry to Anholt leaves at seven in the morning."

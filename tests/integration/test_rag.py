@@ -19,12 +19,10 @@ from anyio.from_thread import start_blocking_portal
 
 from app.models.encoder import DIM
 from tests.fakes import model as models
-from tests.fakes.checks import told
 from tests.fakes.model import ModelServer, model_server
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, service, wait_for
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
-from tests.fakes.server import events
+from tests.fakes.server import events, told
 from tests.fakes.wire import Json
 
 DEADLINE = 1.5

@@ -5,8 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.forms import annotated_pdf, form_pdf, glyph_pdf
-from tests.fakes.pdfs import bomb_pdf, damaged_pdf, encrypted_pdf, image_pdf, text_pdf
+from tests.fakes.pdfs import (
+    annotated_pdf,
+    bomb_pdf,
+    damaged_pdf,
+    encrypted_pdf,
+    form_pdf,
+    glyph_pdf,
+    image_pdf,
+    text_pdf,
+)
 from tests.fakes.process import Service, service
 
 PAGE = text_pdf("The lighthouse keeper counts nine ships.")

@@ -29,7 +29,7 @@ from app.retrieval.retrievers.chroma import (
 from app.retrieval.retrievers.chroma_child import ChromaFault, EmbeddedChroma
 from app.settings import Settings
 from tests.fakes.chromas import InProcess, RunningChroma
-from tests.fakes.processes import children
+from tests.fakes.process import children
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -16,9 +16,8 @@ from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, open_points
 from app.settings import Settings
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
-from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
+from tests.fakes.qdrant import Fault, Json, QdrantServer, qdrant_server
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, shelve
-from tests.fakes.shards import Json
 
 HERE, OTHER = Scope(), Scope(tenant="other")
 COSINE: Json = {"vectors": {"size": 32, "distance": "Cosine"}}

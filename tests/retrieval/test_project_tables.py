@@ -27,7 +27,7 @@ from app.retrieval.retrievers.postgres import nearest
 from app.retrieval.terms import encode_terms
 from app.types import Scope
 from tests.fakes.filing import SPACE, bag
-from tests.fakes.rows import chunk, chunked, conversation, insert, told
+from tests.fakes.records import chunk, chunked, conversation, insert, told
 
 ROWS = [("", "THN"), ("", "DAAS"), ("", None), ("ann", "THN"), ("ben", "THN")]
 

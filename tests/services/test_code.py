@@ -15,7 +15,7 @@ from app.services.code import CodeService, covered, filed, remembered
 from app.services.knowledge import KnowledgeService
 from app.types import Scope
 from tests.fakes.answering import Words
-from tests.fakes.keeping import FakeVectors
+from tests.fakes.services import FakeVectors
 from tests.fakes.talks import FakeKnowledge
 
 ACME = Scope("acme")

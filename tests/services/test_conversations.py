@@ -17,7 +17,7 @@ from app.services.sessions import SessionService
 from app.types import Scope
 from tests.answering.test_stream import kept
 from tests.fakes.answering import NOW, FakeLog
-from tests.fakes.keeping import FakeVectors
+from tests.fakes.services import FakeVectors
 from tests.fakes.talks import NOON, FakeDigest, FakeTalks
 
 THN = Scope("acme", project="THN")

@@ -24,8 +24,7 @@ from app.errors import (
 )
 from app.ingest.jobs import Ingest, Worker
 from app.services.documents import DocumentService, UploadOutcome
-from tests.fakes.intake import FakeEmbedder, FakeParser, until
-from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
+from tests.fakes.uploads import ALICE, SPACE, TENANT, FakeEmbedder, FakeParser, until, upload
 
 MAX = 2000
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -50,9 +50,8 @@ from app.services.profiles import (
 )
 from app.types import Scope
 from tests.fakes.answering import NOW, FakeModel, FakeStream
-from tests.fakes.noted import FakeCards as KeptCards
-from tests.fakes.remembering import FakeCards
-from tests.fakes.speaking import FakeKeeping, FakeUtterances, said
+from tests.fakes.remembering import FakeCards, FakeKeeping, FakeUtterances, said
+from tests.fakes.services import FakeCards as KeptCards
 
 ACME = Scope("acme")
 ADA = Scope("acme", user_id="ada")

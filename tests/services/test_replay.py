@@ -30,8 +30,8 @@ from app.vantage.weigh import Weighed, weigh
 from tests.answering.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
 from tests.answering.test_stream import kept
 from tests.fakes.answering import FakeLog, Words
-from tests.fakes.noted import FakeCards
 from tests.fakes.projecting import FakeKnowledge
+from tests.fakes.services import FakeCards
 
 HERE = Scope(tenant="acme", user_id="ann", thread_id="t")
 SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=RANKING_VERSION))

@@ -38,11 +38,19 @@ from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
-from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, as_json
-from tests.fakes.noted import FakeCards as FakeNamespace
-from tests.fakes.noted import card as namespace_card
-from tests.fakes.pipelines import pipeline
+from tests.fakes.answering import (
+    NOW,
+    FakeEmbedder,
+    FakeLog,
+    FakeModel,
+    FakeSource,
+    FakeStream,
+    as_json,
+    pipeline,
+)
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
+from tests.fakes.services import FakeCards as FakeNamespace
+from tests.fakes.services import card as namespace_card
 
 COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
 ADA = Scope(user_id="ada", thread_id="t")
