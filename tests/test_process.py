@@ -439,14 +439,6 @@ async def test_it_ends_with_its_parent(end: signal.Signals) -> None:
     await asyncio.to_thread(wait_for, lambda: not is_alive(pid))
 
 
-def test_a_child_imports_little() -> None:
-    """Its start is waited for."""
-    heavy = "{'asyncio', 'structlog', 'numpy', 'app.settings'}"
-    code = f"import sys, app.child; print(sorted({heavy} & {{*sys.modules}}))"
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert said.stdout.strip() == "[]"
-
-
 CONFINED = """
 import json, os, resource, signal
 from app.child import confine

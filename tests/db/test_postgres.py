@@ -5,8 +5,6 @@ import asyncio
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -256,13 +254,6 @@ async def test_an_empty_database_is_brought_to_the_newest(dsn: str) -> None:
     await execute(dsn, "DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log")
     await bring(dsn)
     assert await newest(dsn)
-
-
-def test_nothing_to_do_is_found_without_alembic(dsn: str) -> None:
-    code = f"import asyncio, sys; from app.db.postgres import bring; asyncio.run(bring({dsn!r}))"
-    show = "; print(sorted({'alembic', 'sqlalchemy'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code + show], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
 
 
 CANARY = "the canary of Sankt Andreasberg sings at dawn"

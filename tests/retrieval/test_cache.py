@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,10 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.retrieval import cache as cache_
 from app.retrieval.cache import (
     OBJECT_BYTES,
-    READ_BYTES,
     Cache,
     Flights,
     Recent,
@@ -189,25 +186,6 @@ async def test_what_was_put_under_another_key_is_searched_for() -> None:
     """A value says whose it is: whoever moves it about moves no answer."""
     shared = FakeShared({"k": pack(WHOLE, "other", 1_000.0) or b""})
     assert not (await ask(Cache(300, shared, clock=Now()), Searching())).cached
-
-
-async def test_what_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    monkeypatch.setattr(cache_, "unpack", lambda raw, _key: read.append(len(raw)))
-    shared = FakeShared({"k": b" " * (VALUE_BYTES + 1)})
-    assert await ask(Cache(300, shared), Searching()) == WHOLE
-    assert read == []
-
-
-@pytest.mark.parametrize(("size", "on_loop"), [(READ_BYTES, True), (READ_BYTES + 1, False)])
-async def test_large_values_are_read_beside_the_loop(
-    monkeypatch: pytest.MonkeyPatch, size: int, *, on_loop: bool
-) -> None:
-    """Up to a millisecond's worth is read at once; more holds up nobody else."""
-    where: list[int] = []
-    monkeypatch.setattr(cache_, "unpack", lambda _raw, _key: where.append(threading.get_ident()))
-    await ask(Cache(300, FakeShared({"k": b" " * size})), Searching())
-    assert [thread == threading.get_ident() for thread in where] == [on_loop]
 
 
 async def test_very_large_results_are_not_shared() -> None:

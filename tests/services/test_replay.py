@@ -5,7 +5,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -26,7 +25,7 @@ from app.services.answers import AnswerService, ReplayService
 from app.types import Entry, Passage, Scope
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, ResponseClass, Routing
-from app.vantage.weigh import Weighed, weigh
+from app.vantage.weigh import weigh
 from tests.answering.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
 from tests.answering.test_stream import kept
 from tests.fakes.answering import FakeLog, Words
@@ -223,21 +222,15 @@ async def test_nothing_told_is_a_text() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.THREAD, Kind.POLICY])
-def test_turns_that_were_weighed_are_weighed_again(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[tuple[Any, ...]]()
-
-    def noting(*args: Any, **named: Any) -> Weighed:
-        asked.append(args)
-        return weigh(*args, **named)
-
-    monkeypatch.setattr(replay_, "weigh", noting)
-    turn = Turn(Role.USER, "I slept badly.", datetime(2026, 1, 1, tzinfo=UTC), "7")
+def test_turns_that_were_weighed_are_weighed_again(kind: Kind) -> None:
+    said = "I want to kill myself tonight."
+    turn = Turn(Role.USER, said, datetime(2026, 1, 1, tzinfo=UTC), "7")
     named = recipe_block(kind, "…", refs=(Ref(CHAT_LOG_REF, "7", sha256(turn.content)),))
-    weighed = weigh("Go on.")
-    kept = ruling.written(ruling.Ruling(weighed.sd, weighed.params, weighed.decision))
+    alone, together = weigh("Go on."), weigh("Go on.", [said])
+    kept = ruling.written(ruling.Ruling(alone.sd, alone.params, alone.decision))
     answer = replace(SEEN, question="Go on.", ruling=kept)
-    replay_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
-    assert [args[:2] for args in asked] == [("Go on.", ["I slept badly."])]
+    found = replay_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
+    assert found == together != alone
 
 
 ADA = Scope(owner="ada")

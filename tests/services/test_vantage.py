@@ -520,21 +520,6 @@ async def test_a_message_that_does_not_fit_is_refused_by_name() -> None:
     assert refused.value.field == "body.message"
 
 
-async def test_a_long_message_is_weighed_off_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    given, threaded = list[str](), asyncio.to_thread
-
-    async def noting(work: Any, *args: Any, **kwargs: Any) -> Any:
-        given.append(getattr(work, "__name__", ""))
-        return await threaded(work, *args, **kwargs)
-
-    monkeypatch.setattr(asyncio, "to_thread", noting)
-    await House().told("what helped me sleep? " * 200)
-    assert "weigh" in given
-    given.clear()
-    await House().told()
-    assert "weigh" not in given
-
-
 async def test_a_model_fault_is_raised_and_the_question_kept() -> None:
     """As in chat: a status before the head; what was decided is kept with it."""
     house = House(model=FakeModel(error=ModelBusy(retry_after=3)))
