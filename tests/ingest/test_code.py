@@ -223,8 +223,6 @@ BREAKING = {
     "bash": "((a)" * 60_000,
     "rust": 'r#"' * 80_000,
 }
-
-
 """Time or memory without end for a parser."""
 
 

@@ -238,12 +238,18 @@ def peak(running: Service) -> int:
 def test_code_that_breaks_its_parser_costs_the_service_nothing(house: Service) -> None:
     """It is parsed in another process, within limits; its reply says that it was cut by lines."""
     before = peak(house)
-    file = {"path": "a.sh", "text": "((a)" * 60_000}
-    given = house.client.put("/projects/broken/code/files", json={"files": [file]})
+    files = [
+        {"path": "a.sh", "text": "((a)" * 60_000},
+        {"path": "b.py", "text": "def one():\n    return 1\n\n\ndef two():\n    return 2\n"},
+    ]
+    given = house.client.put("/projects/broken/code/files", json={"files": files})
 
     assert given.status_code == 200, given.text
     assert peak(house) - before < 128
-    assert "by lines" in given.json()["items"][0]["note"]
+    broken, good = given.json()["items"]
+    assert broken["outcome"] == "added"
+    assert "by lines" in broken["note"]
+    assert (good["outcome"], "note" in good) == ("added", False)
 
 
 def test_any_project_shows_its_code(world: World) -> None:

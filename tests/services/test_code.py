@@ -207,18 +207,6 @@ async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House)
     assert again[0].outcome is UNCHANGED
 
 
-async def test_a_file_that_breaks_its_parser_is_kept_by_lines_with_a_note(house: House) -> None:
-    hostile = "((a)" * 60_000
-    files = [CodeFile("a.sh", hostile), CodeFile("b.py", source("one", "two"))]
-
-    broken, good = await house.service.sync(ACME, "hello", files)
-
-    kept = [row for row in await house.pool.fetch(ROWS) if row["file_path"] == "a.sh"]
-    assert sum(len(row["chunk_text"]) for row in kept) == len(hostile)
-    assert (broken.outcome, broken.chunks, "by lines" in broken.note) == (ADDED, len(kept), True)
-    assert (good.chunks, good.note) == (2, "")
-
-
 KEY = "ibid_" + "k" * 8 + "_" + "0123456789abcdef" * 3
 
 
