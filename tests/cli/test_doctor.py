@@ -313,8 +313,11 @@ async def test_a_service_that_reports_nothing_is_told(tmp_path: Path, said: byte
             await doctor.usable(Settings(ibid=IbidKnobs(data_dir=tmp_path)), "chroma")
 
 
-async def test_a_part_that_misses_a_look_under_load_is_not_damaged(tmp_path: Path) -> None:
+async def test_a_part_that_misses_a_look_under_load_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is asked again; one that never answers is told."""
+    monkeypatch.setattr(doctor, "PAUSES", (0.01, 0.01))
     away, there = (b'{"checks": [{"name": "chroma", "ok": %s}]}' % ok for ok in (b"false", b"true"))
     settings = Settings(ibid=IbidKnobs(data_dir=tmp_path))
     async with hold(tmp_path) as held:

@@ -1,10 +1,11 @@
-"""Rows that older tools wrote, on a database that they made, and whether two models' vectors are of one
-space."""
+"""Rows that older tools wrote, on a database that they made; whether two models' vectors are of one
+space; the move from one embedding space to another, whole and interrupted."""
 
 import json
 import random
 import struct
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -12,12 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.embedded import Cluster
-from app.db.pool import open_pool
+from app.db.outbox import Outbox
+from app.db.pool import Pool, open_pool
+from app.db.vectors import SpaceStore, VectorStore
+from app.errors import RetrievalError
 from app.retrieval.project_tables import DISTANCE
+from app.services import reembed as moving
 from app.services.adopt import AdoptionStore, AdoptReport, ForeignRow, Taken, cosine, same
+from app.services.reembed import Reembed
 from app.types import Embedding, Space
+from tests.fakes.answering import FakeEmbedder
 from tests.fakes.elder import DIM, Elder, elder
-from tests.fakes.uploads import SPACE, vector
+from tests.fakes.uploads import ALICE, SPACE, ready, upload, vector
 
 WIDE = Space("wide@1536", "wide", DIM, 0.0)
 CONVERSATIONS, CODE = "public.conversation_index", "public.code_index"
@@ -269,3 +276,55 @@ def test_nothing_to_compare_proves_nothing() -> None:
 def test_what_is_left_is_told_of_all() -> None:
     """Tables and collections."""
     assert AdoptReport("s", [Taken("a", left=2)], [Taken("b", left=1)]).left == 3
+
+
+NEXT = Space("fake@2", "fake", 2, 0.0)
+
+
+class Engine(Outbox):
+    def __init__(self) -> None:
+        self.filled = 0
+
+    async def drain(self) -> None:
+        self.filled += 1
+
+    async def pending(self) -> str:
+        return "qdrant has yet to take a refill"
+
+
+async def run(work: Reembed) -> int:
+    return sum([taken async for taken in work.run()])
+
+
+async def test_everything_is_embedded_and_swapped(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches, title and heading in front; then the space is current and the index filled."""
+    monkeypatch.setattr(moving, "BATCH", 2)
+    await ready(pool, ALICE, upload(tmp_path, "a\nb\nc"), "a\nb\nc")
+    embedder, engine = FakeEmbedder(), Engine()
+    work = Reembed(VectorStore(pool), embedder, (engine,), NEXT)
+    assert (await work.total(), work.space) == (3, NEXT.name)
+    assert await run(work) == 3
+    assert embedder.asked == [f"Title\nHeading\n{name}" for name in "abc"]
+    assert (await SpaceStore(pool).current(), engine.filled) == (NEXT, 1)
+    assert work.waiting == ["qdrant has yet to take a refill"]
+
+
+async def test_an_interrupted_move_goes_on(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was embedded before the fault is not embedded again; the old space serves until the swap."""
+    monkeypatch.setattr(moving, "BATCH", 1)
+    await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
+    embedder = FakeEmbedder()
+    work = Reembed(VectorStore(pool), embedder, (Engine(),), NEXT)
+    steps = work.run()
+    await anext(steps)
+    embedder.error = RetrievalError("embedding")
+    with pytest.raises(RetrievalError):
+        await anext(steps)
+    assert await SpaceStore(pool).vectors_in(NEXT.name) == 0
+    embedder.error = None
+    assert await run(work) == 1
+    assert await SpaceStore(pool).vectors_in(NEXT.name) == 2
