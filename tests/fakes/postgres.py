@@ -162,7 +162,8 @@ class Databases:
             await self.admin.execute(f"CREATE DATABASE {name} TEMPLATE ibid OWNER ibid")
         if self.fresh is None:
             connection = await asyncpg.connect(self.places.dsn("postgres", name))
-            self.fresh = State(await connection.fetchval(SEALED), dict(await connection.fetch(SIZES)))
+            sizes = {row[0]: row[1] for row in await connection.fetch(SIZES)}
+            self.fresh = State(await connection.fetchval(SEALED), sizes)
             await connection.close()
         return self.places.dsn("ibid", name)
 
