@@ -1,7 +1,7 @@
 """What every test may ask for: a real Postgres with a fresh migrated database, and nothing beyond loopback.
 
 One embedded server a worker process, started when first asked for; a database a test, copied from a
-migrated one or made like it again (`tests/fakes/databases.py`). The environment of the machine is not read:
+migrated one or made like it again (`tests/fakes/postgres.py`). The environment of the machine is not read:
 no key of a developer reaches a model.
 """
 
@@ -13,14 +13,14 @@ from collections.abc import AsyncIterator, Generator, Iterator
 
 import asyncpg
 import pytest
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import settings
 
 from app.db.embedded import Cluster, open_cluster
 from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool
 from app.settings import names
-from tests.fakes.databases import Databases
+from tests.fakes.postgres import Databases
 from tests.fakes.redis import RedisServer, redis_server
 from tests.network import forbid
 
@@ -71,33 +71,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def beside() -> Iterator[BlockingPortal]:
+    """A loop that outlives the tests' own."""
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory, beside: BlockingPortal) -> Iterator[Cluster]:
     """This worker's server. Its database `ibid` is migrated and serves as template: keep off it."""
     home = tmp_path_factory.mktemp("postgres")
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(open_cluster(home, UNSAFE)) as server,
-    ):
-        portal.call(migrate, server.dsn)
+    with beside.wrap_async_context_manager(open_cluster(home, UNSAFE)) as server:
+        beside.call(migrate, server.dsn)
         yield server
 
 
 @pytest.fixture(scope="session")
-def databases(cluster: Cluster) -> Databases:
-    """Those of this worker's tests."""
-    return Databases(cluster.places)
+def databases(cluster: Cluster, beside: BlockingPortal) -> Iterator[Databases]:
+    """Those of this worker's tests; asked in the loop `beside`."""
+    admin = beside.call(asyncpg.connect, cluster.places.dsn("postgres", "postgres"))
+    yield Databases(cluster.places, admin)
+    beside.call(admin.close)
 
 
 @pytest.fixture
-async def dsn(databases: Databases) -> AsyncIterator[str]:
+def dsn(databases: Databases, beside: BlockingPortal) -> Iterator[str]:
     """A fresh, migrated database of this test's own."""
     name = f"test_{next(serial)}"
-    admin = await asyncpg.connect(databases.places.dsn("postgres", "postgres"))
-    try:
-        yield await databases.lend(admin, name)
-        await databases.back(admin, name)
-    finally:
-        await admin.close()
+    yield beside.call(databases.lend, name)
+    beside.call(databases.back, name)
 
 
 @pytest.fixture

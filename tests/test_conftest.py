@@ -5,17 +5,21 @@ import os
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 import asyncpg
 import pytest
+from anyio.from_thread import BlockingPortal
 
 from app.db.folder import Lock, take
 from app.db.pool import Pool
 from app.settings import names
 from tests.fakes import process
-from tests.fakes.databases import Databases
+from tests.fakes.postgres import Databases
+
+Visited = Callable[..., list[object]]
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "api.example.com"])
@@ -80,17 +84,18 @@ async def test_every_test_has_its_own_database(pool: Pool, turn: int) -> None:
     assert await pool.fetchval("SELECT count(*) FROM ibid.tenant") == 2
 
 
-async def visited(databases: Databases, name: str, *statements: str) -> list[object]:
+@pytest.fixture
+def visited(databases: Databases, beside: BlockingPortal) -> Visited:
     """What a test that says these gets from a database that it gives back."""
-    admin = await asyncpg.connect(databases.places.dsn("postgres", "postgres"))
-    try:
-        visitor = await asyncpg.connect(await databases.lend(admin, name))
+
+    async def visit(name: str, *statements: str) -> list[object]:
+        visitor = await asyncpg.connect(await databases.lend(name))
         said: list[object] = [await visitor.fetchval(statement) for statement in statements]
-        await databases.back(admin, name)  # although the visitor is still there
+        await databases.back(name)  # although the visitor is still there
         visitor.terminate()
         return said
-    finally:
-        await admin.close()
+
+    return lambda *words: beside.call(visit, *words)
 
 
 WRITTEN = "INSERT INTO public.chat_log DEFAULT VALUES"
@@ -126,24 +131,26 @@ CHECKED = "SELECT count(*) FROM pg_constraint WHERE conname = 'mine'"
     ],
     ids="row id number tenant seed version schema table sequence index check dropped session".split(),  # noqa: SIM905
 )
-async def test_what_a_test_changes_is_as_it_was_for_the_next(
-    databases: Databases, change: str, question: str, answer: object
+def test_what_a_test_changes_is_as_it_was_for_the_next(
+    visited: Visited, change: str, question: str, answer: object
 ) -> None:
     """Rows, numbers and schema, whether its database is emptied or dropped."""
-    await visited(databases, "earlier", change)
-    assert await visited(databases, "later", question) == [answer]
+    visited("earlier", change)
+    assert visited("later", question) == [answer]
 
 
-async def test_a_database_is_used_again_under_a_name_of_its_own(databases: Databases) -> None:
+def test_a_database_is_used_again_under_a_name_of_its_own(visited: Visited) -> None:
     """One that has been written to is emptied, and what is bound to its identity is not found again."""
     number = "SELECT oid FROM pg_database WHERE datname = current_database()"
-    [first, _] = await visited(databases, "one", number, WRITTEN)
-    assert await visited(databases, "two", number, "SELECT current_database()") == [first, "two"]
+    [first, _] = visited("one", number, WRITTEN)
+    assert visited("two", number, "SELECT current_database()") == [first, "two"]
 
 
-async def test_nobody_comes_into_a_database_that_was_given_back(databases: Databases) -> None:
+async def test_nobody_comes_into_a_database_that_was_given_back(
+    databases: Databases, visited: Visited
+) -> None:
     """A task that an earlier test left running finds no database of the name that it knows."""
-    await visited(databases, "lent")
+    visited("lent")
     assert databases.spare
     with pytest.raises(asyncpg.InvalidCatalogNameError):
         await asyncpg.connect(databases.places.dsn("ibid", "lent"))

@@ -1,19 +1,30 @@
-"""The app as a whole: what holds for every route, and whose the services are."""
+"""The app as a whole: what holds for every route, whose the services are, and what is made ready before
+the first message."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import cast
 
 import httpx
 import pytest
 
 import app.main
+from app.breaker import Breaker
+from app.db.conversations import ConversationDraft, SaidTurn
+from app.db.pool import Pool
+from app.db.projects import Knowledge
+from app.errors import InvalidField, KeptElsewhere
 from app.main import create_app, middleware
 from app.services.services import Services
 from app.settings import DocumentLimits, Settings
-from tests.fakes.checks import told
+from app.types import Scope
+from app.vantage.distress import EMERGENCIES, family
+from app.wiring import Resources, conversation_service, knowledge_service, warm_policy
+from tests.fakes.answering import FakeModel
 from tests.fakes.logged import captured
-from tests.fakes.server import browsing, running
-from tests.fakes.services import Fakes
+from tests.fakes.server import browsing, running, told
+from tests.fakes.services import Fakes, FakeVectors
 
 SETTINGS = Settings(_env_file=None)
 
@@ -92,3 +103,56 @@ def test_an_upload_may_be_as_large_as_the_setting_says() -> None:
 
     assert isinstance(paths, dict)
     assert 3 << 20 < paths["/api/documents"] < 4 << 20
+
+
+TALK = ConversationDraft(said=(SaidTurn("user", "The printer is on VLAN 30."),))
+SAID = {"chat": {"base_url": "http://127.0.0.1:9/v1"}}
+
+
+def parts(pool: Pool, model: FakeModel) -> Resources:
+    found = SimpleNamespace(pool=pool, model=model, embedder=FakeVectors(), postgres=Breaker(lambda: 0.0))
+    return cast(Resources, found)
+
+
+@pytest.mark.parametrize("settings", [{}, SAID], ids=["no model", "a model"])
+async def test_a_model_is_asked_where_there_is_one(pool: Pool, settings: dict[str, object]) -> None:
+    """Else, and where it says nothing of use, a talk's own sentences are its summary."""
+    model = FakeModel()
+    service = conversation_service(Settings(_env_file=None, **settings), parts(pool, model))  # type: ignore[arg-type]
+
+    [(row, _)] = await service.keep(Scope(project="THN"), "conversations", [TALK])
+
+    assert row.summary_short == "The printer is on VLAN 30."
+    assert len(model.prompts) == bool(settings)
+
+
+async def test_dreams_are_the_profiles_to_say(pool: Pool) -> None:
+    service = conversation_service(Settings(_env_file=None), parts(pool, FakeModel()))
+
+    assert len(await service.keep(Scope(project="DAAS"), "dreams", [TALK])) == 1
+    with pytest.raises(KeptElsewhere):
+        await service.keep(Scope(project="THN"), "dreams", [TALK])
+
+
+async def test_knowledge_is_kept(pool: Pool) -> None:
+    service = knowledge_service(Settings(_env_file=None), parts(pool, FakeModel()))
+    told = await service.put(Scope(project="THN"), Knowledge("Overview."))
+
+    assert await service.get(Scope(project="THN")) == told
+
+
+@pytest.mark.parametrize(("model", "words"), [("gpt-4o", 490), ("llama", 370)])
+async def test_knowledge_may_take_a_quarter_of_the_window(pool: Pool, model: str, words: int) -> None:
+    chat = {"context_tokens": 2_000, "model": model, "base_url": "http://127.0.0.1:9/v1"}
+    service = knowledge_service(Settings(_env_file=None, chat=chat), parts(pool, FakeModel()))
+
+    await service.put(Scope(project="THN"), Knowledge(rules="word " * words))
+    with pytest.raises(InvalidField, match="may take 500"):
+        await service.put(Scope(project="THN"), Knowledge(rules="word " * (words + 30)))
+
+
+async def test_no_message_waits_for_patterns() -> None:
+    """All families' are compiled by the time a service with /vantage listens."""
+    family.cache_clear()
+    await warm_policy()
+    assert family.cache_info().currsize == len(EMERGENCIES)

@@ -31,7 +31,7 @@ from app.process import (
     started,
 )
 from tests.fakes.logged import captured
-from tests.fakes.processes import children, is_alive, wait_for
+from tests.fakes.process import children, is_alive, wait_for
 
 SERVES = """
 import os, subprocess, sys, threading, time
@@ -76,6 +76,15 @@ def program(code: str) -> tuple[str, ...]:
     return (sys.executable, "-c", code)
 
 
+CALLED = """
+import socket, sys
+from app.child import *
+parent, _ = connected()
+wire = socket.socket(fileno=int(sys.argv[2]))
+parent.ready()
+receive(wire)
+"""
+"""A child that was called once; its socket is `wire`."""
 PROGRAM = Program("test", program(SERVES), look_seconds=0.05, close_seconds=2.0)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 JSON = st.recursive(
@@ -256,10 +265,10 @@ async def test_a_loop_that_stood_still_blames_no_child() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "parent._wire.sendall(b'x' * 99)",
-        "parent._wire.sendall(HEAD.pack(4, 1, 4, 0) + b'nope')",
-        "parent._wire.sendall(HEAD.pack(4, 1, 9_999, 0) + b'[' * 9_999)",
-        "parent._wire.sendall(HEAD.pack(4, 1, 2, 0) + b'[]')",
+        "wire.sendall(b'x' * 99)",
+        "wire.sendall(HEAD.pack(4, 1, 4, 0) + b'nope')",
+        "wire.sendall(HEAD.pack(4, 1, 9_999, 0) + b'[' * 9_999)",
+        "wire.sendall(HEAD.pack(4, 1, 2, 0) + b'[]')",
         "parent.send(FrameKind.RESULT, 2)",
         "parent.send(FrameKind.ITEM, 1)",
         "parent.send(FrameKind.READY, 0)",
@@ -269,8 +278,8 @@ async def test_a_loop_that_stood_still_blames_no_child() -> None:
 )
 async def test_one_that_says_what_is_out_of_order_is_killed(said: str) -> None:
     """Nobody reads from it any more, so nobody waits for it."""
-    code = f"from app.child import *\nparent, _ = connected()\nparent.ready()\nreceive(parent._wire)\n{said}"
-    async with started(replace(PROGRAM, command=program(f"{code}\nreceive(parent._wire)"))) as child:
+    code = f"{CALLED}{said}"
+    async with started(replace(PROGRAM, command=program(f"{code}\nreceive(wire)"))) as child:
         with pytest.raises(Died, match="cannot be read"):
             await child.call("echo")
         assert await child.exited() == -signal.SIGKILL
@@ -279,8 +288,7 @@ async def test_one_that_says_what_is_out_of_order_is_killed(said: str) -> None:
 async def test_one_that_is_not_trusted_may_not_say_much() -> None:
     """In JSON, in bytes, and in frames without either."""
     for said in ("{'a': 'b' * 70_000}", "None, b'x' * 2_000_000", "None"):
-        code = "from app.child import *\nparent, _ = connected()\nparent.ready()\nreceive(parent._wire)\n"
-        code += f"while True: parent.send(FrameKind.BEAT, 0, {said})"
+        code = f"{CALLED}while True: parent.send(FrameKind.BEAT, 0, {said})"
         flood = replace(PROGRAM, command=program(code), output_bytes=1_000_000)
         async with started(flood) as child:
             with pytest.raises(Died, match="cannot be read"):
@@ -431,14 +439,6 @@ async def test_it_ends_with_its_parent(end: signal.Signals) -> None:
     await asyncio.to_thread(wait_for, lambda: not is_alive(pid))
 
 
-def test_a_child_imports_little() -> None:
-    """Its start is waited for."""
-    heavy = "{'asyncio', 'structlog', 'numpy', 'app.settings'}"
-    code = f"import sys, app.child; print(sorted({heavy} & {{*sys.modules}}))"
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert said.stdout.strip() == "[]"
-
-
 CONFINED = """
 import json, os, resource, signal
 from app.child import confine
@@ -451,7 +451,7 @@ print(json.dumps([limits, signal.getitimer(signal.ITIMER_REAL)[0], os.nice(0)]))
 
 def test_a_confined_one_gives_up_what_it_does_not_need() -> None:
     """Memory, processor time, files, core dumps, a day without end, and precedence. Of its user:
-    tests/ingest/test_worker.py."""
+    tests/ingest/test_pdf.py."""
     done = subprocess.run(program(CONFINED), env=ENVIRONMENT, capture_output=True, check=True, timeout=30)
     limits, timer, nice = json.loads(done.stdout)
     assert limits == [300 << 20, 8, 0, 0, 64]

@@ -47,7 +47,7 @@ from app.models.tokens import O200k
 from app.text.labels import is_label
 from app.text.sanitise import UNSEEN, quote, sanitise_text
 from app.types import SAID_ON, Passage
-from tests.fakes.noted import card
+from tests.fakes.services import card
 
 HOSTILE = st.text() | st.sampled_from(
     [

@@ -13,8 +13,7 @@ from app import errors
 from app.db.keys import Caller
 from app.settings import Enable, Settings
 from app.types import Scope
-from tests.fakes.checks import told
-from tests.fakes.server import connected, events, post
+from tests.fakes.server import connected, events, post, told
 from tests.fakes.services import FakeAnswering, FakeKeys, FakeReply, Fakes
 
 SOON = 0.5

@@ -12,8 +12,7 @@ from app.answer import Role, Turn
 from app.db.keys import Caller
 from app.types import Scope
 from tests.api.test_asking import asked, until
-from tests.fakes.checks import told
-from tests.fakes.server import connected
+from tests.fakes.server import connected, told
 from tests.fakes.services import FakeReply, Fakes
 
 PATH = "/api/chat"

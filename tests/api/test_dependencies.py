@@ -18,8 +18,7 @@ from app.errors import Forbidden, Unavailable
 from app.main import ROUTERS, create_app
 from app.settings import Enable, Settings
 from app.types import Scope
-from tests.fakes.checks import told
-from tests.fakes.server import browsing, connected, request_head
+from tests.fakes.server import browsing, connected, request_head, told
 from tests.fakes.services import FakeKeys, Fakes
 
 TENANT, USER = Caller("acme", None), Caller("acme", "ada")

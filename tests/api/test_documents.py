@@ -16,8 +16,7 @@ from app.db.documents import DocumentFault, State
 from app.db.keys import Caller
 from app.services.documents import UploadOutcome
 from app.types import Scope
-from tests.fakes.checks import told
-from tests.fakes.server import connected
+from tests.fakes.server import connected, told
 from tests.fakes.services import DOCUMENT_ID, OTHER_ID, PDF, FakeKeys, Fakes, stored
 
 IN_SESSION = {"session_id": "thesis"}

@@ -15,8 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.api import middleware
 from app.api.middleware import JSON_BYTES, BodyLimit, declared, has_body
-from tests.fakes.checks import told
-from tests.fakes.server import Answer, connected, post, request_head
+from tests.fakes.server import Answer, connected, post, request_head, told
 from tests.fakes.services import Fakes
 
 ASK = {"message": "hi", "session_id": "s"}

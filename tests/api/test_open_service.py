@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from app.api.dependencies import is_local_name, is_loopback
 from app.db.keys import Caller
-from tests.fakes.checks import told
-from tests.fakes.server import browsing
+from tests.fakes.server import browsing, told
 from tests.fakes.services import Fakes
 
 

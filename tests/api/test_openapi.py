@@ -80,13 +80,15 @@ def test_an_upload_tells_where_the_document_is(spec: dict[str, Any]) -> None:
             assert set(link["parameters"]) <= named
 
 
-def test_it_shows_what_answers(fakes: Fakes) -> None:
-    """The /vantage routes, and their tag, where they are on; nothing of them where they are off."""
-    for on in (True, False):
-        enabled = Settings(_env_file=None, enable=Enable(vantage_endpoints=on))
-        spec = create_app(enabled, fakes.services()).openapi()
-        paths = [path for path in spec["paths"] if path.startswith("/vantage/")]
-        assert (bool(paths), "vantage" in {tag["name"] for tag in spec["tags"]}) == (on, on)
+def test_it_shows_what_answers(spec: dict[str, Any]) -> None:
+    """The /vantage routes, and their tag, where they are on; nothing of them where they are off. And the
+    bound of `top_k` is the setting: else a client generated from it would be refused."""
+    without = create_app(Settings(_env_file=None, rag=Rag(top_k_max=3))).openapi()
+    for document, on, most in ((spec, True, 40), (without, False, 3)):
+        paths = [path for path in document["paths"] if path.startswith("/vantage/")]
+        assert (bool(paths), "vantage" in {tag["name"] for tag in document["tags"]}) == (on, on)
+        options = document["components"]["schemas"]["ChatRequest"]["properties"]["top_k"]["anyOf"]
+        assert options[0]["maximum"] == most
 
 
 async def test_it_is_served(client: httpx.AsyncClient, spec: dict[str, Any]) -> None:
@@ -223,15 +225,6 @@ def test_operation_ids_are_names_for_clients(spec: dict[str, Any]) -> None:
 
     assert len(set(ids)) == len(ids)
     assert all(name.isidentifier() for name in ids)
-
-
-@pytest.mark.parametrize("most", [3, 40])
-def test_the_bound_of_top_k_is_the_setting(most: int) -> None:
-    """Else a client generated from it would be refused."""
-    spec = create_app(Settings(_env_file=None, rag=Rag(top_k_max=most))).openapi()
-
-    options = spec["components"]["schemas"]["ChatRequest"]["properties"]["top_k"]["anyOf"]
-    assert options[0]["maximum"] == most
 
 
 @pytest.mark.parametrize(

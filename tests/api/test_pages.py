@@ -1,12 +1,19 @@
-"""The page, its files and the reference: ours alone, and closed to everything else."""
+"""The page, its files and the reference, on disk and as they are served: ours alone, nothing from
+elsewhere, nothing inline, and closed to everything else."""
 
 import re
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
 
 import httpx
 import pytest
 
+import app
 from app.api.pages import FOLDER
-from tests.fakes.checks import told
+from app.main import create_app
+from app.settings import Settings
+from tests.fakes.server import told
 
 
 async def test_the_page_is_served(client: httpx.AsyncClient) -> None:
@@ -143,3 +150,136 @@ async def test_what_is_vendored_is_served(client: httpx.AsyncClient) -> None:
     assert response.headers["content-type"].startswith("text/javascript")
     assert response.headers["x-content-type-options"] == "nosniff"
     told(await client.get("/web/vendor/README.md"), 404, "not-found")
+
+
+WEB = Path(app.__file__).parent / "web"
+FILES = sorted(path for path in WEB.iterdir() if path.is_file())
+VENDORED = sorted(path for path in (WEB / "vendor").iterdir())
+SCRIPT = "".join(path.read_text() for path in sorted(WEB.glob("*.js")))
+WIRE_BYTES = 120_000
+"""All that the first visit loads, uncompressed as it is sent."""
+STYLE = (WEB / "style.css").read_text()
+
+
+class Page(HTMLParser):
+    """Content of index.html: every tag with its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed((WEB / "index.html").read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """One tag."""
+        self.tags.append((tag, dict(attrs)))
+
+    def all(self, attribute: str) -> set[str]:
+        """Every value of an attribute."""
+        return {str(attributes[attribute]) for _, attributes in self.tags if attribute in attributes}
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    """The page, read."""
+    return Page()
+
+
+async def get(path: str) -> httpx.Response:
+    """A response of the whole app; the page needs none of its services."""
+    transport = httpx.ASGITransport(create_app(Settings()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return await client.get(path)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
+def test_nothing_comes_from_elsewhere(file: Path) -> None:
+    """No address of another host in any file, but the namespace that SVG wants."""
+    addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"'`]*", file.read_text()))
+
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+
+
+def test_nothing_is_inline(page: Page) -> None:
+    """No handlers and no styles in attributes, no script or style but those of files: so the CSP wants it."""
+    inline = [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+
+    assert inline == []
+    assert page.all("style") == set()
+    assert all("src" in attributes for tag, attributes in page.tags if tag == "script")
+    assert not any(tag == "style" for tag, _ in page.tags)
+
+
+async def test_every_file_of_the_page_is_served(page: Page) -> None:
+    """The page and all that it refers to answer with 200 and the type that browsers insist on."""
+    wanted = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+    paths = {path for path in page.all("src") | page.all("href") if path.startswith("/web/")}
+
+    found = {path: await get(path) for path in paths}
+    home = await get("/")
+
+    assert {path: answer.status_code for path, answer in found.items()} == dict.fromkeys(paths, 200)
+    for path, answer in found.items():
+        assert answer.headers["content-type"].startswith(wanted[path.rpartition(".")[2]])
+    assert home.headers["content-type"].startswith("text/html")
+    assert len(paths) == 3
+
+
+async def test_the_policy_lets_the_page_do_no_more_than_it_does() -> None:
+    """Scripts, styles and connections of our own only; no eval, no inline script."""
+    policy = (await get("/")).headers["content-security-policy"]
+
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("])
+def test_data_never_becomes_markup(word: str) -> None:
+    """Answers and file names are written as text; by what is vendored, too."""
+    assert word not in SCRIPT
+    assert not any(word in path.read_text() for path in VENDORED if path.suffix == ".js")
+
+
+def test_what_is_vendored_is_what_was_published() -> None:
+    """Each script as its table has it, with its licence beside it."""
+    table = (WEB / "vendor" / "README.md").read_text()
+    for path in VENDORED:
+        if path.suffix == ".js":
+            assert f"`{sha256(path.read_bytes()).hexdigest()}`" in table
+            assert f"`{path.stem}.LICENSE.md`" in table
+            assert path.with_name(f"{path.stem}.LICENSE.md") in VENDORED
+
+
+def test_the_page_is_small() -> None:
+    """A first visit on a slow line."""
+    sent = [path for path in (*FILES, *VENDORED) if path.suffix in {".html", ".js", ".css", ".svg"}]
+    assert sum(path.stat().st_size for path in sent) < WIRE_BYTES
+
+
+def test_the_script_finds_every_element_it_asks_for(page: Page) -> None:
+    """Each `$("id")` is in the page."""
+    asked = set(re.findall(r'\$\("([a-z-]+)"\)', SCRIPT))
+
+    assert asked
+    assert asked <= page.all("id")
+
+
+def test_the_style_names_no_element_that_is_not_there(page: Page) -> None:
+    """Rules for ids that are gone are dead."""
+    styled = set(re.findall(r"#([a-z-]+)(?=[ ,:.{])", re.sub(r"\{[^{}]*\}", "{}", STYLE)))
+
+    assert styled <= page.all("id")
+
+
+def test_every_field_has_a_label(page: Page) -> None:
+    """Screen readers say what each field is for."""
+    fields = {attributes.get("id") for tag, attributes in page.tags if tag in ("input", "textarea")}
+
+    assert fields <= page.all("for")
+
+
+def test_the_answer_is_read_out() -> None:
+    """The script marks it as a live region, busy until it is whole."""
+    assert 'setAttribute("aria-live", "polite")' in SCRIPT
+    assert 'setAttribute("aria-busy", "false")' in SCRIPT

@@ -24,7 +24,7 @@ from app.db.code import CodeFile, CodeRow
 from app.db.keys import Caller
 from app.db.projects import MOST_NOTES
 from app.types import Scope
-from tests.fakes.checks import told
+from tests.fakes.server import told
 from tests.fakes.services import CODE_ID, Fakes
 
 

@@ -14,7 +14,7 @@ from app.api.wire import encoded
 from app.db.keys import Caller
 from app.services.feedback import Remark
 from app.types import Scope
-from tests.fakes.checks import told
+from tests.fakes.server import told
 from tests.fakes.services import DOCUMENT_ID, Fakes
 from tests.services.test_rag import House
 

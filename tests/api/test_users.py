@@ -12,7 +12,7 @@ from app.api.schemas.users import ErasureReceipt, UserExport
 from app.db.keys import Caller
 from app.errors import Unavailable
 from app.types import Scope
-from tests.fakes.checks import told
+from tests.fakes.server import told
 from tests.fakes.services import Fakes
 
 HERS = {"Authorization": "Bearer hers"}

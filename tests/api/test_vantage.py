@@ -27,8 +27,7 @@ from app.settings import Enable, Settings, Vantage
 from app.types import Scope, Trace
 from app.vantage.overlay import BOUNDS
 from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
-from tests.fakes.checks import told
-from tests.fakes.server import browsing
+from tests.fakes.server import browsing, told
 from tests.fakes.services import DOCUMENT_ID, FakeKeys, Fakes
 from tests.services.test_mixing import RULED
 from tests.services.test_vantage import BOMB, SLEEP, House

@@ -40,15 +40,15 @@ from app.settings import Ibid as IbidKnobs
 from app.types import Space
 from tests.cli.conftest import Ibid, Running
 from tests.fakes.elder import Elder, elder
-from tests.fakes.keeping import say
+from tests.fakes.judges import Ill as Sick
+from tests.fakes.judges import rerank_server
 from tests.fakes.model import Fault, model_server
 from tests.fakes.outside import Ill, outside_server
 from tests.fakes.points import DIM, point
 from tests.fakes.qdrant import Fault as QdrantFault
 from tests.fakes.qdrant import QdrantServer, qdrant_server
 from tests.fakes.redis import RedisServer, free_port
-from tests.fakes.rerank import Ill as Sick
-from tests.fakes.rerank import rerank_server
+from tests.fakes.services import say
 from tests.fakes.uploads import SPACE
 
 
@@ -323,8 +323,11 @@ async def test_a_service_that_reports_nothing_is_told(tmp_path: Path, said: byte
             await doctor.usable(Settings(ibid=IbidKnobs(data_dir=tmp_path)), "chroma")
 
 
-async def test_a_part_that_misses_a_look_under_load_is_not_damaged(tmp_path: Path) -> None:
+async def test_a_part_that_misses_a_look_under_load_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is asked again; one that never answers is told."""
+    monkeypatch.setattr(doctor, "PAUSES", (0.01, 0.01))
     away, there = (b'{"checks": [{"name": "chroma", "ok": %s}]}' % ok for ok in (b"false", b"true"))
     settings = Settings(ibid=IbidKnobs(data_dir=tmp_path))
     async with hold(tmp_path) as held:

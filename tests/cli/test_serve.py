@@ -25,11 +25,10 @@ from app.errors import StartError
 from app.logging import RequestLog
 from app.problems import LastResort
 from tests.cli.conftest import PROGRAM, Ibid, Running
-from tests.fakes.checks import told
 from tests.fakes.logged import captured
 from tests.fakes.model import Fault, model_server
 from tests.fakes.pdfs import bomb_pdf
-from tests.fakes.server import connected
+from tests.fakes.server import connected, told
 
 NEVER = ("0.0.0.0", "serves this machine only")  # noqa: S104 - what must be refused
 

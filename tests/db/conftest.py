@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.db.embedded import open_cluster
-from tests.fakes.servers import ask
+from tests.fakes.postgres import ask
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from app.db.pool import Pool
 from app.db.users import ErasureStore
 from app.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
 from app.types import Scope
-from tests.fakes.noted import FakeCards
+from tests.fakes.services import FakeCards
 
 TENANT = Scope("acme", vantage_id="clinic")
 ADA = replace(TENANT, user_id="ada")

@@ -265,12 +265,18 @@ async def test_two_hundred_at_once_on_a_pool_of_ten(wide: Pool, tmp_path: Path) 
     assert await count(wide, "job") == 200
 
 
-async def test_too_many_at_once_are_told(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_at_once_are_told(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, halfway: Halfway
+) -> None:
     monkeypatch.setattr(documents, "TURN_SECONDS", 0.05)
-    door = DocumentStore(pool)
-    async with door._upload_turn():
-        with pytest.raises(Overloaded):
-            await door.admit(ALICE, upload(tmp_path))
+    store = DocumentStore(pool)
+    first = asyncio.create_task(store.admit(ALICE, upload(tmp_path, "first", filename="first.pdf")))
+    await halfway.reached.wait()
+    with pytest.raises(Overloaded):
+        await store.admit(ALICE, upload(tmp_path))
+    halfway.go.set()
+    assert (await first)[1]
+    assert (await store.admit(ALICE, upload(tmp_path)))[1]
 
 
 async def test_users_who_send_the_same_at_once_all_have_it(pool: Pool, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from app.db.embedded import (
     socket_folder,
 )
 from app.errors import StartError
-from tests.fakes.servers import alive, ask, pid, status
+from tests.fakes.postgres import alive, ask, pid, status
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's server changes its user")
 

@@ -259,10 +259,10 @@ async def test_a_connection_that_cannot_stop_listening_is_closed(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CLOSE_SECONDS", 0.1)
-    async with Listener(pool, "bell_test") as listener:
-        listening = listener._connection
-        assert listening
-        server = listening.get_server_pid()
+    async with Listener(pool, "bell_test"):
+        listening = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        server = await pool.fetchval(listening)
+        assert server
 
         async def hangs(*_: object) -> None:
             await asyncio.sleep(30)

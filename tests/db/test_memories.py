@@ -37,7 +37,7 @@ from app.errors import InvalidField, RemovedMeanwhile
 from app.retrieval.terms import encode_terms
 from app.types import Entry, Reason, Scope, Trace, Verdict
 from tests.db.test_answers import ANSWER
-from tests.fakes.keeping import ADA, NOON, kept
+from tests.fakes.services import ADA, NOON, kept
 from tests.fakes.uploads import SPACE, vector
 
 LATER = datetime(2999, 1, 1, tzinfo=UTC)

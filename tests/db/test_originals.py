@@ -20,8 +20,7 @@ from app.wiring import open_project_sources
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.qdrant import QdrantThread
 from tests.fakes.recollections import ANN, enter, memory, named, withdraw
-from tests.fakes.rows import CONVERSATION, conversation, insert
-from tests.fakes.turns import tell
+from tests.fakes.records import CONVERSATION, conversation, insert, tell
 from tests.fakes.uploads import ALICE, TENANT, ready, upload
 
 TEXTS = """

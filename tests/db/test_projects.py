@@ -39,7 +39,7 @@ from app.db.rows import Connection, transaction
 from app.errors import IbidError, InvalidField, Rejected, RetrievalError, TooMany, Unavailable
 from app.retrieval.project_tables import CHUNK, Analysed, keep
 from app.types import Scope
-from tests.fakes.rows import chunked
+from tests.fakes.records import chunked
 
 THN = Scope("acme", project="THN")
 STYLE = KnowledgeNote("Style", "Be brief.")

@@ -17,7 +17,7 @@ from app.db.sessions import AFTER, FIRST, LIST, TURNS, ChatLogStore, SessionStor
 from app.errors import InvalidField, Missing, RetrievalError, Unavailable
 from app.types import Scope
 from tests.db.test_answers import ANSWER
-from tests.fakes.turns import tell
+from tests.fakes.records import tell
 from tests.fakes.uploads import ALICE, TENANT, parsed, read, ready, upload, vector
 
 STRANGERS = [

@@ -19,7 +19,6 @@ from app.db.memories import lock_user
 from app.db.pool import Pool
 from app.db.rows import transaction
 from app.db.users import (
-    MARKS,
     NAMES_ONLY,
     TABLES,
     Documents,
@@ -35,7 +34,7 @@ from app.services.users import UserService
 from app.types import Scope
 from tests.db.test_answers import ANSWER
 from tests.fakes.holdings import FakeFiles, FakeHolding
-from tests.fakes.turns import tell
+from tests.fakes.records import tell
 from tests.fakes.uploads import ALICE, ready, upload, vector
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -630,26 +629,6 @@ async def test_a_configured_server_is_left_alone(pool: Pool) -> None:
     await subject.compact(list(TABLES))
 
     assert subject.external
-
-
-async def test_the_tables_of_what_was_erased_are_rewritten(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[str, list[str]]] = []
-
-    async def compact(dsn: str, tables: list[str]) -> None:
-        asked.append((dsn, tables))
-
-    monkeypatch.setattr(users, "compact", compact)
-    pool.superuser = "postgresql://postgres@/ibid"
-    subject = RecordFiles(pool)
-
-    assert not await subject.compact({"chroma"})
-    assert not await subject.compact({"answers", "documents"})
-
-    tables = [MARKS, *TABLES["answers"], *TABLES["documents"]]
-    assert not subject.external
-    assert asked == [("postgresql://postgres@/ibid", tables)]
 
 
 async def test_tables_of_every_holding_exist(pool: Pool) -> None:

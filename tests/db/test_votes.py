@@ -17,7 +17,7 @@ from app.db.pool import Pool
 from app.db.votes import TOLD_CHARS, TemporalStore, UtteranceStore, VoteStore, bucket
 from app.errors import Missing, RetrievalError, Unavailable
 from app.types import Scope
-from tests.fakes.kept import answered, remembered
+from tests.fakes.records import answered, remembered
 
 ADA = Scope("acme", user_id="ada")
 ANSWER, OTHER = new_id(), new_id()

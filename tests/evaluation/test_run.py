@@ -1,14 +1,20 @@
-"""A benchmark through a write side and a search: who is asked for what, and what counts as found."""
+"""Benchmarks: folders read as such, who is asked for what and what counts as found; measures, intervals
+and tests of differences, against what they are defined to be; runs compared."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+import json
+import sys
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import log2
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.db.code import CodeRow
 from app.db.conversations import Conversation
@@ -18,12 +24,34 @@ from app.db.conversations import Written as WrittenTalk
 from app.db.corpus import ReferenceDraft
 from app.db.documents import Document, Upload
 from app.db.memories import Draft, MemoryOutcome, Written
-from app.errors import RetrievalError, StartError
+from app.errors import BadInput, RetrievalError, StartError
 from app.evaluation import run
-from app.evaluation.data import Benchmark, BenchmarkQuestion, CorpusText
+from app.evaluation.data import (
+    ABLATIONS,
+    MEASURES,
+    BadBenchmark,
+    Benchmark,
+    BenchmarkQuestion,
+    CorpusText,
+    read,
+)
+from app.evaluation.figures import (
+    FEWEST,
+    RESAMPLES,
+    beside,
+    compared,
+    difference,
+    earlier,
+    interval,
+    measured,
+    result,
+    rows,
+    verdict,
+)
 from app.evaluation.run import (
     Evaluation,
     KeptEmbedder,
+    Measured,
     Place,
     PlainParser,
     Target,
@@ -389,3 +417,420 @@ async def test_a_text_comes_back_with_its_title(tmp_path: Path) -> None:
     assert len(parsed.chunks) > 1
     assert " ".join(chunk.text for chunk in parsed.chunks).split() == text.split()
     assert [chunk.ordinal for chunk in parsed.chunks] == list(range(1, len(parsed.chunks) + 1))
+
+
+TEXTS = [
+    {"id": "a", "title": "T", "text": "one", "scope": "s", "meta": {"session": 1}},
+    {"id": "b", "text": "two"},
+]
+QUESTION = {"id": "q", "text": "which?", "scope": "s", "rel": {"a": 2, "b": 0}}
+
+
+def folder(place: Path, texts: list[object], questions: list[object]) -> Path:
+    """A benchmark of these lines; what is text already is written as it is."""
+    for name, said in (("corpus.jsonl", texts), ("queries_dev.jsonl", questions)):
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in said]
+        (place / name).write_text("\n".join(lines))
+    return place
+
+
+def test_texts_and_questions_are_read_as_they_stand(tmp_path: Path) -> None:
+    """With scope, title and meta; empty lines do not count."""
+    found = read(folder(tmp_path, [*TEXTS, ""], [QUESTION]), "dev")
+
+    assert (found.name, found.split, len(found.texts)) == (tmp_path.name, "dev", 2)
+    assert (found.texts[0].title, found.texts[0].scope, found.texts[0].thread) == ("T", "s", "1")
+    assert found.questions[0].rel == {"a": 2, "b": 0}
+    assert (found.unanswerable, found.dangling) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        pytest.param({"id": "x", "text": "?", "rel": {}}, id="no grades"),
+        pytest.param({"id": "x", "text": "?"}, id="no rel"),
+        pytest.param({"id": "x", "text": "?", "rel": {"a": 0}}, id="only zero"),
+        pytest.param({"id": "x", "text": "?", "rel": {"a": 1}, "meta": {"unanswerable": True}}, id="said so"),
+    ],
+)
+def test_what_nothing_answers_is_left_out_and_counted(tmp_path: Path, question: dict[str, object]) -> None:
+    """It has no recall."""
+    found = read(folder(tmp_path, list(TEXTS), [QUESTION, question]), "dev")
+
+    assert [item.id for item in found.questions] == ["q"]
+    assert found.unanswerable == 1
+
+
+def test_grades_of_texts_that_are_not_there_are_counted_and_stay(tmp_path: Path) -> None:
+    """They count against recall."""
+    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"rel": {"a": 1, "gone": 1}}]), "dev")
+
+    assert found.dangling == 1
+    assert "gone" in found.questions[0].rel
+
+
+@pytest.mark.parametrize(
+    ("texts", "questions", "said"),
+    [
+        pytest.param(['{"id": "a"', *TEXTS], [QUESTION], "corpus.jsonl, line 1: Invalid JSON", id="broken"),
+        pytest.param([{"id": "a", "text": " "}], [QUESTION], "line 1: `text` String", id="blank"),
+        pytest.param(
+            [*TEXTS, "", TEXTS[0]], [QUESTION], "line 4: the id 'a' .* twice, first in line 1", id="twice"
+        ),
+        pytest.param([{"text": "x"}], [QUESTION], "corpus.jsonl, line 1: `id` Field required", id="no id"),
+        pytest.param(
+            TEXTS, [QUESTION | {"rel": {"a": 10**9}}], "less than or equal to 1000", id="vast grade"
+        ),
+        pytest.param(TEXTS, [QUESTION | {"rel": {"x": 1}}], "no graded text is in corpus", id="strangers"),
+        pytest.param(
+            TEXTS, [QUESTION | {"rel": {"a": 0.5}}], "`rel` `a` Input should be a valid integer", id="grade"
+        ),
+        pytest.param(TEXTS, [QUESTION | {"rel": {}}], "no question can be measured", id="none left"),
+        pytest.param([], [QUESTION], "corpus.jsonl is empty", id="no texts"),
+    ],
+)
+def test_a_bad_line_is_told_with_its_file_and_number(
+    tmp_path: Path, texts: list[object], questions: list[object], said: str
+) -> None:
+    """So that it can be mended."""
+    with pytest.raises(BadBenchmark, match=said):
+        read(folder(tmp_path, texts, questions), "dev")
+
+
+def test_a_folder_without_the_split_says_which_file_is_missing(tmp_path: Path) -> None:
+    """As for a folder that is no benchmark at all."""
+    with pytest.raises(BadBenchmark, match=r"queries_test\.jsonl is missing"):
+        read(folder(tmp_path, list(TEXTS), [QUESTION]), "test")
+
+
+def test_marks_line_ends_and_large_texts_of_other_systems_are_read(tmp_path: Path) -> None:
+    """A byte order mark, CR LF, a separator inside a text, nulls for what is missing, eight megabytes."""
+    folder(tmp_path, [], [QUESTION])
+    large = {"id": "a", "title": None, "text": "wörd\u2028" * 1_000_000, "scope": None, "meta": None}
+    line = json.dumps(large, ensure_ascii=False).encode()
+    (tmp_path / "corpus.jsonl").write_bytes(b"\xef\xbb\xbf" + line + b'\r\n{"id": "b", "text": "x"}\r\n')
+
+    found = read(tmp_path, "dev")
+
+    assert [(text.id, text.title, text.scope) for text in found.texts] == [("a", "", None), ("b", "", None)]
+    assert found.texts[0].text == large["text"]
+
+
+def test_texts_of_another_scope_are_as_if_not_there(tmp_path: Path) -> None:
+    """A question is asked in its own; what belongs to nobody is in everybody's reach."""
+    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"scope": "t"}]), "dev")
+
+    assert found.dangling == 1
+
+
+@pytest.mark.parametrize(
+    ("meta", "thread"),
+    [
+        pytest.param({"session": 3}, "3", id="session"),
+        pytest.param({"thread": "t"}, "t", id="thread"),
+        pytest.param({"session": "s", "thread": "t"}, "s", id="both"),
+        pytest.param({}, None, id="none"),
+    ],
+)
+def test_a_text_knows_the_conversation_it_was_said_in(meta: dict[str, object], thread: str | None) -> None:
+    """As `meta.session` or `meta.thread` names it, in letters or digits."""
+    assert CorpusText("1", "words", meta=meta).thread == thread
+
+
+@pytest.mark.parametrize(
+    ("date", "at"),
+    [
+        pytest.param("2024-05-08T13:56:00Z", datetime(2024, 5, 8, 13, 56, tzinfo=UTC), id="rfc3339"),
+        pytest.param("2024-05-08T13:56:00", datetime(2024, 5, 8, tzinfo=UTC), id="no zone"),
+        pytest.param("1:56 pm on 8 May, 2024", datetime(2024, 5, 8, tzinfo=UTC), id="in words"),
+        pytest.param("Mittwoch, 8. Mai 2024", datetime(2024, 5, 8, tzinfo=UTC), id="in other words"),
+        pytest.param("8 May", None, id="any year's"),
+        pytest.param("May 2024", None, id="a month"),
+        pytest.param("yesterday", None, id="relative"),
+        pytest.param(None, None, id="null"),
+    ],
+)
+def test_a_date_is_a_time_with_its_zone_or_a_day_in_words(date: str | None, at: datetime | None) -> None:
+    """The day at its beginning in UTC; what is no whole day with its year is no date."""
+    assert CorpusText("1", "words", meta={"date": date}).said_at == at
+
+
+def asked_of(*fields: object) -> Benchmark:
+    """A question a value, which is its scope."""
+    questions = [
+        BenchmarkQuestion(str(n), "?", {"a": 1}, None if value is None else str(value))
+        for n, value in enumerate(fields)
+    ]
+    return Benchmark("b", "dev", [], questions)
+
+
+def test_questions_are_told_apart_by_scope_where_that_is_a_few_groups() -> None:
+    """In the order in which they come; one group, or more than are read, are none."""
+    assert asked_of("en", "de", "en", None).groups == {"en": ["0", "2"], "de": ["1"], "-": ["3"]}
+    assert asked_of("en", "en").groups == {}
+    assert len(asked_of(*range(20)).groups) == 20
+    assert asked_of(*range(21)).groups == {}
+
+
+QUESTIONS = [BenchmarkQuestion("q1", "one?", {"a": 1}), BenchmarkQuestion("q2", "two?", {"b": 1})]
+BENCHMARK = Benchmark("birds", "dev", [], QUESTIONS, unanswerable=2, dangling=1)
+
+
+def found_both() -> Measured:
+    """Words find both, meaning the first, all the second in second place."""
+    seen = Measured(stored=7)
+    seen.runs["words"].update({"q1": {"a": 0.0}, "q2": {"b": 0.0}})
+    seen.runs["meaning"].update({"q1": {"a": 0.0}, "q2": {}})
+    seen.runs["all"].update({"q1": {}, "q2": {"x": 0.0, "b": -1.0}})
+    return seen
+
+
+def ways() -> dict[str, Mapping[str, Mapping[str, float]]]:
+    return {way: measured(BENCHMARK, found_both().runs[way]) for way in ABLATIONS}
+
+
+def test_a_result_has_the_service_s_figures_and_those_of_each_way() -> None:
+    """The keys that CONTRACT names stand at the top."""
+    told = result(BENCHMARK, "corpus", found_both(), ways())
+
+    assert {name: told[name] for name in ("set", "split", "source", "queries", "stored")} == {
+        "set": "birds",
+        "split": "dev",
+        "source": "corpus",
+        "queries": 2,
+        "stored": 7,
+    }
+    assert list(told["ablations"]) == list(ABLATIONS)
+    assert told["metrics"] == told["ablations"]["all"]["metrics"]
+    assert [told["ablations"][name]["metrics"]["recall@5"] for name in ABLATIONS] == [1.0, 0.5, 0.0, 0.5]
+    assert told["metrics"]["mrr"] == 0.25
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_a_result_tells_what_may_be_chance() -> None:
+    told = result(BENCHMARK, "corpus", found_both(), ways())
+
+    assert told["beside"]["words"]["recall@5"]["difference"] == -0.5
+    assert told["groups"] == {}
+
+
+def test_what_is_written_down_is_read_again(tmp_path: Path) -> None:
+    """A line a question, with what was found for it; the next run compares with what the service gave."""
+    figures = ways()
+    lines = list(rows(BENCHMARK, "corpus", figures, found_both().runs["all"]))
+    path = tmp_path / "queries.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    known = earlier(path)
+
+    assert [(line["id"], line["found"]) for line in lines] == [("q1", []), ("q2", ["x", "b"])]
+    assert lines[0]["metrics"]["words"]["recall@5"] == 1
+    assert known == {("birds", "dev", "corpus"): figures["all"]}
+
+
+PERFECT = {"metrics": {"all": dict.fromkeys(MEASURES, 1)}}
+ROW = {"set": "s", "split": "dev", "source": "corpus", "id": "q", **PERFECT}
+
+
+def changed(**other: object) -> str:
+    """A line that is as it should be but for what is given."""
+    return json.dumps(ROW | other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("no json", id="no JSON"),
+        pytest.param("[]", id="no object"),
+        pytest.param('{"set": "s", "metrics": {}}', id="another file"),
+        pytest.param(changed(set=["s"]), id="a list of sets"),
+        pytest.param(changed(id=["q"]), id="a list of ids"),
+        pytest.param(changed(id=7), id="a number"),
+        pytest.param("[" * 200_000, id="too deep"),
+        *(
+            pytest.param(changed(metrics={"all": dict.fromkeys(MEASURES, value)}), id=f"a figure of {value}")
+            for value in (float("nan"), float("inf"), 1.5, -1, True, "1", None, [1])
+        ),
+    ],
+)
+def test_a_file_that_is_something_else_is_told(tmp_path: Path, text: str) -> None:
+    """With its name and the line."""
+    path = tmp_path / "x.jsonl"
+    path.write_text(f"{changed()}\n{text}")
+
+    with pytest.raises(BadInput, match=r"x\.jsonl, line 2: not what ibid eval --queries writes"):
+        earlier(path)
+
+
+def test_empty_lines_say_nothing(tmp_path: Path) -> None:
+    """Beside others they do no harm; a file of them alone is told."""
+    path = tmp_path / "x.jsonl"
+    path.write_text(f"\n{changed()}\n \n")
+    assert list(earlier(path)) == [("s", "dev", "corpus")]
+
+    path.write_text("\n")
+    with pytest.raises(BadInput, match="holds no questions to compare with"):
+        earlier(path)
+
+
+def test_two_runs_are_compared_over_what_both_asked() -> None:
+    """More is a win, but less failure is."""
+    before = {"q1": dict.fromkeys(MEASURES, 0.2), "q2": dict.fromkeys(MEASURES, 0.5), "gone": {}}
+    after = {"q2": dict.fromkeys(MEASURES, 0.7), "q1": dict.fromkeys(MEASURES, 0.2), "new": {}}
+
+    told = compared(before, after)
+
+    assert told["questions"] == 2
+    recall, failure = told["measures"]["recall@10"], told["measures"]["failure@20"]
+    assert (recall["before"], recall["after"], recall["difference"]) == (0.35, 0.45, 0.1)
+    assert (recall["wins"], recall["losses"], recall["ties"]) == (1, 0, 1)
+    assert (failure["wins"], failure["losses"], failure["ties"]) == (0, 1, 1)
+    assert (recall["p"], recall["interval"]) == (1.0, [0.0, 0.2])
+
+
+def asked(*grades: dict[str, int]) -> Benchmark:
+    """Questions with these grades."""
+    questions = [BenchmarkQuestion(f"q{n}", "?", given) for n, given in enumerate(grades)]
+    return Benchmark("b", "dev", [], questions)
+
+
+def ranked(*names: str) -> dict[str, float]:
+    return {name: -float(rank) for rank, name in enumerate(names)}
+
+
+def test_each_question_has_its_own() -> None:
+    """One that found nothing has 0; the order is the scores'."""
+    found = measured(asked({"a": 1, "b": 1}, {"c": 1}, {"d": 1}), {"q0": ranked("x", "a"), "q1": {}})
+
+    assert list(found) == ["q0", "q1", "q2"]
+    assert list(found["q0"]) == sorted(MEASURES, key=list(found["q0"]).index)
+    assert set(found["q0"]) == set(MEASURES)
+    assert (found["q0"]["recall@5"], found["q0"]["recall@20"], found["q0"]["mrr"]) == (0.5, 0.5, 0.5)
+    assert found["q0"]["ndcg@10"] == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)), abs=1e-6)
+    assert found["q1"] == found["q2"] == {**dict.fromkeys(MEASURES, 0.0), "failure@20": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("place", "recalls"),
+    [
+        pytest.param(5, (1, 1, 1), id="the fifth"),
+        pytest.param(6, (0, 1, 1), id="the sixth"),
+        pytest.param(11, (0, 0, 1), id="the eleventh"),
+        pytest.param(21, (0, 0, 0), id="the twenty-first"),
+    ],
+)
+def test_recall_counts_to_its_rank(place: int, recalls: tuple[int, int, int]) -> None:
+    """And no further; reciprocal rank goes on, and failure is what recall leaves."""
+    names = [f"x{n}" for n in range(1, place)] + ["a"]
+
+    found = measured(asked({"a": 1}), {"q0": ranked(*names)})["q0"]
+
+    assert (found["recall@5"], found["recall@10"], found["recall@20"]) == recalls
+    assert found["failure@20"] == 1 - recalls[2]
+    assert found["mrr"] == pytest.approx(1 / place, abs=1e-6)
+
+
+def test_without_the_library_it_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes with the development tools alone."""
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+
+    with pytest.raises(StartError, match="ir-measures"):
+        measured(asked({"a": 1}), {})
+
+
+SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
+
+
+@settings(max_examples=20)
+@given(SHARES)
+def test_an_interval_lies_within_the_figures(values: list[float]) -> None:
+    """And is the same every time, to the last bit."""
+    low, high = interval(values)
+    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
+    assert interval(values) == [low, high]
+
+
+def paired(before: Sequence[float], after: Sequence[float], measure: str = "mrr") -> Mapping[str, float]:
+    """The difference of two runs with these figures."""
+    names = [str(n) for n in range(len(before))]
+    first, second = (
+        {name: {measure: value} for name, value in zip(names, values, strict=True)}
+        for values in (before, after)
+    )
+    return difference(measure, first, second, names)
+
+
+def test_wins_losses_and_ties_are_counted() -> None:
+    """A difference in the last bit is none."""
+    found = paired([0.1, 0.5, 0.5, 0.2], [0.3, 0.4, 0.5 + 1e-12, 0.9])
+    assert (found["wins"], found["losses"], found["ties"]) == (2, 1, 1)
+    assert found["difference"] == 0.2
+
+
+def test_a_difference_that_chance_does_not_make_has_a_small_p() -> None:
+    """Twenty gains in a row: 2 in 2^20 ways of signs. Ten gains and ten losses as large: any is as large."""
+    assert paired([0.0] * 20, [0.1] * 20)["p"] == round(1 / (RESAMPLES + 1), 4)
+    assert paired([0.0] * 20, [0.1, -0.1] * 10)["p"] == 1
+
+
+NAMES = [str(n) for n in range(40)]
+
+
+def alike(value: float) -> dict[str, dict[str, float]]:
+    """Every question's, all alike."""
+    return {name: dict.fromkeys(MEASURES, value) for name in NAMES}
+
+
+FIGURES = {"words": alike(0.5), "meaning": alike(0.7), "fused": alike(0.6), "all": alike(0.6)}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "less", "expected"),
+    [
+        pytest.param(0.01, 0.2, 0.01, False, "better", id="above"),
+        pytest.param(-0.2, -0.01, 0.01, False, "worse", id="below"),
+        pytest.param(-0.1, 0.1, 0.01, False, "inside", id="around"),
+        pytest.param(0.0, 0.1, 0.01, False, "inside", id="from 0"),
+        pytest.param(0.01, 0.2, 0.05, False, "inside", id="chance would, too"),
+        pytest.param(0.01, 0.2, 0.01, True, "worse", id="more failures"),
+        pytest.param(-0.2, -0.01, 0.01, True, "better", id="fewer failures"),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval_and_little_chance(
+    low: float, high: float, p: float, less: bool, expected: str
+) -> None:
+    """On one side of 0; of failures fewer are better. Nothing is said of a handful of questions."""
+    found = {"interval": [low, high], "p": p}
+
+    assert verdict(found, FEWEST, less_is_better=less) == expected
+    assert verdict(found, FEWEST - 1, less_is_better=less) == "too few"
+
+
+def test_the_service_is_held_against_each_other_way() -> None:
+    """In every measure, with interval and p."""
+    found = beside(FIGURES)
+
+    assert list(found) == [way for way in ABLATIONS if way != "all"]
+    assert {way: each["ndcg@10"]["verdict"] for way, each in found.items()} == {
+        "words": "better",
+        "meaning": "worse",
+        "fused": "inside",
+    }
+    assert found["meaning"]["failure@20"]["verdict"] == "better"
+    assert found["words"]["mrr"]["interval"] == [0.1, 0.1]
+    assert found["words"]["mrr"]["p"] < 0.01 < found["fused"]["mrr"]["p"]
+
+
+def asked_by(scopes: Mapping[str, str]) -> Benchmark:
+    questions = [BenchmarkQuestion(name, "?", {"a": 1}, scope) for name, scope in scopes.items()]
+    return Benchmark("b", "dev", [], questions)
+
+
+def test_groups_have_their_own_figures() -> None:
+    scopes = {name: "en" if int(name) < 10 else "de" for name in NAMES}
+    mixed = {**FIGURES, "all": {**alike(0.6), **{name: alike(0.9)[name] for name in NAMES[:10]}}}
+
+    found = result(asked_by(scopes), "corpus", Measured(), mixed)["groups"]
+
+    assert {name: each["queries"] for name, each in found.items()} == {"en": 10, "de": 30}
+    assert [each["ablations"]["all"]["recall@10"] for each in found.values()] == [0.9, 0.6]

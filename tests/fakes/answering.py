@@ -1,20 +1,27 @@
-"""Hand-written stand-ins of the answering side's ports, for injecting faults and delays."""
+"""Hand-written stand-ins of the answering side's ports, for injecting faults and delays, and answering
+services over them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from app.answer import Answer, Finish, Prompt, Turn, Usage
+from app.answering.budget import PromptLimits
+from app.answering.pipeline import Pipeline
+from app.answering.recorder import Recorder
 from app.api.schemas import Out
 from app.db.answers import AnswerStore
 from app.db.sessions import ChatLogStore
 from app.errors import IbidError, ModelError, Rejected, Unavailable
 from app.models.base import Delta, ModelStream
 from app.models.tokens import O200k
+from app.retrieval.search import Retrieval
+from app.services.chat import ChatService
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope
+from tests.fakes.projecting import FakeKnowledge, FakeProjects
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -217,3 +224,44 @@ class Words(O200k):
 def as_json(model: type[Out], told: Mapping[str, object]) -> dict[str, Any]:
     """A reply as the API sends it."""
     return model.model_validate(told).model_dump(mode="json")
+
+
+def pipeline(
+    limits: PromptLimits,
+    *,
+    endpoint: str = "/api/chat",
+    model: FakeModel | None = None,
+    log: FakeLog | None = None,
+    tokens: O200k | None = None,
+    name: str | None = None,
+    remember: Any = None,
+    speaks: bool = True,
+) -> Pipeline:
+    """Counts words, at noon."""
+    return Pipeline(
+        endpoint=endpoint,
+        model=model or FakeModel(),
+        tokens=tokens or Words(),
+        recorder=Recorder(log or FakeLog()),
+        limits=limits,
+        clock=lambda: NOW,
+        name=name,
+        remember=remember,
+        speaks=speaks,
+    )
+
+
+def chat_service(
+    retrieval: Retrieval,
+    limits: PromptLimits,
+    *,
+    log: FakeLog | None = None,
+    projects: FakeProjects | None = None,
+    knowledge: FakeKnowledge | None = None,
+    documents: Any = None,
+    **parts: Any,
+) -> ChatService:
+    """A chat; `parts` are the pipeline's."""
+    log, shown = log or FakeLog(), cast("Any", projects or FakeProjects())
+    answering = pipeline(limits, log=log, **parts)
+    return ChatService(retrieval, log, shown, knowledge or FakeKnowledge(), answering, documents=documents)

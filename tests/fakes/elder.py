@@ -1,10 +1,10 @@
 """What an older tool leaves: the shared tables with rows of every kind, an index on its vectors, no Ibid.
 
-    async with elder(cluster) as old:       # a database of its own
-        await old.told()                    # every row, as its tool sees it
+async with elder(cluster) as old: # a database of its own await old.told() # every row, as its tool sees
+it
 
-Vectors are bags of words as `tests/fakes/model.py` makes them (its model is "the same"), or noise of the same
-width (another model's). Source: their lists of columns.
+Vectors are bags of words as `tests/fakes/model.py` makes them (its model is "the same"), or noise of the
+same width (another model's). Source: their lists of columns.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 """What a service must hold after whatever happened to it: every acknowledged word, and nothing by halves.
 
 A `Shelf` is one file name with all that was ever sent under it. `Ledger.check` holds the service against
-the shelves at any moment, also while it reads documents in; what was sent without an answer counts as it is
-found.
+the shelves at any moment, also while it reads documents in; what was sent without an answer counts as it
+is found.
 """
 
 import random

@@ -1,7 +1,6 @@
-"""The app behind a real socket: uvicorn in the test's own loop, on a free port, stopped when the block ends.
-
-And a client whose every byte is the test's: what httpx would repair or refuse can be sent as it is.
-"""
+"""The app behind a real socket: uvicorn in the test's own loop, on a free port, stopped when the block ends;
+a client whose every byte is the test's, as httpx would repair or refuse some; what every problem document
+must be."""
 
 import asyncio
 import json
@@ -142,3 +141,15 @@ def event(block: str) -> Event:
     number, name, data = block.split("\n")
     assert (number[:4], name[:7], data[:6]) == ("id: ", "event: ", "data: ")
     return Event(number[4:], name[7:], json.loads(data[6:]))
+
+
+def told(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
+    """The problem document of a response, after checking that it is one (RFC 9457)."""
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    problem: dict[str, Any] = response.json()
+    assert problem["type"] == f"urn:ibid:problem:{slug}"
+    assert problem["status"] == status
+    assert problem["title"]
+    assert problem["detail"]
+    assert problem["instance"] == response.headers["x-request-id"]
+    return problem

@@ -1,9 +1,10 @@
-"""Hand-written services behind the API: they record what they were asked and answer, wait or fail as told."""
+"""Hand-written services behind the API: they record what they were asked and answer, wait or fail as told.
+And the stores in memory beneath some of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import ClassVar, cast
 
@@ -11,13 +12,16 @@ from app.answer import Answer
 from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.api.openapi import EXAMPLES
+from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
+from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
 from app.db.documents import Chunk, Document, State, Upload
 from app.db.keys import Caller, KeyStore
-from app.db.memories import Moment, Tally
+from app.db.memories import Draft, Memory, MemoryOutcome, MemoryStore, Moment, Tally, Written
+from app.db.pool import Pool
 from app.db.sessions import Session, Utterance
 from app.db.users import Receipt
-from app.errors import IbidError, Missing
+from app.errors import IbidError, Missing, RetrievalError
 from app.retrieval.search import Retrieval
 from app.services.answers import AnswerService, ReplayService, SessionService
 from app.services.chat import ChatService
@@ -28,17 +32,15 @@ from app.services.documents import DocumentService, UploadOutcome
 from app.services.feedback import DecidedBy, Effect, FeedbackService, Remark, Sentiment, SignalService
 from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
-from app.services.projects import KnowledgeService, ProjectService
+from app.services.projects import KnowledgeService, ProjectContext, ProjectService
 from app.services.rag import RagService
 from app.services.services import Services
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
-from app.types import Scope
-from tests.fakes.keeping import FakeCorpus, FakeMemories, FakeVectors
-from tests.fakes.noted import FakeCards
-from tests.fakes.projects import FakeProjects
-from tests.fakes.speaking import FakeProfiles
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope
+from tests.fakes.remembering import FakeProfiles
 from tests.fakes.talks import FakeDigest, FakeKnowledge, FakeTalks
+from tests.fakes.uploads import SPACE, vector
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
@@ -495,6 +497,296 @@ class FakeProbe:
         if self.error:
             raise self.error
         return {"version": "18.6"}
+
+
+ADA = Scope(tenant="acme", user_id="ada", thread_id="t1")
+
+
+def kept(text: str = "Juno is a rabbit.", **changes: object) -> Memory:
+    """A memory as the record has it."""
+    facts: dict[str, object] = {
+        "id": "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d",
+        "user_id": "ada",
+        "text": text,
+        "tokens": 6,
+        "created_at": NOON,
+        "place": 1,
+    }
+    return Memory(**(facts | changes))  # type: ignore[arg-type] # facts are its fields
+
+
+def reference(text: str = "Light delays sleep.", **changes: object) -> Reference:
+    """A text of the corpus as the record has it."""
+    facts: dict[str, object] = {"point": "p1", "id": "a1", "text": text, "tokens": 4, "created_at": NOON}
+    return Reference(**(facts | changes))  # type: ignore[arg-type] # facts are its fields
+
+
+@dataclass
+class FakeVectors:
+    """An embedder whose vectors are those of `uploads.vector`; may wait, or fail."""
+
+    error: IbidError | None = None
+    delay: float = 0
+    asked: list[str] = field(default_factory=list)
+    space: str = SPACE.name
+
+    async def query(self, text: str) -> Embedding:
+        """One."""
+        return (await self.passages([text]))[0]
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """One a text."""
+        self.asked += texts
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise self.error
+        return [vector(text) for text in texts]
+
+
+async def say(pool: Pool, *texts: str | Draft, scope: Scope = ADA) -> list[str]:
+    """Keep memories; their ids."""
+    drafts = [Draft(each) if isinstance(each, str) else each for each in texts]
+    vectors = [vector(draft.text) for draft in drafts]
+    now = await MemoryStore(pool).clock()
+    written = await MemoryStore(pool).admit(scope, drafts, vectors, [1] * len(drafts), SPACE.name, since=now)
+    return [each.memory.id for each in written if each.memory]
+
+
+@dataclass
+class FakeMemories:
+    """The service behind the API: holds one memory."""
+
+    outcomes: Sequence[MemoryOutcome] = (MemoryOutcome.CREATED,)
+    error: IbidError | None = None
+    asks: list[tuple[Scope, Sequence[Draft]]] = field(default_factory=list)
+    pages: list[tuple[Scope, str | None, int]] = field(default_factory=list)
+
+    async def remember(
+        self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0
+    ) -> list[Written]:
+        """The scripted outcomes."""
+        self.asks.append((scope, drafts))
+        if self.error:
+            raise self.error
+        return [
+            Written(outcome, None if outcome is MemoryOutcome.ECHO else kept(draft.text))
+            for outcome, draft in zip(self.outcomes, drafts, strict=True)
+        ]
+
+    async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
+        """A page of one."""
+        self.pages.append((scope, cursor, limit))
+        return [kept()], "cursor-2"
+
+    async def remove(self, scope: Scope, memory_id: str) -> None:
+        """Gone, if it is the one."""
+        self.pages.append((scope, memory_id, 0))
+        if self.error or memory_id != kept().id:
+            raise self.error or Missing
+
+
+@dataclass
+class FakeCorpus:
+    """The service behind the API: holds one text."""
+
+    fresh: bool = True
+    error: IbidError | None = None
+    asks: list[tuple[Scope, str, Sequence[ReferenceDraft]]] = field(default_factory=list)
+
+    async def keep(
+        self, scope: Scope, collection: str, texts: Sequence[ReferenceDraft], *, seconds: float = 0
+    ) -> list[tuple[Reference, bool]]:
+        """All of them."""
+        self.asks.append((scope, collection, texts))
+        if self.error:
+            raise self.error
+        return [(reference(text.text, id=text.id or "made"), self.fresh) for text in texts]
+
+    async def collections(self, scope: Scope) -> list[CollectionFigures]:
+        """One."""
+        return [CollectionFigures("sleep", 2, 18, NOON)]
+
+    async def texts(
+        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Reference], str | None]:
+        """One."""
+        if self.error or collection != "sleep":
+            raise self.error or Missing
+        return [reference("Keep the hours.", id="a1")], None
+
+    async def remove(self, scope: Scope, collection: str, text_id: str) -> None:
+        """Gone, if it is the one."""
+        self.asks.append((scope, collection, []))
+        if self.error or text_id != "a1":
+            raise self.error or Missing
+
+    async def remove_all(self, scope: Scope, collection: str) -> None:
+        """Gone, if it is the one."""
+        self.asks.append((scope, collection, []))
+        if self.error or collection != "sleep":
+            raise self.error or Missing
+
+
+class ScriptedMemories(MemoryService):
+    """Keeps nothing, and notes what it is asked."""
+
+    def __init__(
+        self, outcome: MemoryOutcome = MemoryOutcome.CREATED, error: IbidError | None = None
+    ) -> None:
+        self.outcome, self.error = outcome, error
+        self.asked: list[tuple[Scope, Sequence[Draft], float]] = []
+
+    async def remember(
+        self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0
+    ) -> list[Written]:
+        """The scripted outcome."""
+        self.asked.append((scope, drafts, seconds))
+        if self.error:
+            raise self.error
+        return [Written(self.outcome)]
+
+
+def card(draft: CardDraft, *, tenant: str = "default", minutes: int = 0) -> Card:
+    """A draft as it is kept."""
+    at = NOON + timedelta(minutes=minutes)
+    told = (draft.vantage_id, draft.user_id, draft.text, draft.key, draft.weight)
+    return Card(card_id(tenant, draft), draft.shape, *told, at, at)
+
+
+@dataclass
+class FakeCards(CardStore):
+    """Rows by tenant and id."""
+
+    rows: dict[tuple[str, str], Card] = field(default_factory=dict)
+    error: IbidError | None = None
+    scopes: list[Scope] = field(default_factory=list)
+    pages: list[tuple[str | None, int]] = field(default_factory=list)
+
+    async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
+        """Kept, a minute after the last."""
+        self._asked(scope)
+        made = card(draft, tenant=scope.tenant, minutes=len(self.rows))
+        before = self.rows.get((scope.tenant, made.id))
+        kept = replace(made, created_at=before.created_at) if before else made
+        self.rows[scope.tenant, made.id] = kept
+        return kept, before is None
+
+    async def shown(self, scope: Scope, limit: int) -> list[Card]:
+        """Heaviest first."""
+        self._asked(scope)
+        seen = [each for each in self._seen(scope) if each.vantage_id == scope.vantage_id]
+        return sorted(seen, key=lambda each: -each.weight)[:limit]
+
+    async def list(
+        self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
+    ) -> tuple[list[Card], str | None]:
+        """All on one page."""
+        self._asked(scope)
+        self.pages.append((cursor, limit))
+        found = [each for each in self._seen(scope) if each.shape is shape]
+        return [each for each in found if scope.vantage_id in (None, each.vantage_id)], None
+
+    async def remove(self, scope: Scope, card_id: str) -> bool:
+        """Gone."""
+        self._asked(scope)
+        return self.rows.pop((scope.tenant, card_id), None) is not None
+
+    async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
+        """Those that are there."""
+        self._asked(scope)
+        return {each.id: each for each in self._seen(scope) if each.id in ids}
+
+    def _seen(self, scope: Scope) -> Sequence[Card]:
+        ours = [each for (tenant, _), each in self.rows.items() if tenant == scope.tenant]
+        return [each for each in ours if scope.user_id is None or each.user_id in (None, scope.user_id)]
+
+    def _asked(self, scope: Scope) -> None:
+        self.scopes.append(scope)
+        if self.error:
+            raise self.error
+
+
+@dataclass
+class FakeRows:
+    """Keeps `ProjectSource`, and its `Reach`, over passages by hand; a hung one never answers."""
+
+    name: str
+    passages: Sequence[Passage] = ()
+    error: Exception | None = None
+    hung: bool = False
+    asked: list[tuple[Scope, int]] = field(default_factory=list)
+    standing: str = "1"
+
+    async def newest(self, scope: Scope, limit: int) -> list[Passage]:
+        """The first ones."""
+        return await self._given(scope, limit)
+
+    async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
+        """The first ones, whatever the vector."""
+        assert vector
+        return await self._given(scope, limit)
+
+    async def reach(self, scope: Scope) -> "FakeRows":
+        """Itself."""
+        await self._given(scope, 0)
+        return self
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """All of them, by the similarity they have; words find those that hold the whole query."""
+        await embedding
+        words = tuple(Hit(each.id, 1.0, 1.0, rare=True) for each in self.passages if query.text in each.text)
+        return Legs(
+            self.name,
+            words=words,
+            meaning=tuple(Hit(each.id, each.similarity or 0.0) for each in self.passages),
+            passages={each.id: each for each in self.passages},
+            stored=len(self.passages),
+        )
+
+    async def _given(self, scope: Scope, limit: int) -> list[Passage]:
+        self.asked.append((scope, limit))
+        if self.hung:
+            await asyncio.Event().wait()
+        if self.error:
+            raise self.error
+        return list(self.passages[:limit])
+
+
+@dataclass
+class FakeEmbedder:
+    """One vector for everything, or none."""
+
+    error: RetrievalError | None = None
+    hung: bool = False
+    asked: list[str] = field(default_factory=list)
+    space: str = "fake"
+
+    async def query(self, text: str) -> Embedding:
+        """Counted."""
+        self.asked.append(text)
+        if self.hung:
+            await asyncio.Event().wait()
+        if self.error:
+            raise self.error
+        return b"\0\0\x80\x3f"
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """Likewise."""
+        return [await self.query(text) for text in texts]
+
+
+@dataclass
+class FakeProjects:
+    """What the API asks of `ProjectService`."""
+
+    asked: list[tuple[str, str | None, Scope, int | None]] = field(default_factory=list)
+
+    async def build_project_context(
+        self, project: str, user_message: str | None, scope: Scope, top_k: int | None = None
+    ) -> ProjectContext:
+        """The same for all."""
+        self.asked.append((project, user_message, scope, top_k))
+        return ProjectContext(context="### Heading\n\nentry", notes=["Retrieved 1 things"])
 
 
 @dataclass

@@ -1,29 +1,36 @@
-"""The service's side: every refusal is its problem, and no file harms the service."""
+"""A PDF read by its worker: how it is confined and checked, every refusal its problem, and no file harms
+the service."""
 
 import asyncio
 import os
+import pwd
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from app.db.documents import ParsedDocument
+from app.child import UNPRIVILEGED
+from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
     BadInput,
+    NotPdf,
     PdfDamaged,
     PdfEncrypted,
     PdfTextless,
     PdfTooComplex,
     Unavailable,
 )
-from app.ingest.pdf import WORKER, PdfParser, exit_problem
-from app.ingest.worker import parse
+from app.ingest.pdf import WORKER, PdfParser, decode, decode_problem, exit_problem
+from app.ingest.worker import parse, to_json
 from app.process import ENVIRONMENT, NotStarted, Program
+from app.retrieval.vocabulary import count
 from app.settings import DocumentLimits
 from tests.fakes.pdfs import (
     bomb_pdf,
@@ -32,11 +39,13 @@ from tests.fakes.pdfs import (
     encrypted_pdf,
     image_pdf,
     leaves,
+    script_pdf,
     stream,
+    table_pdf,
     text_pdf,
 )
-from tests.fakes.processes import children, is_alive, memory_limit, wait_for
-from tests.fakes.servers import status
+from tests.fakes.postgres import status
+from tests.fakes.process import children, is_alive, memory_limit, wait_for
 
 LIMITS = DocumentLimits(max_pages=50, memory_mb=512, timeout_seconds=30)
 
@@ -160,7 +169,10 @@ def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
     wait_for(lambda: not is_alive(worker), seconds=5)
 
 
-CALLED = "from app.child import FrameKind, connected, receive\nparent, _ = connected()\nparent.ready()\n"
+CALLED = (
+    "import socket, sys\nfrom app.child import FrameKind, connected, receive\nparent, _ = connected()\n"
+    "wire = socket.socket(fileno=int(sys.argv[2]))\nparent.ready()\n"
+)
 
 
 async def read_by(path: Path, code: str, worker: Program = WORKER) -> ParsedDocument:
@@ -178,16 +190,13 @@ async def read_by(path: Path, code: str, worker: Program = WORKER) -> ParsedDocu
         ("raise ValueError('text of the document')", PdfDamaged),
         ("pass", PdfDamaged),
         (CALLED, PdfDamaged),
-        (f"{CALLED}receive(parent._wire); parent.send(FrameKind.RESULT, 1, None, b'nonsense')", PdfDamaged),
-        (f"{CALLED}receive(parent._wire); parent.send(FrameKind.ITEM, 1)", PdfDamaged),
+        (f"{CALLED}receive(wire); parent.send(FrameKind.RESULT, 1, None, b'nonsense')", PdfDamaged),
+        (f"{CALLED}receive(wire); parent.send(FrameKind.ITEM, 1)", PdfDamaged),
         (
-            f"{CALLED}receive(parent._wire); parent._wire.sendall(bytes(99)); receive(parent._wire)",
+            f"{CALLED}receive(wire); wire.sendall(bytes(99)); receive(wire)",
             PdfDamaged,
         ),
-        (
-            f"{CALLED}receive(parent._wire); parent.send(FrameKind.RESULT, 1, {{'a': 'b' * 99_999}})",
-            PdfDamaged,
-        ),
+        (f"{CALLED}receive(wire); parent.send(FrameKind.RESULT, 1, {{'a': 'b' * 99_999}})", PdfDamaged),
     ],
     ids=["segfault", "abort", "error", "silence", "an end", "nonsense", "an item", "no frames", "much JSON"],
 )
@@ -252,3 +261,226 @@ async def test_the_loop_runs_on_while_a_file_is_read(path: Path) -> None:
         ticks += 1
     assert ticks > 10
     await task
+
+
+PROSE = "The harbour lies in the north of the island. Ships call there twice a week. " * 12
+
+
+def saved(folder: Path, data: bytes) -> Path:
+    """A file of these bytes."""
+    path = folder / "a.pdf"
+    path.write_bytes(data)
+    return path
+
+
+def test_a_pdf_becomes_chunks_with_pages_headings_and_tokens(tmp_path: Path) -> None:
+    """The whole way through, from bytes to chunks."""
+    pages = [f"# Harbours\n\n{PROSE}", f"# Ferries\n\n{PROSE}"]
+    parsed = parse(saved(tmp_path, text_pdf(pages, title="The Island", footer="{page}")), "island.pdf", 10)
+    assert (parsed.pages, parsed.title) == (2, "The Island")
+    assert [(chunk.page, chunk.heading) for chunk in parsed.chunks] == [(1, "Harbours"), (2, "Ferries")]
+    assert parsed.chunks[0].text == f"Harbours\n{PROSE.strip()}"
+    assert all(chunk.tokens == count(chunk.text) for chunk in parsed.chunks)
+
+
+def test_a_table_can_be_read_in_its_chunk(tmp_path: Path) -> None:
+    """Row by row, under its caption."""
+    rows = [["", "2022", "2021"], ["Net sales", "$ 4,207", "$ 3,180"], ["Net loss", "(12)", "(7)"]]
+    path = saved(
+        tmp_path, table_pdf("Results by year", rows, before="It was a good year.", after="So it was.")
+    )
+    [chunk] = parse(path, "a.pdf", 10).chunks
+    assert "Results by year\n2022 2021\nNet sales $4,207 $3,180\nNet loss (12) (7)\nSo it was." in chunk.text
+
+
+def test_the_outline_gives_the_path(tmp_path: Path) -> None:
+    """Bookmarks are headings even where their type does not tell."""
+    marks = [("Beginning", 1, 0), ("Details", 1, 1), ("End", 2, 0)]
+    path = saved(tmp_path, text_pdf([f"Beginning\n\nDetails\n\n{PROSE}", f"End\n\n{PROSE}"], outline=marks))
+    assert [chunk.heading for chunk in parse(path, "a.pdf", 10).chunks] == ["Beginning › Details", "End"]
+
+
+def test_other_scripts_come_through(tmp_path: Path) -> None:
+    """Arabic, Chinese and Hindi are text like any other."""
+    parsed = parse(saved(tmp_path, script_pdf(["مرحبا بالعالم\n你好，世界。\nनमस्ते दुनिया।"])), "a.pdf", 10)
+    assert all(said in parsed.chunks[0].text for said in ("مرحبا بالعالم", "你好，世界。", "नमस्ते दुनिया।"))
+
+
+def test_scans_are_refused_with_their_number_of_pages(tmp_path: Path) -> None:
+    """Nothing of them could be found."""
+    with pytest.raises(PdfTextless, match="12 pages, none with text"):
+        parse(saved(tmp_path, image_pdf(12)), "a.pdf", 100)
+
+
+async def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
+    """Python's own allocations that fail are told as such."""
+    limits = DocumentLimits.model_construct(memory_mb=64, max_pages=10, timeout_seconds=30.0)
+    with pytest.raises(PdfTooComplex, match="64 MiB"):
+        await PdfParser(limits).parse(saved(tmp_path, text_pdf("Hello there.")), "a.pdf")
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+LEFT = """
+import os, sys
+from pathlib import Path
+from app.child import confine
+from app.retrieval.vocabulary import count
+from app.ingest.worker import parse
+names = sys.argv[2:]
+files = [open(name, "rb") for name in names]
+count("")
+confine(os.getppid(), 512, 30.0)
+opened = []
+sys.addaudithook(lambda event, found: opened.append(found[0]) if event in {"open", "import"} else None)
+for file in files:
+    parse(file, "a.pdf", 100)
+sys.stdout.write(repr(opened) + "\\n")
+try:
+    sys.stdout.write(Path(sys.argv[1]).read_text())
+except PermissionError:
+    sys.stdout.write("refused")
+"""
+
+
+@as_root
+def test_roots_worker_reads_with_what_it_has_and_can_open_nothing_of_roots(tmp_path: Path) -> None:
+    """From a folder nobody may look into; no module or file is missing when it is no longer root."""
+    tmp_path.chmod(0o700)
+    secret = tmp_path / "secret"
+    secret.write_text("the key")
+    secret.chmod(0o600)
+    marks = [("Details", 1, 0)]
+    kinds = {
+        "plain": text_pdf([f"# Harbours\n\n{PROSE}"], title="Ünïcode", outline=marks),
+        "script": script_pdf(["مرحبا بالعالم\n你好，世界。 😀"]),
+        "table": table_pdf("Results", [["", "2022"], ["Net sales", "4,207"]], before="A.", after="B."),
+    }
+    for name, data in kinds.items():
+        (tmp_path / name).write_bytes(data)
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT, secret, *(tmp_path / name for name in kinds)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    loaded, said = done.stdout.decode().splitlines()
+    assert (loaded, said) == ("[]", "refused")
+
+
+@as_root
+async def test_roots_worker_owns_nothing_while_it_reads(tmp_path: Path) -> None:
+    """In all its ids, without other groups and capabilities, and with no way to get new ones."""
+    others = children()
+    path = saved(tmp_path, bomb_pdf())
+    task = asyncio.create_task(PdfParser(DocumentLimits(memory_mb=16_384)).parse(path, "a.pdf"))
+    await asyncio.to_thread(wait_for, lambda: children() - others)
+    [worker] = children() - others
+    await asyncio.to_thread(wait_for, lambda: status(worker)["Uid"].split()[0] != "0")
+    await asyncio.to_thread(wait_for, lambda: status(worker)["NoNewPrivs"] == "1")
+    found = status(worker)
+    task.cancel()
+    await asyncio.wait({task})
+
+    assert set(found["Uid"].split()) == set(found["Gid"].split()) == {str(UNPRIVILEGED)}
+    assert pwd.getpwnam("nobody").pw_uid != UNPRIVILEGED, "the embedded PostgreSQL's user"
+    assert found["Groups"] == ""
+    assert (int(found["CapPrm"], 16), int(found["CapEff"], 16)) == (0, 0)
+
+
+CHUNK = Chunk(ordinal=1, text="a\nb", page=1, page_end=2, heading="A › B", tokens=3)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]))),
+    st.text(st.characters(exclude_categories=["Cs"])),
+)
+def test_a_result_arrives_as_it_was_told(texts: list[str], title: str) -> None:
+    """Whatever the text holds."""
+    chunks = tuple(Chunk(n, text, 1, 1, "", 1) for n, text in enumerate(texts, 1))
+    parsed = ParsedDocument(3, title, chunks)
+    assert decode(to_json(asdict(parsed))) == parsed
+
+
+@pytest.mark.parametrize("kind", [NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex])
+def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
+    """With its detail."""
+    with pytest.raises(kind, match="12 pages"):
+        raise decode_problem({"fault": kind.slug, "detail": "12 pages"})
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"1\n2",
+        b"nonsense",
+        b"\xff\xfe",
+        b'{"pages": 1}',
+        to_json(asdict(ParsedDocument(2, "", (CHUNK,))))[:-12],
+        to_json(asdict(ParsedDocument(2, "", (CHUNK, CHUNK)))),
+        b'{"pages": 1, "title": "", "chunks": [{"no": "chunk"}]}',
+    ],
+)
+def test_half_an_answer_counts_for_nothing(output: bytes) -> None:
+    """What breaks off, or is of another form, is damage."""
+    with pytest.raises(PdfDamaged):
+        decode(output)
+
+
+def output_of(head: dict[str, object] | None = None, **changed: object) -> bytes:
+    """A result of one chunk, with these values in the place of good ones."""
+    return to_json({"pages": 2, "title": "", "chunks": [asdict(CHUNK) | changed], **(head or {})})
+
+
+def test_a_good_result_is_taken() -> None:
+    """What the bad ones below differ from."""
+    assert decode(output_of()) == ParsedDocument(2, "", (CHUNK,))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        output_of({"pages": "2"}),
+        output_of({"pages": 2.5}),
+        output_of({"pages": True}, page=1, page_end=1),
+        output_of({"pages": 0}),
+        output_of({"pages": 2**31}),
+        output_of({"title": None}),
+        output_of({"title": ["a"]}),
+        output_of(ordinal=2),
+        output_of(ordinal="1"),
+        output_of(ordinal=True),
+        output_of(text=None),
+        output_of(text=["a"]),
+        output_of(heading=3),
+        output_of(page=0),
+        output_of(page="1"),
+        output_of(page=2, page_end=1),
+        output_of(page_end=3),
+        output_of(tokens=-1),
+        output_of(tokens=1.5),
+        output_of(tokens=2**31),
+        b"[" * 100_000,
+    ],
+)
+def test_a_value_of_another_kind_or_range_is_damage(output: bytes) -> None:
+    """A worker that a file has taken over says what it likes; nothing of it reaches the record."""
+    with pytest.raises(PdfDamaged):
+        decode(output)
+
+
+@pytest.mark.parametrize("payload", [{}, {"fault": "unknown", "detail": ""}, {"fault": ["pdf-damaged"]}])
+def test_a_refusal_that_is_not_known_is_damage(payload: dict[str, object]) -> None:
+    """Its words are not repeated."""
+    assert isinstance(decode_problem(payload), PdfDamaged)
+
+
+def test_a_refusals_detail_is_cut() -> None:
+    """It is kept in a row."""
+    assert len(decode_problem({"fault": "pdf-damaged", "detail": "x" * 100_000}).detail) == 1_000

@@ -12,13 +12,16 @@ from app.ingest import reader
 from app.ingest.lines import Bookmark, Line
 from app.ingest.reader import document_title, is_readable
 from app.ingest.worker import parse
-from tests.fakes.forms import annotated_pdf, field, form_pdf, glyph_pdf
 from tests.fakes.lines import BOLD, TITLE, line
 from tests.fakes.pdfs import (
+    annotated_pdf,
     assemble,
     damaged_pdf,
     empty_pdf,
     encrypted_pdf,
+    field,
+    form_pdf,
+    glyph_pdf,
     leaves,
     script_pdf,
     stream,

@@ -19,8 +19,7 @@ from tests.cli.conftest import Ibid
 from tests.fakes.elder import DIM, Elder, elder, vector
 from tests.fakes.model import model_server
 from tests.fakes.process import Service, service
-from tests.fakes.qdrant import QdrantServer, qdrant_server
-from tests.fakes.shards import Json
+from tests.fakes.qdrant import Json, QdrantServer, qdrant_server
 
 ASKED = "how was the harbour's pier 7 dredged for larger ferries?"
 MEMORIES = ["I moved to Odense in spring.", "My rabbits are called Juno and Bramble.", "I play the viola."]

@@ -15,10 +15,9 @@ import httpx
 import pytest
 
 from tests.fakes.ledger import ASKED, Ledger, Shelf, Version, listing, word
-from tests.fakes.process import Service, service
-from tests.fakes.processes import family, kill
+from tests.fakes.process import Service, family, kill, service
 
-ROUNDS = int(os.environ.get("ROUNDS", "3"))
+ROUNDS = int(os.environ.get("ROUNDS", "2"))
 LONGEST = 2.0
 """Seconds from the first byte sent to the latest kill: by then some of a round's uploads are ready."""
 SETTLE_SECONDS = 420.0

@@ -1,4 +1,4 @@
-"""A crowd at the door: two hundred uploads at once, and a stop in the middle of it all."""
+"""A crowd at the door: a hundred uploads at once, and a stop in the middle of it all."""
 
 import asyncio
 import hashlib
@@ -11,11 +11,10 @@ import pytest
 
 from tests.fakes.ledger import pdf, word
 from tests.fakes.model import Fault, model_server
-from tests.fakes.process import STOP_SECONDS, Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import STOP_SECONDS, Service, service, wait_for
 from tests.fakes.server import Answer, Event, connected, events, post
 
-CROWD, SAME, NAMESAKES = 200, 20, 20
+CROWD, SAME, NAMESAKES = 100, 15, 15
 """Uploads at once; of these as many are bytes twice, and other bytes under a name that is taken."""
 CHATS = 20
 
@@ -29,7 +28,7 @@ async def send(
 
 
 def packed(name: str, content: bytes) -> bytes:
-    """An upload as it goes over the wire: two hundred are made before any is sent, or the crowd's own clients
+    """An upload as it goes over the wire: a hundred are made before any is sent, or the crowd's own clients
     would hold up the guest, who shares their loop."""
     form = {"session_id": "crowd", "wait": "0"}
     made = httpx.Request("POST", "http://here/api/documents", files={"file": (name, content)}, data=form)
@@ -51,7 +50,7 @@ def crowd() -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.timeout(300)
-async def test_two_hundred_uploads_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_a_hundred_uploads_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each is answered as declared, the same bytes are one document, what is acknowledged is kept and the
     rest leaves nothing on disk; questions asked meanwhile are answered."""
     files, over = crowd(), asyncio.Event()

@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from app.cli.store import held_dsn
-from tests.fakes.checks import told
 from tests.fakes.ledger import pdf, word
 from tests.fakes.process import Service, ibid, service
+from tests.fakes.server import told
 
 PAGE = 8192
 RELATIONS = ("ibid.memory", "ibid.memory_newest", "ibid.answer", "ibid.memory_pkey", "ibid.alembic_version")

@@ -18,11 +18,10 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from tests.fakes.checks import told
 from tests.fakes.model import Fault, model_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, meanwhile, service
-from tests.fakes.processes import family, is_alive, kill, wait_for
+from tests.fakes.process import Service, family, is_alive, kill, meanwhile, service, wait_for
+from tests.fakes.server import told
 from tests.integration.conftest import Talk
 
 CHAT = "/chat/completions"

@@ -13,14 +13,13 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from tests.fakes.checks import told
 from tests.fakes.chromas import chroma_server
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.outside import Ill, OutsideServer, outside_server
 from tests.fakes.postgres import PostgresServer, postgres_server
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, service, wait_for
 from tests.fakes.qdrant import qdrant_server
+from tests.fakes.server import told
 
 QUESTION = "On which day do I swim in the lake?"
 WORDS = ("I swim in the lake on Tuesday morning.", "I swim in the lake on Thursday morning.")

@@ -9,8 +9,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from app.vantage.checks import HELP
+from tests.fakes.judges import Ill, ModerationServer, moderation_server
 from tests.fakes.model import ModelServer, model_server
-from tests.fakes.moderation import Ill, ModerationServer, moderation_server
 from tests.fakes.process import Service, service
 
 PLAIN = "How long does bread take to rise?"

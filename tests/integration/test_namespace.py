@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.checks import told
 from tests.fakes.process import Service, service
+from tests.fakes.server import told
 
 KEY = "first-9f3c71e0b28d46a5-k"
 QUESTION = "What helps me to fall asleep in the evening?"

@@ -25,17 +25,16 @@ from schemathesis.specs.openapi.checks import (
 
 from app.types import DEFAULT_TENANT
 from tests.fakes import offer
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, service, wait_for
 from tests.integration.test_walls import created
 
 SLOW = {
-    **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 10),
-    **dict.fromkeys(("keepConversations", "keepDreams"), 6),
+    **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 4),
+    **dict.fromkeys(("keepConversations", "keepDreams"), 4),
     "uploadDocument": 10,
 }
 """Cases of what embeds, or reads a PDF; of all else FAST."""
-FAST = 15
+FAST = 8
 HOSTILE = st.fixed_dictionaries(
     {},
     optional={
@@ -138,5 +137,5 @@ def test_the_closed_service_answers_as_it_says(house: Service) -> None:
     given_keys = st.sampled_from([key, "another-key-of-nobody", ""])
     headers = given_keys.map(lambda key: {"Authorization": f"Bearer {key}"} if key else {})
     wait_for(lambda: house.client.get("/api/documents").status_code == 401)
-    told = ask(house.lock.url, GenerationMode.POSITIVE, headers, most=6)
+    told = ask(house.lock.url, GenerationMode.POSITIVE, headers, most=3)
     assert {200, 401} <= set(told)

@@ -16,14 +16,13 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from tests.fakes.checks import told
 from tests.fakes.chromas import RunningChroma, chroma_server
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.postgres import PostgresServer, postgres_server
-from tests.fakes.process import Service, meanwhile, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, meanwhile, service, wait_for
 from tests.fakes.redis import RedisServer, redis_server
+from tests.fakes.server import told
 from tests.integration.test_walls import client, created
 
 KEY = "default-9f3c71e0b28d46a5-k"

@@ -1,5 +1,5 @@
-"""The engines beside a whole service follow the record: through a kill, and when an older folder of theirs is
-put under a newer record."""
+"""Memories and the corpus in a whole service: kept, found by the next question, lost and found again. The
+engines follow the record, through a kill, and when an older folder of theirs is put under a newer record."""
 
 import shutil
 from functools import partial
@@ -10,15 +10,14 @@ from anyio import run
 
 from app.retrieval.retrievers.points import Where
 from app.retrieval.retrievers.qdrant import QdrantProcess
-from tests.fakes.process import Service, ibid, service
-from tests.fakes.processes import family, kill, wait_for
+from tests.fakes.process import Service, family, ibid, kill, service, wait_for
 
 SECRET = "I keep the lighthouse key under the third stone."
 FERRY = "The ferry to Anholt leaves at seven in the morning."
 SETTLED_SECONDS = 60.0
 
 
-def keep(running: Service, user: str, text: str) -> None:
+def keep_memory(running: Service, user: str, text: str) -> None:
     """A memory."""
     assert running.client.post("/memories", json={"user_id": user, "text": text}).status_code == 201
 
@@ -64,10 +63,10 @@ def test_what_was_acknowledged_before_a_kill_reaches_the_engine(tmp_path: Path) 
     """Killed at once, before the outbox was drained: found by the next start, and soon by the engine."""
     data = tmp_path / "data"
     with service(data) as first:
-        keep(first, "bob", FERRY)
+        keep_memory(first, "bob", FERRY)
         settled(first)
         for n in range(5):
-            keep(first, "ada", f"{SECRET} {n}")
+            keep_memory(first, "ada", f"{SECRET} {n}")
         kill(family(first.process.pid))
         first.process.wait()
     with service(data, EXACT_MAX_MB="0") as second:
@@ -81,12 +80,12 @@ def test_an_older_engine_folder_under_a_newer_record_is_noticed(tmp_path: Path) 
     is found, and the folder is soon as the record is."""
     data, older = tmp_path / "data", tmp_path / "older"
     with service(data) as running:
-        keep(running, "ada", SECRET)
+        keep_memory(running, "ada", SECRET)
         settled(running)
     shutil.copytree(data / "qdrant", older)
     with service(data) as running:
         assert running.client.delete("/users/ada").status_code == 200
-        keep(running, "bob", FERRY)
+        keep_memory(running, "bob", FERRY)
         settled(running)
     shutil.rmtree(data / "qdrant")
     older.rename(data / "qdrant")
@@ -101,3 +100,103 @@ def test_an_older_engine_folder_under_a_newer_record_is_noticed(tmp_path: Path) 
 
     assert "its files are older than the record" in told
     assert (held(data, "ada"), held(data, "bob")) == (0, 1)
+
+
+RABBITS = "I keep two rabbits in Odense. They are called Juno and Bramble."
+ASKED = "What are the rabbits of Odense called?"
+
+
+def keep(house: Service, user: str, text: str, **fields: Any) -> dict[str, Any]:
+    """Keep one memory."""
+    response = house.client.post("/memories", json={"user_id": user, "text": text} | fields)
+    assert response.status_code in {200, 201}, response.text
+    return dict(response.json())
+
+
+def texts(house: Service, user: str) -> list[str]:
+    """All that is kept of a user, oldest first."""
+    items = house.client.get("/memories", params={"user_id": user, "limit": 200}).json()["items"]
+    return [item["text"] for item in reversed(items)]
+
+
+def test_a_memory_is_found_by_the_very_next_question(house: Service) -> None:
+    """By chat and by rag; a removed one is not, though the answer was cached."""
+    memory = keep(house, "next", RABBITS)["memory"]
+    ask = {"user_id": "next", "sources": ["memories"], "session_id": "next"}
+
+    found = [citation["id"] for citation in house.chat(ASKED, **ask)["citations"]]
+    rag = house.client.post("/rag/query", json={"user_id": "next", "message": ASKED}).json()
+    assert found == [memory["id"]]
+    assert [used["id"] for used in rag["memory_used"]] == [memory["id"]]
+    assert house.client.delete(f"/memories/{memory['id']}").status_code == 204
+    assert house.chat(ASKED, **ask)["rag"]["reason"] == "empty"
+
+
+def test_nobody_s_memories_are_none(house: Service) -> None:
+    """Without a user, and for another one."""
+    keep(house, "mine", RABBITS)
+    for asker in ({}, {"user_id": "another"}):
+        assert house.chat(ASKED, sources=["memories"], session_id="none", **asker)["rag"]["reason"] == "empty"
+
+
+def test_a_reference_text_is_found_by_the_very_next_question(house: Service) -> None:
+    """By all users of the tenant; a removed one is not."""
+    texts_of = {"texts": [{"id": "t1", "title": "Tides", "text": "Spring tides follow the new moon."}]}
+    assert house.client.post("/corpus/tides", json=texts_of).status_code == 201
+    ask = {"sources": ["corpus"], "session_id": "tides"}
+
+    (citation,) = house.chat("When do spring tides follow?", **ask)["citations"]
+    assert (citation["source"], citation["title"]) == ("corpus", "Tides")
+    assert house.client.delete("/corpus/tides/t1").status_code == 204
+    assert house.chat("When do spring tides follow?", **ask)["citations"] == []
+
+
+def test_a_collection_goes_with_its_texts_and_comes_again(house: Service) -> None:
+    """Its files too; the next question is answered without a word of it."""
+    texts_of = {"texts": ["Neap tides follow the half moon.", "The printer needs a new drum."]}
+    shelves = house.folder / "qdrant"
+    ask = {"sources": ["corpus"], "session_id": "currents"}
+    for _ in range(2):
+        assert house.client.post("/corpus/currents", json=texts_of).status_code == 201
+        assert len(house.chat("What do neap tides follow?", **ask)["citations"]) == 1
+        wait_for(lambda: list(shelves.glob("currents-*")))
+
+        assert house.client.delete("/corpus/currents").status_code == 204
+        assert house.client.delete("/corpus/currents").status_code == 404
+        reply = house.chat("What do neap tides follow?", **ask)
+        assert (reply["citations"], reply["degraded"]) == ([], [])
+        wait_for(lambda: not list(shelves.glob("currents-*")))
+
+
+def test_answers_fed_back_leave_no_recall_loop(house: Service) -> None:
+    """Turn for turn the service's own answer comes back as a message to remember: memories grow by the
+    person's new words alone."""
+    keep(house, "loop", RABBITS)
+    ask = {"user_id": "loop", "sources": ["memories"], "session_id": "loop", "remember": True}
+    said = house.chat(ASKED, **ask)
+    assert said["remembered"] == "created"
+    for turn in range(12):
+        new = f" On day {turn} Juno escaped through gate number {turn}." if turn % 4 == 3 else ""
+        said = house.chat(said["answer"] + new, **ask)
+        assert said["remembered"] == ("created" if new else "echo")
+
+    kept = texts(house, "loop")
+    assert len(kept) == 2 + 3
+    assert not any("[memory#" in text for text in kept)
+    body = {"user_id": "loop", "message": "hey again!", "remember": True}
+    assert house.client.post("/rag/query", json=body).json()["remembered"] == "skipped"
+
+
+def test_an_index_that_is_lost_comes_back_from_the_record(tmp_path: Path) -> None:
+    """Qdrant's folder deleted between two starts: everything is found, and soon there again."""
+    data = tmp_path / "data"
+    with service(data) as first:
+        keep(first, "ada", RABBITS)
+        first.client.post("/corpus/tides", json={"texts": ["Spring tides follow the new moon."]})
+        wait_for(lambda: list((data / "qdrant").glob("tides-*")))
+    shutil.rmtree(data / "qdrant")
+    with service(data) as second:
+        for ask, source in ((ASKED, "memories"), ("When do spring tides follow?", "corpus")):
+            found = second.chat(ask, user_id="ada", sources=[source], session_id="s")
+            assert [each["source"] for each in found["citations"][:1]] == [source]
+        wait_for(lambda: list((data / "qdrant").glob("tides-*")))

@@ -146,27 +146,35 @@ class Reader:
         return box["y"] >= 0 and box["y"] + box["height"] <= form["y"] + 1
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser, talk: Talk) -> Iterator[Page]:
+    """One for this module: a new one costs two seconds of a processor."""
+    context = browser.new_context(base_url=talk.service.lock.url)
+    context.set_default_timeout(WAIT_MS)
+    context.add_init_script(WATCH)
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
-def reader(browser: Browser, talk: Talk, request: pytest.FixtureRequest) -> Iterator[Reader]:
+def reader(tab: Page, talk: Talk, request: pytest.FixtureRequest) -> Iterator[Reader]:
     """At a page 700 px high, with the mill's PDF uploaded; nothing it does may reach elsewhere."""
     session = re.sub(r"\W", "-", request.node.name)[:100]
     response = talk.service.upload("mill.pdf", MILL, session_id=session)
     assert response.status_code == 201, response.text
-    context = browser.new_context(base_url=talk.service.lock.url, viewport={"width": 900, "height": 700})
-    context.set_default_timeout(WAIT_MS)
-    context.add_init_script(f"localStorage.setItem('ibid.session', '{session}')")
-    context.add_init_script(WATCH)
-    page = context.new_page()
-    found = Reader(page, talk, session)
-    page.on("request", found.requested)
+    tab.goto("/healthz")
+    tab.set_viewport_size({"width": 900, "height": 700})
+    tab.evaluate(f"localStorage.clear(); sessionStorage.clear(); localStorage['ibid.session'] = '{session}'")
+    found = Reader(tab, talk, session)
+    tab.on("request", found.requested)
     reply = talk.model.reply
     try:
-        page.goto("/")
-        expect(page.locator("#documents li")).to_have_count(1)
+        tab.goto("/")
+        expect(tab.locator("#documents li")).to_have_count(1)
         yield found
     finally:
         talk.model.reply, talk.model.fault = reply, Fault()
-        context.close()
+        tab.remove_listener("request", found.requested)
     assert found.elsewhere == []
 
 
@@ -276,7 +284,7 @@ def test_how_an_answer_ended_is_seen(reader: Reader) -> None:
 def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
     """By the question's form and below an answer that could not know it; then it can be asked again."""
     page = reader.page
-    ships = text_pdf([f"Page {n}: the lighthouse keeper counts {n} ships." for n in range(2_000)])
+    ships = text_pdf([f"Page {n}: the lighthouse keeper counts {n} ships." for n in range(1_000)])
     page.set_input_files("#files", {"name": "ships.pdf", "mimeType": "application/pdf", "buffer": ships})
     expect(page.locator("#reading")).to_have_text("Reading ships.pdf…")
     reader.asked("Which gulls does the lighthouse keeper feed?", "I do not know.")

@@ -1,6 +1,5 @@
 """/api/chat with a project: its rules, its context and its notes before the model, in that order; and
-sources across stores in one request. Everything through the real service; what the model got is recorded.
-"""
+sources across stores in one request. Everything through the real service; what the model got is recorded."""
 
 import json
 import re
@@ -239,12 +238,18 @@ def peak(running: Service) -> int:
 def test_code_that_breaks_its_parser_costs_the_service_nothing(house: Service) -> None:
     """It is parsed in another process, within limits; its reply says that it was cut by lines."""
     before = peak(house)
-    file = {"path": "a.sh", "text": "((a)" * 60_000}
-    given = house.client.put("/projects/broken/code/files", json={"files": [file]})
+    files = [
+        {"path": "a.sh", "text": "((a)" * 60_000},
+        {"path": "b.py", "text": "def one():\n    return 1\n\n\ndef two():\n    return 2\n"},
+    ]
+    given = house.client.put("/projects/broken/code/files", json={"files": files})
 
     assert given.status_code == 200, given.text
     assert peak(house) - before < 128
-    assert "by lines" in given.json()["items"][0]["note"]
+    broken, good = given.json()["items"]
+    assert broken["outcome"] == "added"
+    assert "by lines" in broken["note"]
+    assert (good["outcome"], "note" in good) == ("added", False)
 
 
 def test_any_project_shows_its_code(world: World) -> None:
@@ -401,3 +406,58 @@ def test_without_a_model_rows_are_quoted(house: Service) -> None:
     assert said["answer"] == f"“The Skerry ferry leaves at nine from the wooden pier.” [{citation['label']}]"
     said = house.chat("When does the ferry leave?", project="NOWHERE", session_id="skerry")
     assert said["answer"].startswith("This project keeps nothing to answer from yet.")
+
+
+PATH = "/projects/Filling/conversations"
+TALK = {
+    "session_id": "printer",
+    "turns": [
+        {"role": "user", "content": "Which VLAN is the label printer on?"},
+        {"role": "assistant", "content": "The label printer is on VLAN 30, behind the laminating press."},
+    ],
+}
+QUESTION = "Where does the label printer stand?"
+
+
+@pytest.fixture
+def filled(house: Service) -> Iterator[Service]:
+    """The house with a conversation, which is gone afterwards."""
+    reply = house.client.post(PATH, json=TALK)
+    assert reply.status_code == 201, reply.text
+    yield house
+    house.client.delete(PATH)
+
+
+def test_a_conversation_is_found_and_cited_at_once(filled: Service) -> None:
+    """By its summary, which is its own sentences; removed, it is gone from the next answer on."""
+    asked = {"sources": ["conversations"], "project": "Filling"}
+    found = filled.chat(QUESTION, **asked)
+    row = filled.client.get(f"{PATH}/printer").json()
+
+    assert [citation["id"] for citation in found["citations"]] == [row["session_id"]]
+    assert row["summary_short"] == TALK["turns"][1]["content"]  # type: ignore[index] # a turn
+    assert filled.client.delete(f"{PATH}/printer").status_code == 204
+    assert filled.chat(QUESTION, **asked)["citations"] == []
+
+
+def test_what_replaces_it_is_found_in_its_place(filled: Service) -> None:
+    """Its old words find it no more."""
+    asked = {"sources": ["conversations"], "project": "Filling"}
+    filled.chat(QUESTION, **asked)  # so that its words are in memory
+    filled.client.post(
+        PATH, json={"session_id": "printer", "title": "Beekeeping", "summary_short": "Of hives."}
+    )
+
+    assert filled.chat("label printer laminating press", **asked)["citations"] == []
+    assert [each["title"] for each in filled.chat("beekeeping hives", **asked)["citations"]] == ["Beekeeping"]
+
+
+def test_knowledge_is_in_the_very_next_prompt(house: Service) -> None:
+    """And gone from it once it is removed."""
+    path = "/projects/Known/knowledge"
+    house.client.put(path, json={"rules": "Speak of the quokka."})
+    told = house.chat("Hello there, who are you?", project="Known")["debug"]["prompt"]
+    house.client.delete(path)
+
+    assert "Speak of the quokka." in told
+    assert "quokka" not in house.chat("Hello there, who are you?", project="Known")["debug"]["prompt"]

@@ -19,13 +19,12 @@ from anyio.from_thread import start_blocking_portal
 
 from app.models.encoder import DIM
 from tests.fakes import model as models
-from tests.fakes.checks import told
 from tests.fakes.model import ModelServer, model_server
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, service, wait_for
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
-from tests.fakes.server import events
+from tests.fakes.server import events, told
 from tests.fakes.wire import Json
+from tests.integration.test_outbox import settled
 
 DEADLINE = 1.5
 """RAG_TIMEOUT_SECONDS."""
@@ -215,6 +214,9 @@ def test_a_turn_marks_its_users_activity_and_nobody_elses(world: World) -> None:
 def test_votes_of_one_never_move_another(world: World) -> None:
     """Ten votes of ada's reorder hers; bob's answer is the same to the last bit, score by score."""
     question = "Did reading in bed help with sleep?"
+    settled(world.service)  # on a busy machine Qdrant is late, and meanwhile nothing is cached
+    wait_for(lambda: world.ask(question, user_id="bob")["rag"]["cached"], 30)
+    wait_for(lambda: world.ask(question)["rag"]["cached"], 30)
     bob = world.ask(question, user_id="bob")["memory_used"]
     first = world.ask(question)["memory_used"]
     second = first[1]["id"]
@@ -222,7 +224,6 @@ def test_votes_of_one_never_move_another(world: World) -> None:
         vote = {"user_id": "ada", "memory_id": second, "signal": 1, "answer_id": f"answer {n}"}
         assert world.service.client.post("/memory_feedback", json=vote).is_success
     after = world.ask(question)
-    # Nothing is cached while Qdrant's counts are late, as they may be on a busy machine.
     for n in range(10, 20):
         if after["rag"]["cached"]:
             break

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from app.models.encoder import DIM
-from tests.fakes.checks import told
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, service, wait_for
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
+from tests.fakes.server import told
 from tests.fakes.wire import Json
 
 BOAT = "# Pumps\n\nThe bilge pump of the {name} was made in {year} and holds forty litres of water.\n\n"

@@ -15,8 +15,7 @@ import pytest
 from app.db.embedded import Cluster
 from tests.fakes.chromas import chroma_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
+from tests.fakes.process import Service, service, wait_for
 from tests.fakes.qdrant import qdrant_server
 from tests.fakes.redis import RedisServer
 

@@ -15,10 +15,10 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from app.retrieval.rewrite import ASKED
+from tests.fakes.judges import Ill, RerankServer, rerank_server, shared
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
-from tests.fakes.rerank import Ill, RerankServer, rerank_server, shared
 from tests.fakes.wire import Json
 
 DEADLINE = 3.0

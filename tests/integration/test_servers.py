@@ -15,8 +15,7 @@ import pytest
 
 from tests.fakes.chromas import DAMAGES, RunningChroma, chroma_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, service
-from tests.fakes.processes import family, is_alive, wait_for
+from tests.fakes.process import Service, family, is_alive, service, wait_for
 
 LIGHTHOUSE = text_pdf(
     ["# Lighthouse\n\nThe lighthouse of Skarra was lit in 1871. Its keeper had nine goats."]

@@ -5,8 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.forms import annotated_pdf, form_pdf, glyph_pdf
-from tests.fakes.pdfs import bomb_pdf, damaged_pdf, encrypted_pdf, image_pdf, text_pdf
+from tests.fakes.pdfs import (
+    annotated_pdf,
+    bomb_pdf,
+    damaged_pdf,
+    encrypted_pdf,
+    form_pdf,
+    glyph_pdf,
+    image_pdf,
+    text_pdf,
+)
 from tests.fakes.process import Service, service
 
 PAGE = text_pdf("The lighthouse keeper counts nine ships.")
@@ -54,14 +62,11 @@ def test_a_page_bomb_is_told_and_harms_nobody(strict: Service) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "../../etc/passwd.pdf",
-        "C:\\temp\\x.pdf",
-        "a[1]#2].pdf",
-        "naïve 🦉 report.pdf",
+        "../../etc/a[1]#2].pdf",
+        "C:\\temp\\naïve 🦉 \u202efdp.exe.pdf",
         "x" * 500 + ".pdf",
-        "\u202efdp.exe.pdf",
     ],
-    ids=["path", "windows path", "brackets", "emoji", "500 characters", "bidi"],
+    ids=["path and brackets", "windows path, emoji, bidi", "500 characters"],
 )
 def test_hostile_names_become_sane_labels(house: Service, name: str) -> None:
     """The label has no path, brackets, `#` or line break, and `[label#n]` is at most 160 characters."""
@@ -131,7 +136,7 @@ def test_too_large_is_told_before_it_is_read(strict: Service) -> None:
 
 def test_a_document_that_is_being_read_is_not_absent(house: Service) -> None:
     """Asked meanwhile, the service names it; asked afterwards, it answers from it."""
-    long = text_pdf([f"Page {n}: the keeper counts {n} ships and {n + 1} gulls." for n in range(1_000)])
+    long = text_pdf([f"Page {n}: the keeper counts {n} ships and {n + 1} gulls." for n in range(500)])
     response = house.upload("ships.pdf", long, session_id="reading", wait="0")
     rag = house.chat("What does the keeper count?", session_id="reading")["rag"]
 

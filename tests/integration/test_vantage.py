@@ -17,13 +17,10 @@ from anyio.from_thread import start_blocking_portal
 
 from app.vantage.checks import refusal
 from app.vantage.terms import Decision, ResponseClass
-from tests.fakes.checks import told
 from tests.fakes.model import Fault, ModelServer, model_server
-from tests.fakes.postgres import PostgresServer, postgres_server
-from tests.fakes.process import Service, service
-from tests.fakes.processes import wait_for
-from tests.fakes.server import events
-from tests.fakes.servers import ask
+from tests.fakes.postgres import PostgresServer, ask, postgres_server
+from tests.fakes.process import Service, service, wait_for
+from tests.fakes.server import events, told
 from tests.fakes.wire import Json
 
 MODEL = "a-model-of-its-own"

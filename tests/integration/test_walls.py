@@ -1,15 +1,27 @@
-"""Nothing is seen across sessions, users or tenants: by no id, label, answer or error text."""
+"""Nothing is seen across sessions, users or tenants: by no id, label, answer or error text. And what an asker
+is answered, from documents or from memory, does not depend on what anybody out of her reach keeps, says or
+votes.
 
-from collections.abc import Iterator
+The suite asks some questions; as many as are wanted:
+`REQUESTS=300 python -m pytest -n 0 tests/integration/test_walls.py`."""
+
+import os
+import random
+import re
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from anyio.from_thread import start_blocking_portal
 
+from tests.fakes.model import model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, ibid, service
+from tests.fakes.wire import Json
 
 SECRET = text_pdf("The vault code of the northern office is 7731 octopus.", title="Vault papers")
 QUESTION = "What is the vault code of the northern office?"
@@ -150,3 +162,244 @@ def test_a_strangers_data_changes_nothing(walls: tuple[Service, Keys]) -> None:
         after = acme.post("/api/chat", json=body).json()
     assert before["citations"] == after["citations"]
     assert before["answer"] == after["answer"]
+
+
+REQUESTS = int(os.environ.get("REQUESTS", "40"))
+"""In each of two passes; every question is asked twice running, for the cache."""
+CACHE_SECONDS = 2
+"""Gone between the passes, so that both begin without."""
+KEY = "bootstrap-9f3c71e0b28d46a5"
+THINGS = ("ferry", "warden", "harbour", "lighthouse", "herring", "anchor", "bell", "rope", "tide", "ledger")
+DOINGS = ("carries", "counts", "guards", "repairs", "sells", "paints", "rings", "stores")
+FORMS = (
+    "What {} the {}?",
+    "Which {1} {0} it, and how often?",
+    "Tell me about the {1} near the pier and who {0} it",
+    "{1}",
+)
+
+
+def pages(chance: random.Random, count: int) -> bytes:
+    """A document that speaks of the same few things as all the others."""
+
+    def sentence() -> str:
+        one, other = chance.sample(THINGS, 2)
+        return f"The {one} {chance.choice(DOINGS)} the {other} of pier {chance.randrange(100)}."
+
+    return text_pdf([" ".join(sentence() for _ in range(24)) for _ in range(count)])
+
+
+def questions(chance: random.Random) -> list[str]:
+    """No two alike."""
+    asked: dict[str, None] = {}
+    while len(asked) < REQUESTS // 2:
+        form = chance.choice(FORMS)
+        asked[f"{form.format(chance.choice(DOINGS), chance.choice(THINGS))} {chance.randrange(100)}"] = None
+    return list(asked)
+
+
+def quoting(body: Json) -> str:
+    """A model that cites whatever it is shown first and last, and its own guess."""
+    labels = re.findall(r"\[?([\w-]+\.pdf#\d+)", str(body["messages"]))
+    return f"It does [{labels[0]}][{labels[-1]}] [guess.pdf#9]." if labels else "Nobody knows."
+
+
+def put(who: httpx.Client, name: str, content: bytes, **form: str) -> None:
+    """Upload, and wait until it is found."""
+    answer = who.post("/api/documents", files={"file": (name, content)}, data={"wait": "100"} | form)
+    assert answer.status_code == 201, answer.text
+
+
+def asked(who: httpx.Client, messages: list[str], attempt: str) -> list[dict[str, Any]]:
+    """All that the answers say, but for what is another with every answer: its id and how long it took."""
+    said = []
+    for n, message in enumerate(message for message in messages for _ in range(2)):
+        thread = f"{attempt}-{n}"
+        body = {"message": message, "session_id": "s", "thread_id": thread, "history": [], "stream": False}
+        answer = who.post("/api/chat", json=body)
+        assert answer.status_code == 200, answer.text
+        reply = answer.json()
+        del reply["answer_id"], reply["rag"]["took_ms"]
+        reply.pop("took_ms", None)
+        said.append(reply)
+    return said
+
+
+@pytest.fixture(scope="module")
+def passes(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Answers of a tenant's key before and after another tenant, a user, and other sessions have filed."""
+    folder, chance = tmp_path_factory.mktemp("apart") / "data", random.Random(3)  # noqa: S311 - a dice
+    settings = {
+        "RAG_DEBUG_MODE": "1",
+        "RAG_CACHE_TTL_SECONDS": str(CACHE_SECONDS),
+        "IBID_BOOTSTRAP_KEY": KEY,
+    }
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(model_server(quoting)) as model,
+        service(folder, CHAT_BASE_URL=model.url, **settings) as running,
+    ):
+        keys = (KEY, created(folder, "--tenant=default", "--user=bob"), created(folder, "--tenant=zeta"))
+        mine, bob, zeta = (client(running, key) for key in keys)
+        with mine, bob, zeta:
+            messages = questions(chance)
+            put(mine, "harbour.pdf", pages(chance, 2), scope="global")
+            put(mine, "notes.pdf", pages(chance, 3), session_id="s")
+            before = asked(mine, messages, "before")
+            put(zeta, "harbour.pdf", pages(chance, 3), scope="global")
+            put(zeta, "notes.pdf", pages(chance, 3), session_id="s")
+            put(bob, "notes.pdf", pages(chance, 3), session_id="s")
+            put(mine, "notes.pdf", pages(chance, 3), session_id="other")
+            time.sleep(CACHE_SECONDS)
+            return before, asked(mine, messages, "after")
+
+
+def test_answers_are_the_same_with_and_without_the_others(
+    passes: tuple[list[dict[str, Any]], list[dict[str, Any]]],
+) -> None:
+    """Ids, order, scores, labels, prompts, cache hits, texts and citations: byte for byte."""
+    before, after = passes
+    assert len(before) == REQUESTS // 2 * 2
+    assert before == after
+
+
+def test_the_questions_were_answered_from_documents(
+    passes: tuple[list[dict[str, Any]], list[dict[str, Any]]],
+) -> None:
+    """Else there would be nothing to disturb: passages of both files, scores, citations, cache hits."""
+    before, _ = passes
+    found = [reply for reply in before if reply["rag"]["reason"] == "ok"]
+    assert len(found) > len(before) / 2
+    names = {item["label"].split("#")[0] for reply in found for item in reply["citations"]}
+    assert names == {"harbour.pdf", "notes.pdf"}
+    assert {reply["rag"]["cached"] for reply in found} == {False, True}
+    assert all(reply["debug"]["chunks"] and reply["cited"] and reply["unknown"] for reply in found)
+
+
+Replies = list[dict[str, Any]]
+
+
+def sayings(chance: random.Random, count: int) -> list[str]:
+    """What people say about the same few things; no two alike."""
+    said: dict[str, None] = {}
+    while len(said) < count:
+        one, other = chance.sample(THINGS, 2)
+        pier, doing = chance.randrange(400), chance.choice(DOINGS)
+        said[f"I saw how the {one} {doing} the {other} of pier {pier}."] = None
+    return list(said)
+
+
+def citing(body: Json) -> str:
+    """A model that cites whatever it is shown first and last, and its own guess."""
+    labels = re.findall(r"\[((?:memory|harbour)#\w+)\]", str(body["messages"]))
+    return f"It does [{labels[0]}][{labels[-1]}] [memory#guess]." if labels else "Nobody knows."
+
+
+def keep(who: httpx.Client, user: str, texts: Sequence[str], **fields: object) -> list[str]:
+    """Memories of one user; their ids."""
+    body = [{"user_id": user, "text": text} | fields for text in texts]
+    answer = who.post("/memories", json=body)
+    assert answer.status_code == 201, answer.text
+    return [item["memory"]["id"] for item in answer.json()["items"]]
+
+
+def shelve(who: httpx.Client, texts: Sequence[str]) -> None:
+    """Reference texts of a tenant."""
+    answer = who.post("/corpus/harbour", json={"texts": list(texts)})
+    assert answer.status_code == 201, answer.text
+
+
+def vote(who: httpx.Client, user: str, ids: Sequence[str], signal: int) -> None:
+    """On each."""
+    for memory_id in ids:
+        body = {"user_id": user, "memory_id": memory_id, "signal": signal}
+        assert who.post("/memory_feedback", json=body).is_success
+
+
+def profile(who: httpx.Client, user: str) -> None:
+    """Their cards, from what they said."""
+    answer = who.post("/profiles", json={"user_id": user})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["items"][0]["kinds"]
+
+
+def asked_of_memory(who: httpx.Client, messages: Sequence[str], attempt: str) -> Replies:
+    """All that the answers to ada say, but for what is another with every answer: its id, how long it took,
+    and how long ago the one before was."""
+    said = []
+    for n, message in enumerate(message for message in messages for _ in range(2)):
+        body = {"user_id": "ada", "message": message, "thread_id": f"{attempt}-{n}", "top_k": 6}
+        answer = who.post("/rag/query", json=body)
+        assert answer.status_code == 200, answer.text
+        reply = answer.json()
+        del reply["answer_id"], reply["rag"]["took_ms"], reply["took_ms"]
+        del reply["meta_explanation"]["temporal"]
+        said.append(reply)
+    return said
+
+
+def crowd(mine: httpx.Client, zeta: httpx.Client, chance: random.Random) -> None:
+    """What the others do meanwhile: they keep the same words, cards, votes and texts, and ask the same."""
+    words = sayings(chance, 40)
+    theirs = keep(mine, "bob", words)
+    vote(mine, "bob", theirs[:5], -1)
+    keep(zeta, "ada", words)
+    shelve(zeta, sayings(chance, 30))
+    for message in questions(chance)[:3]:
+        for who, user in ((mine, "bob"), (zeta, "ada")):
+            body = {"user_id": user, "message": message, "remember": True}
+            assert who.post("/rag/query", json=body).status_code == 200
+    profile(mine, "bob")
+    profile(zeta, "ada")
+
+
+@pytest.fixture(scope="module")
+def recalls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Replies, Replies]:
+    """Answers to ada before and after another user and another tenant's ada have moved in."""
+    folder, chance = tmp_path_factory.mktemp("strangers") / "data", random.Random(5)  # noqa: S311 - a dice
+    settings = {
+        "RAG_DEBUG_MODE": "1",
+        "RAG_CACHE_TTL_SECONDS": str(CACHE_SECONDS),
+        "IBID_BOOTSTRAP_KEY": KEY,
+    }
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(model_server(citing)) as model,
+        service(folder, CHAT_BASE_URL=model.url, **settings) as running,
+    ):
+        mine, zeta = client(running, KEY), client(running, created(folder, "--tenant=zeta"))
+        with mine, zeta:
+            messages = questions(chance)
+            hers = keep(mine, "ada", sayings(chance, 40))
+            shelve(mine, sayings(chance, 20))
+            vote(mine, "ada", hers[::5], 1)
+            keep(mine, "ada", ["I practise knots to get better at them.", "I walk the harbour with friends."])
+            profile(mine, "ada")
+            before = asked_of_memory(mine, messages, "before")
+            crowd(mine, zeta, chance)
+            time.sleep(CACHE_SECONDS)
+            return before, asked_of_memory(mine, messages, "after")
+
+
+def test_answers_from_memory_are_the_same_with_and_without_the_others(
+    recalls: tuple[Replies, Replies],
+) -> None:
+    """Ids, order, scores, boosts, labels, prompts and their hashes, cache hits, texts: byte for byte."""
+    before, after = recalls
+    assert len(before) == REQUESTS // 2 * 2
+    assert before == after
+
+
+def test_the_questions_were_answered_from_memories_and_corpus(recalls: tuple[Replies, Replies]) -> None:
+    """Else there would be nothing to disturb: both sources, votes, citations, cache hits."""
+    before, _ = recalls
+    found = [reply for reply in before if reply["rag"]["reason"] == "ok"]
+    assert len(found) > len(before) / 2
+    used = [item for reply in found for item in reply["memory_used"]]
+    assert {item["source"] for item in used} == {"memories", "corpus"}
+    assert {item["boosts"].get("feedback") for item in used} >= {1.0, 1.05}
+    assert any("[Persona]" in reply["system_prompt"] for reply in found)
+    assert {reply["rag"]["cached"] for reply in found} == {False, True}
+    assert all(reply["debug"]["prompt_sha256"] and reply["cited"] and reply["unknown"] for reply in found)

@@ -36,7 +36,7 @@ from app.models.encoder import DIM, MODEL, PACES, SIZE, Encoder, Faults, Kind, L
 from app.process import Program
 from app.types import Embedding
 from tests.fakes.logged import captured
-from tests.fakes.processes import children, is_alive
+from tests.fakes.process import children, is_alive
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from app.models.moderation import (
     open_moderator,
 )
 from app.settings import Settings, Vantage
-from tests.fakes.moderation import Ill, ModerationServer, moderation_server
+from tests.fakes.judges import Ill, ModerationServer, moderation_server
 
 
 @asynccontextmanager

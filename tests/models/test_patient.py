@@ -47,7 +47,7 @@ TEXTS = [str(n) for n in range(64)]
 
 async def test_it_waits_until_the_model_answers() -> None:
     """Whatever the fault was, if it may pass; queries as well as passages."""
-    slow = Slow(failing=["unavailable", "overloaded", "unavailable"] * 5)
+    slow = Slow(failing=["unavailable", "overloaded", "unavailable"] * 2)
     model = Patient(slow)
     assert await model.passages(TEXTS) == [text.encode() for text in TEXTS]
     slow.failing = ["timeout", "unavailable"]

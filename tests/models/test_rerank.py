@@ -16,7 +16,7 @@ from app.models.probes import ServerProbe
 from app.models.rerank import ANSWER_BYTES, UNUSABLE, HttpReranker, address, open_reranker, read
 from app.settings import Rerank, Settings
 from app.types import RERANK
-from tests.fakes.rerank import Ill, RerankServer, rerank_server
+from tests.fakes.judges import Ill, RerankServer, rerank_server
 
 QUESTION = "what does the ferry carry"
 TEXTS = ["a bridge of stone", "the ferry does carry mail", "the lamp"]

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,10 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.retrieval import cache as cache_
 from app.retrieval.cache import (
     OBJECT_BYTES,
-    READ_BYTES,
     Cache,
     Flights,
     Recent,
@@ -191,25 +188,6 @@ async def test_what_was_put_under_another_key_is_searched_for() -> None:
     assert not (await ask(Cache(300, shared, clock=Now()), Searching())).cached
 
 
-async def test_what_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    monkeypatch.setattr(cache_, "unpack", lambda raw, _key: read.append(len(raw)))
-    shared = FakeShared({"k": b" " * (VALUE_BYTES + 1)})
-    assert await ask(Cache(300, shared), Searching()) == WHOLE
-    assert read == []
-
-
-@pytest.mark.parametrize(("size", "on_loop"), [(READ_BYTES, True), (READ_BYTES + 1, False)])
-async def test_large_values_are_read_beside_the_loop(
-    monkeypatch: pytest.MonkeyPatch, size: int, *, on_loop: bool
-) -> None:
-    """Up to a millisecond's worth is read at once; more holds up nobody else."""
-    where: list[int] = []
-    monkeypatch.setattr(cache_, "unpack", lambda _raw, _key: where.append(threading.get_ident()))
-    await ask(Cache(300, FakeShared({"k": b" " * size})), Searching())
-    assert [thread == threading.get_ident() for thread in where] == [on_loop]
-
-
 async def test_very_large_results_are_not_shared() -> None:
     shared = FakeShared()
     large = Found((Candidate(passage("a", "x" * VALUE_BYTES)),))
@@ -231,8 +209,9 @@ def test_memory_is_bounded_and_the_newest_stay(puts: list[tuple[str, int]]) -> N
     for key, letters in puts:
         found = sized(letters)
         kept.put(key, found, 300)
-        assert kept.nbytes == sum(size for _, _, size in kept._found.values()) <= most
         assert (kept.get(key) == found) == (weight(found) <= most)
+        there = [one for one in map(kept.get, "abcdef") if one]
+        assert kept.nbytes == sum(map(weight, there)) <= most
 
 
 def test_the_least_recently_used_makes_room() -> None:

@@ -29,7 +29,7 @@ from app.retrieval.retrievers.chroma import (
 from app.retrieval.retrievers.chroma_child import ChromaFault, EmbeddedChroma
 from app.settings import Settings
 from tests.fakes.chromas import InProcess, RunningChroma
-from tests.fakes.processes import children
+from tests.fakes.process import children
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -400,13 +400,6 @@ async def test_refusals_and_a_child_that_ended_do_not_count() -> None:
         with pytest.raises(Unavailable):
             await chroma.forget("ibid-a")
     await chroma.beat()
-
-
-async def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
-    code = "import sys, app.retrieval.documents; sys.exit('chromadb' in sys.modules)"
-    assert (
-        await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=False)
-    ).returncode == 0
 
 
 async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:

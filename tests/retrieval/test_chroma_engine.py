@@ -365,14 +365,6 @@ def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("chroma.broken-*/chroma.sqlite3"))) == 1
 
 
-def test_it_imports_little() -> None:
-    """Until it opens the folder neither the vendor nor anything of the service's is there."""
-    heavy = "{'chromadb', 'structlog', 'asyncio', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.settings'}"
-    code = f"import sys, app.retrieval.retrievers.chroma_child; print(sorted({heavy} & set(sys.modules)))"
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert said.stdout.strip() == "[]"
-
-
 HUNDREDS = 4
 
 

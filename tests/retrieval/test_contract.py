@@ -20,7 +20,7 @@ from app.types import Embedding, Legs, Query, Scope, Source
 from app.wiring import ProjectSources
 from tests.fakes.filing import bag, file
 from tests.fakes.recollections import given, keep, shelve
-from tests.fakes.rows import chunked, told
+from tests.fakes.records import chunked, told
 
 HERE = Scope(tenant="t", user_id="ann", session_id="s1")
 STRANGER = Scope(tenant="u", user_id="ben", session_id="s2")

@@ -134,14 +134,14 @@ async def test_the_setting_narrows_the_list(
 
 
 async def test_another_tenants_writes_leave_the_standing(
-    pool: Pool, corpus: CorpusSource, edge: QdrantProcess
+    corpus: CorpusSource, catalogue: CollectionCache
 ) -> None:
     """Into the same collection or a new one: whether a result is kept does not tell of them."""
     await shelve(corpus, HERE, "rivers", RIVERS)
     before = (await corpus.reach(HERE)).standing
     await shelve(corpus, OTHER, "rivers", BEASTS)
     await shelve(corpus, OTHER, "beasts", BEASTS)
-    corpus._catalogue.forget()
+    catalogue.forget()
     assert (await corpus.reach(HERE)).standing == before
 
 

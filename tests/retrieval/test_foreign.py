@@ -16,9 +16,8 @@ from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, open_points
 from app.settings import Settings
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
-from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
+from tests.fakes.qdrant import Fault, Json, QdrantServer, qdrant_server
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, shelve
-from tests.fakes.shards import Json
 
 HERE, OTHER = Scope(), Scope(tenant="other")
 COSINE: Json = {"vectors": {"size": 32, "distance": "Cosine"}}
@@ -46,8 +45,13 @@ def memories(pool: Pool, points: Qdrant, indexes: IndexCache) -> MemorySource:
 
 
 @pytest.fixture
-def corpus(pool: Pool, points: Qdrant, indexes: IndexCache) -> CorpusSource:
-    return CorpusSource(pool, points, CollectionCache(points), indexes, SPACE, shared=True)
+def catalogue(points: Qdrant) -> CollectionCache:
+    return CollectionCache(points)
+
+
+@pytest.fixture
+def corpus(pool: Pool, points: Qdrant, catalogue: CollectionCache, indexes: IndexCache) -> CorpusSource:
+    return CorpusSource(pool, points, catalogue, indexes, SPACE, shared=True)
 
 
 def plant(server: QdrantServer, name: str, *texts: str, shape: Json = COSINE, **facts: Any) -> None:
@@ -248,11 +252,11 @@ async def test_a_collection_that_does_not_answer_costs_its_own(
 
 
 async def test_a_write_of_theirs_is_seen_once_the_list_is_renewed(
-    server: QdrantServer, corpus: CorpusSource
+    server: QdrantServer, corpus: CorpusSource, catalogue: CollectionCache
 ) -> None:
     await shelve(corpus, HERE, "ours", ["the sea is wide"])
     before = (await corpus.reach(HERE)).standing
     assert (await corpus.reach(HERE)).standing == before
     plant(server, "older", DANUBE)
-    corpus._catalogue.forget()
+    catalogue.forget()
     assert (await corpus.reach(HERE)).standing != before

@@ -1,6 +1,7 @@
-"""Points and their payloads as passages, and back."""
+"""Points and their payloads as passages, and back; short forms of ids, stable, and no two alike."""
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.retrieval import payload
+from app.retrieval import payload, source
 from app.retrieval.points import (
     LONG_AGO,
     REFERENCE,
@@ -19,6 +20,7 @@ from app.retrieval.points import (
     text_to_point,
 )
 from app.retrieval.retrievers.points import Point
+from app.retrieval.source import label_suffixes
 from app.text.labels import is_label
 from app.types import Scope
 from tests.fakes.filing import bag
@@ -208,3 +210,22 @@ def test_tokens_are_those_counted_or_about_as_many() -> None:
 def test_a_text_was_said_when_it_was_written(facts: dict[str, object], day: str | None) -> None:
     """Whatever changed it since; when that was tells nothing of it."""
     assert payload.day(facts) == day
+
+
+@given(st.sets(st.text(max_size=8), max_size=30))
+def test_short_forms_are_stable_and_different(keys: set[str]) -> None:
+    """Eight letters and digits, the same whatever stands beside them; another source's are others."""
+    found = label_suffixes("s", keys)
+    assert len(set(found.values())) == len(keys)
+    assert all(re.fullmatch("[0-9a-v]{8}", mark) for mark in found.values())
+    assert all(label_suffixes("s", [key])[key] == mark for key, mark in found.items())
+    assert not set(label_suffixes("t", keys).values()) & set(found.values())
+
+
+def test_those_that_would_look_alike_are_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        source, "digest", lambda text: (b"x" if text[-1] in "ab" else b"y") * 5 + text[-1].encode() * 5
+    )
+    found = label_suffixes("s", "abc")
+    assert found["a"][:8] == found["b"][:8] != found["c"]
+    assert list(map(len, found.values())) == [16, 16, 8]

@@ -1,4 +1,5 @@
-"""Who may see which rows, what is read of their columns, and what is kept beside them."""
+"""Tables of projects: who may see which rows, what is read of their columns and kept beside them, the
+nearest rows by pgvector."""
 
 import json
 from typing import Any
@@ -7,10 +8,12 @@ import pytest
 
 from app.db.pool import Pool
 from app.db.project_text import conversation_text
+from app.errors import RetrievalError
 from app.retrieval.project_tables import (
     CHUNK,
     CONVERSATION,
     Analysed,
+    Lot,
     ProjectTable,
     chunk_analysed,
     chunk_shown,
@@ -20,9 +23,11 @@ from app.retrieval.project_tables import (
     owners,
     rows_of,
 )
+from app.retrieval.retrievers.postgres import nearest
 from app.retrieval.terms import encode_terms
 from app.types import Scope
-from tests.fakes.rows import chunked, conversation, insert, told
+from tests.fakes.filing import SPACE, bag
+from tests.fakes.records import chunk, chunked, conversation, insert, told
 
 ROWS = [("", "THN"), ("", "DAAS"), ("", None), ("ann", "THN"), ("ben", "THN")]
 
@@ -181,3 +186,25 @@ async def test_terms_are_dropped_by_kind(pool: Pool) -> None:
     await keep(pool, CONVERSATION, {talk: X})
     await forget(pool, CHUNK, [chunk, talk])
     assert [row["kind"] for row in await pool.fetch(KEPT)] == ["conversations"]
+
+
+async def test_the_nearest_of_a_filter(pool: Pool) -> None:
+    """Best first with exact cosines, ties by id; limited; nulls are the tenant's and shared."""
+    near, far = await chunked(pool, Scope(), "THN", ["sea", "sea river"])
+    await chunked(pool, Scope(owner="ann"), "THN", ["sea"])
+    await chunked(pool, Scope(tenant="u"), "THN", ["sea"])
+    await pool.execute("ALTER TABLE public.code_index ALTER owner DROP NOT NULL, ALTER tenant DROP NOT NULL")
+    [nobodys] = await insert(pool, "public.code_index", chunk(Scope(), "X", "sea", owner=None, tenant=None))
+    asked = bag("sea")
+    found = await nearest(pool, SPACE, CHUNK, Lot("default", "", "THN"), asked, 9)
+    assert [(key, round(score, 6)) for key, score in found] == [(near, 1.0), (far, round(0.5**0.5, 6))]
+    assert await nearest(pool, SPACE, CHUNK, Lot("default", "", "THN"), asked, 1) == found[:1]
+    [(key, _)] = await nearest(pool, SPACE, CHUNK, Lot("default", "", "X"), asked, 9)
+    assert key == nobodys
+    assert await nearest(pool, SPACE, CONVERSATION, Lot("default", "", "THN"), asked, 9) == []
+
+
+async def test_only_retrieval_errors(pool: Pool) -> None:
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await nearest(pool, SPACE, CHUNK, Lot("t", "", ""), bag("sea"), 1)

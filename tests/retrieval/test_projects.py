@@ -21,7 +21,7 @@ from app.types import Legs, Passage, Query, Scope
 from app.wiring import ProjectSources
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import given
-from tests.fakes.rows import CHUNK, CONVERSATION, chunk, chunked, conversation, insert, told
+from tests.fakes.records import CHUNK, CONVERSATION, chunk, chunked, conversation, insert, told
 
 ANN = Scope(owner="ann")
 EVERYBODY = Scope()

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -77,12 +75,6 @@ async def test_nothing_set_is_embedded_under_the_data_folder(tmp_path: Path) -> 
         await points.create(NAME, DIM)
         assert points.embedded
         assert folder_of(tmp_path / "qdrant", NAME).is_dir()
-
-
-def test_who_needs_no_server_does_without_its_client() -> None:
-    """It takes two seconds and 100 MB."""
-    code = "import sys, app.wiring, app.retrieval.retrievers.qdrant; sys.exit('qdrant_client' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 async def test_an_address_that_is_none_stops_the_start() -> None:

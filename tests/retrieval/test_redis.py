@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import uvloop
 from pydantic import SecretStr
+from redis.asyncio import Redis as Vendor
 
 from app.breaker import Breaker
 from app.errors import StartError, Unavailable
@@ -32,35 +34,49 @@ async def client(redis: RedisServer) -> AsyncIterator[Redis]:
     await opened.aclose()
 
 
-async def settled(client: Redis) -> None:
-    await asyncio.gather(*client._calls)
+@pytest.fixture
+async def vendor(redis: RedisServer) -> AsyncIterator[Vendor]:
+    """Another program's connection to the same server."""
+    async with Vendor.from_url(redis.url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that failed is asked again after a moment."""
+    monkeypatch.setattr(module, "Breaker", partial(Breaker, seconds=0.3))
+
+
+async def settled() -> None:
+    """Until no call is under way."""
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
 
 
 async def test_what_is_put_is_there(client: Redis) -> None:
     """Any bytes, for whoever knows the key."""
     client.put("k", bytes(range(256)), seconds=60)
-    await settled(client)
+    await settled()
     assert await client.get("k") == bytes(range(256))
     assert await client.get("other") is None
 
 
-async def test_it_is_kept_for_its_time(client: Redis) -> None:
+async def test_it_is_kept_for_its_time(client: Redis, vendor: Vendor) -> None:
     """In milliseconds; keys have our prefix, and none is kept for ever."""
     client.put("brief", b"x", seconds=0.05)
     client.put("long", b"x", seconds=60)
-    await settled(client)
-    assert 59_000 < await client._vendor.pttl(f"{PREFIX}long") <= 60_000
+    await settled()
+    assert 59_000 < await vendor.pttl(f"{PREFIX}long") <= 60_000
     await asyncio.sleep(0.1)
     assert await client.get("brief") is None
 
 
-async def test_what_is_too_large_is_a_miss(client: Redis) -> None:
+async def test_what_is_too_large_is_a_miss(client: Redis, vendor: Vendor) -> None:
     """Another's value under our key: as much of it is fetched as a value of ours may have, and one byte."""
     for size, there in ((VALUE_BYTES, True), (VALUE_BYTES + 1, False), (20 << 20, False)):
-        await client._vendor.set(f"{PREFIX}k", b"v" * size)
-        before = (await client._vendor.info("stats"))["total_net_output_bytes"]
+        await vendor.set(f"{PREFIX}k", b"v" * size)
+        before = (await vendor.info("stats"))["total_net_output_bytes"]
         assert (await client.get("k") is not None) is there
-        sent = (await client._vendor.info("stats"))["total_net_output_bytes"] - before
+        sent = (await vendor.info("stats"))["total_net_output_bytes"] - before
         assert sent < VALUE_BYTES + 50_000
 
 
@@ -68,7 +84,7 @@ async def test_who_leaves_during_a_call_spoils_no_connection(client: Redis) -> N
     """The next call does not read another's answer."""
     for n in range(20):
         client.put(str(n), str(n).encode(), seconds=60)
-    await settled(client)
+    await settled()
     leaving = [asyncio.create_task(client.get(str(n % 20))) for n in range(40)]
     await asyncio.sleep(0.001)
     for task in leaving:
@@ -79,33 +95,28 @@ async def test_who_leaves_during_a_call_spoils_no_connection(client: Redis) -> N
 
 async def test_no_more_than_so_many_calls_are_made_at_once(client: Redis) -> None:
     client.put("k", b"v", seconds=60)
-    await settled(client)
-    begun = [client._call(lambda: client._vendor.get(f"{PREFIX}k")) for _ in range(CALLS + 9)]
-    assert begun.count(None) == 9
-    await settled(client)
+    await settled()
+    asked = await asyncio.gather(*(client.get("k") for _ in range(CALLS + 9)))
+    assert asked == [b"v"] * CALLS + [None] * 9
     assert await client.get("k") == b"v"
 
 
-async def test_a_server_that_is_gone_is_a_miss_and_comes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("brief")
+async def test_a_server_that_is_gone_is_a_miss_and_comes_back(tmp_path: Path) -> None:
     """After three failures nobody asks for a while; then it is found again, by itself."""
     with redis_server(tmp_path) as server:
         client = connected(server.url)
-        client._breaker = Breaker(time.monotonic, seconds=0.3)
         client.put("k", b"v", seconds=60)
-        await settled(client)
+        await settled()
         server.kill()
 
         assert [await client.get("k") for _ in range(5)] == [None] * 5
-        assert client._breaker.refuses
         server.start()
         await asyncio.sleep(0.35)
         client.put("k", b"w", seconds=60)
-        await settled(client)
+        await settled()
 
         assert await client.get("k") == b"w"
-        assert client._breaker.closed
         await client.aclose()
 
 
@@ -120,28 +131,29 @@ async def test_a_server_that_hangs_costs_a_moment_and_then_nothing(
         server.stop_answering()
         assert await asyncio.gather(*(client.get("k") for _ in range(4))) == [None] * 4
 
-        await settled(client)
-        assert client._breaker.refuses
+        await settled()
         monkeypatch.setattr(module, "PATIENCE", 5.0)
-        assert await client.get("k") is None
+        monkeypatch.setattr(module, "CALL_SECONDS", 30.0)
+        async with asyncio.timeout(4):
+            assert await client.get("k") is None, "it was waited for"
         server.resume()
         await client.aclose()
 
 
+@pytest.mark.usefixtures("brief")
 async def test_that_it_is_left_alone_is_said_once(tmp_path: Path) -> None:
     """However many calls were under way when it went, and again when it goes again."""
     with redis_server(tmp_path) as server, captured() as lines:
         client = connected(server.url)
-        client._breaker = Breaker(time.monotonic, seconds=0.1)
         for _ in range(2):
             client.put("k", b"v", seconds=60)
-            await settled(client)
+            await settled()
             server.kill()
             await asyncio.gather(*(client.get("k") for _ in range(12)))
-            await asyncio.sleep(0.15)
+            await asyncio.sleep(0.35)
             await asyncio.gather(*(client.get("k") for _ in range(12)))  # the probe fails
             server.start()
-            await asyncio.sleep(0.15)
+            await asyncio.sleep(0.35)
         assert len(lines.of("the shared cache is left alone")) == 2
         await client.aclose()
 
@@ -150,7 +162,7 @@ async def busy(redis: RedisServer) -> bytes | None:
     """Ask on a loop that is busy elsewhere for longer than the answer and the patience take."""
     client = connected(redis.url)
     client.put("k", b"v", seconds=60)
-    await settled(client)
+    await settled()
     asked = asyncio.create_task(client.get("k"))
     for _ in range(3):
         await asyncio.sleep(0)
@@ -179,15 +191,20 @@ async def test_a_slow_first_connection_is_there_for_the_next(
         server.stop_answering()
         assert await client.get("k") is None
         server.resume()
-        await settled(client)
-        assert client._vendor.connection_pool._available_connections
-        assert client._breaker.closed
+        await settled()
+        monkeypatch.setattr(module, "PATIENCE", 5.0)
+        client.put("k", b"v", seconds=60)
+        await settled()
+        assert await client.get("k") == b"v"
+        async with Vendor.from_url(server.url) as vendor:
+            told = await vendor.info("clients")
+        assert told["connected_clients"] == 2, "the first connection, and the one that asks"
         await client.aclose()
 
 
-async def test_a_server_that_refuses_is_a_miss(client: Redis) -> None:
+async def test_a_server_that_refuses_is_a_miss(client: Redis, vendor: Vendor) -> None:
     """A key of another kind, as of another program."""
-    await client._vendor.rpush(f"{PREFIX}list", "x")
+    await vendor.rpush(f"{PREFIX}list", "x")
     assert await client.get("list") is None
 
 

@@ -34,7 +34,7 @@ from app.settings import Chat, Rag, Rerank, Settings
 from app.types import Candidate, Degraded, Found, Hit, Query, Scope
 from app.wiring import second_stage
 from tests.fakes.answering import FakeEmbedder, FakeModel, FakeSource, FakeStream, passage
-from tests.fakes.rerank import Ill, RerankServer, rerank_server
+from tests.fakes.judges import Ill, RerankServer, rerank_server
 
 ASKED = Query("what does the ferry carry", Scope(session_id="s"))
 TEXTS = ["a bridge of stone", "the ferry does carry mail", "the lamp"]

@@ -7,7 +7,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.retrieval.fusion import DATED, MANY, SPEAKER, TIME, YEARS, asked, notes, with_time_evidence
+from app.retrieval.fusion import (
+    DATED,
+    HEADINGS,
+    MANY,
+    SPEAKER,
+    TIME,
+    WORDS,
+    YEARS,
+    asked,
+    named,
+    notes,
+    speaker,
+    with_time_evidence,
+)
 from app.retrieval.relevance import is_match
 from app.text.dates import KNOWN, LAST, Span, days
 from app.text.dates import MANY as SPOKEN
@@ -192,7 +205,7 @@ def test_since_winter_is_since_the_last_that_is_over() -> None:
     assert span.start == date(2025, 12, 1)
 
 
-WORDS = st.sampled_from(
+SAID = st.sampled_from(
     [
         *sorted(KNOWN),
         *(
@@ -209,7 +222,7 @@ WORDS = st.sampled_from(
         ),
     ]
 )
-TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text()
+TEXTS = st.lists(SAID, max_size=12).map(" ".join) | st.text()
 ZONES = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 LEAST, MOST = datetime.min, datetime.max  # noqa: DTZ901 - an outside collection may hold them
 MOMENTS = st.datetimes(LEAST, MOST) | st.datetimes(LEAST, MOST, timezones=ZONES)
@@ -290,3 +303,64 @@ def test_what_words_say_of_it_stays_beside() -> None:
     [found] = with_time_evidence([replace(item, words=hit)], asked("what did I do in May 2023", NOW))
     assert found.words == replace(hit, rare=True)
     assert found.words.lent == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        pytest.param("Anna: I swam", "Anna", id="name"),
+        pytest.param("  Jean-Luc O. Picard : Engage", "Jean-Luc O. Picard", id="long name"),
+        pytest.param("Олег: привет", "Олег", id="Cyrillic"),
+        pytest.param("Will: I swam", "Will", id="a name that is a verb"),
+        pytest.param("at 10:30 I swam", "", id="hour"),
+        pytest.param("https://example.org", "", id="address"),
+        pytest.param("I swam. And then: nothing", "I swam. And then", id="a sentence"),
+        pytest.param("a" * 60 + ": x", "", id="too long"),
+        pytest.param("no colon", "", id="none"),
+        pytest.param("Summary: x", "", id="heading"),
+        pytest.param("Zusammenfassung: x", "", id="German heading"),
+        pytest.param("What: x", "", id="closed class"),
+        pytest.param("I: x", "", id="pronoun"),
+    ],
+)
+def test_a_speaker_is_named_before_a_colon(text: str, name: str) -> None:
+    """As in transcripts; headings and words that name nothing are nobody."""
+    assert speaker(text) == name
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "is_named"),
+    [
+        pytest.param("What did Anna swim?", "Anna", True, id="as it is"),
+        pytest.param("What did ANNA swim?", "Anna", True, id="in capitals"),
+        pytest.param("what did anna swim", "Anna", True, id="no capitals at all"),
+        pytest.param("What does anna mean?", "Anna", False, id="no name here"),
+        pytest.param("What did Annabel swim?", "Anna", False, id="a part of another"),
+        pytest.param("Annabel, or Anna?", "Anna", True, id="behind another"),
+        pytest.param("Anna swam?", "Anna", True, id="first"),
+        pytest.param("What will I do?", "Will", False, id="a verb"),
+        pytest.param("what will i do", "Will", False, id="a verb, no capitals"),
+        pytest.param("So. Will I do it?", "Will", False, id="a verb, first"),
+        pytest.param("What did Will do?", "Will", True, id="a verb as a name"),
+        pytest.param("Give me a summary", "Summary", False, id="not as a name"),
+        pytest.param("小明说了什么? 小明", "小明", True, id="no such thing as capitals"),
+        pytest.param("", "Anna", False, id="nothing"),
+        pytest.param("Who?", "", False, id="nobody"),
+    ],
+)
+def test_who_is_named_is_written_as_a_name(question: str, name: str, is_named: bool) -> None:
+    """As a whole word and with a capital, if the question has any."""
+    assert named(name, question) is is_named
+
+
+def test_tables_are_read_as_texts_are() -> None:
+    """In lower case; no name is a heading."""
+    assert [word for word in HEADINGS | WORDS if word != word.lower()] == []
+    assert not HEADINGS & WORDS
+
+
+@given(st.text(), st.text())
+def test_any_text_is_read(text: str, question: str) -> None:
+    """Nothing raises, and nobody is named by nothing."""
+    assert named(speaker(text), question) in (True, False)
+    assert not named("", question)

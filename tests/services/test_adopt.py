@@ -44,9 +44,8 @@ from tests.fakes.elder import DIM, Elder, elder
 from tests.fakes.filing import SPACE
 from tests.fakes.filing import bag as bag32
 from tests.fakes.model import bag
-from tests.fakes.qdrant import QdrantServer, qdrant_server
+from tests.fakes.qdrant import Json, QdrantServer, qdrant_server
 from tests.fakes.recollections import given
-from tests.fakes.shards import Json
 
 WIDE = Space("fake-model@1536", "fake-model", DIM, 0.0)
 CONVERSATIONS, CODE = "public.conversation_index", "public.code_index"

@@ -1,18 +1,30 @@
-"""Rows that older tools wrote, on a database that they made."""
+"""Rows that older tools wrote, on a database that they made; whether two models' vectors are of one
+space; the move from one embedding space to another, whole and interrupted."""
 
 import json
+import random
+import struct
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import asyncpg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.db.embedded import Cluster
-from app.db.pool import open_pool
+from app.db.outbox import Outbox
+from app.db.pool import Pool, open_pool
+from app.db.vectors import SpaceStore, VectorStore
+from app.errors import RetrievalError
 from app.retrieval.project_tables import DISTANCE
-from app.services.adopt import AdoptionStore, ForeignRow
+from app.services import reembed as moving
+from app.services.adopt import AdoptionStore, AdoptReport, ForeignRow, Taken, cosine, is_same_space
+from app.services.reembed import Reembed
 from app.types import Embedding, Space
+from tests.fakes.answering import FakeEmbedder
 from tests.fakes.elder import DIM, Elder, elder
-from tests.fakes.uploads import SPACE, vector
+from tests.fakes.uploads import ALICE, SPACE, ready, upload, vector
 
 WIDE = Space("wide@1536", "wide", DIM, 0.0)
 CONVERSATIONS, CODE = "public.conversation_index", "public.code_index"
@@ -216,3 +228,103 @@ async def test_rows_that_were_moved_about_are_not_mistaken(store: AdoptionStore,
     await old.run("VACUUM FULL code_index")
     assert await store.take(CODE, SPACE, found, vectors(found)) == 0
     assert len(await rows(store, CODE)) == 19
+
+
+def drawn(seed: str, *, wide: int = 256, noise: float = 0.0) -> Embedding:
+    """A direction of its own for each seed, with some noise."""
+    chance, blur = random.Random(seed), random.Random(f"{seed}!")  # noqa: S311 - noise
+    return struct.pack(f"<{wide}f", *(chance.gauss(0, 1) + noise * blur.gauss(0, 1) for _ in range(wide)))
+
+
+@given(st.text(max_size=5), st.text(max_size=5))
+def test_a_cosine_is_one_of_itself_and_between_both(one: str, other: str) -> None:
+    """Whatever their lengths."""
+    assert cosine(drawn(one), drawn(one)) == pytest.approx(1)
+    assert -1.0001 <= cosine(drawn(one), drawn(other)) <= 1.0001
+
+
+def test_a_vector_of_zeros_is_like_nothing() -> None:
+    """Not even like itself."""
+    assert cosine(bytes(32), bytes(32)) == 0
+
+
+@pytest.mark.parametrize(
+    ("noise", "others", "verdict"),
+    [(0.0, 0, True), (0.7, 0, True), (0.0, 3, True), (0.0, 4, False), (3.0, 0, False), (0.0, 32, False)],
+    ids=["equal", "of a part of the text", "a tenth others", "more others", "too far", "another model"],
+)
+def test_a_space_is_told_by_most_of_a_sample(noise: float, others: int, verdict: bool) -> None:
+    """A text's two vectors are near where one model made both, whatever it was given of the text."""
+    pairs = [(drawn(str(n)), drawn(str(n), noise=noise)) for n in range(32 - others)]
+    pairs += [(drawn(str(n)), drawn(f"another {n}")) for n in range(others)]
+    assert is_same_space(pairs, 0.0) is verdict
+
+
+def test_a_floor_is_taken_out_first() -> None:
+    """In a space where unrelated texts lie at .7, .8 is no likeness."""
+    one = struct.pack("<2f", 1, 0)
+    other = struct.pack("<2f", 0.8, 0.6)
+    assert is_same_space([(one, other)], 0.0)
+    assert not is_same_space([(one, other)], 0.7)
+
+
+def test_nothing_to_compare_proves_nothing() -> None:
+    """Then texts are embedded anew."""
+    assert not is_same_space([], 0.0)
+
+
+def test_what_is_left_is_told_of_all() -> None:
+    """Tables and collections."""
+    assert AdoptReport("s", [Taken("a", left=2)], [Taken("b", left=1)]).left == 3
+
+
+NEXT = Space("fake@2", "fake", 2, 0.0)
+
+
+class Engine(Outbox):
+    def __init__(self) -> None:
+        self.filled = 0
+
+    async def drain(self) -> None:
+        self.filled += 1
+
+    async def pending(self) -> str:
+        return "qdrant has yet to take a refill"
+
+
+async def run(work: Reembed) -> int:
+    return sum([taken async for taken in work.run()])
+
+
+async def test_everything_is_embedded_and_swapped(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches, title and heading in front; then the space is current and the index filled."""
+    monkeypatch.setattr(moving, "BATCH", 2)
+    await ready(pool, ALICE, upload(tmp_path, "a\nb\nc"), "a\nb\nc")
+    embedder, engine = FakeEmbedder(), Engine()
+    work = Reembed(VectorStore(pool), embedder, (engine,), NEXT)
+    assert (await work.total(), work.space) == (3, NEXT.name)
+    assert await run(work) == 3
+    assert embedder.asked == [f"Title\nHeading\n{name}" for name in "abc"]
+    assert (await SpaceStore(pool).current(), engine.filled) == (NEXT, 1)
+    assert work.waiting == ["qdrant has yet to take a refill"]
+
+
+async def test_an_interrupted_move_goes_on(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was embedded before the fault is not embedded again; the old space serves until the swap."""
+    monkeypatch.setattr(moving, "BATCH", 1)
+    await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
+    embedder = FakeEmbedder()
+    work = Reembed(VectorStore(pool), embedder, (Engine(),), NEXT)
+    steps = work.run()
+    await anext(steps)
+    embedder.error = RetrievalError("embedding")
+    with pytest.raises(RetrievalError):
+        await anext(steps)
+    assert await SpaceStore(pool).vectors_in(NEXT.name) == 0
+    embedder.error = None
+    assert await run(work) == 1
+    assert await SpaceStore(pool).vectors_in(NEXT.name) == 2

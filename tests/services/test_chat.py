@@ -40,11 +40,11 @@ from tests.fakes.answering import (
     FakeStream,
     Words,
     as_json,
+    chat_service,
     passage,
 )
-from tests.fakes.keeping import ScriptedMemories
-from tests.fakes.pipelines import chat_service
 from tests.fakes.projecting import FakeKnowledge, FakeProjects, gathered, row
+from tests.fakes.services import ScriptedMemories
 
 SCOPE = Scope(session_id="s", thread_id="t")
 QUESTION = "why is the sky blue today"

@@ -10,7 +10,7 @@ from app.errors import Forbidden, Missing, RetrievalError, Unavailable
 from app.services.corpus import CorpusService
 from app.types import Scope
 from tests.fakes.answering import Words
-from tests.fakes.keeping import FakeVectors
+from tests.fakes.services import FakeVectors
 
 ACME = Scope("acme")
 ROWS = "SELECT array_agg(text ORDER BY text) FROM ibid.corpus_text"

@@ -33,7 +33,7 @@ from app.services.feedback import (
 )
 from app.types import Scope
 from tests.fakes.answering import FakeModel, FakeStream
-from tests.fakes.kept import answered, remembered
+from tests.fakes.records import answered, remembered
 
 ADA = Scope("acme", user_id="ada")
 IDS = ["m1", "m2"]

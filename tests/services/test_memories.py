@@ -18,8 +18,8 @@ from app.errors import IbidError, Missing, Overloaded, RemovedMeanwhile, Retriev
 from app.services.memories import ASKER, REMEMBER_SECONDS, Echoes, MemoryService, split
 from app.types import Scope
 from tests.fakes.answering import Words
-from tests.fakes.keeping import ADA, NOON, FakeVectors, ScriptedMemories
-from tests.fakes.turns import tell
+from tests.fakes.records import tell
+from tests.fakes.services import ADA, NOON, FakeVectors, ScriptedMemories
 
 ROWS = "SELECT count(*) FROM ibid.memory"
 TEXTS = "SELECT array_agg(text ORDER BY text) FROM ibid.memory"

@@ -43,7 +43,7 @@ from app.vantage.terms import Limits as Ruled
 from app.vantage.terms import Mix
 from app.vantage.weigh import weigh
 from tests.fakes.answering import NOW, Words
-from tests.fakes.noted import card as noted
+from tests.fakes.services import card as noted
 
 Fill = Callable[[str], str]
 Recipe = Callable[[Fill], Prompt]

@@ -1,8 +1,10 @@
-"""Profile cards: computed, refreshed, written in a model's words."""
+"""Profile cards, computed, refreshed and written in a model's words; Vantage cards and facts as those who
+keep them see them."""
 
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,9 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.answering.prompt import RECENT, style_text
+from app.db.cards import CardDraft, CardShape
 from app.db.memories import DAEMONS, DESIRE, GRAVITY, UNTOLD, Memory
 from app.db.votes import OwnMessage
-from app.errors import IbidError, ModelBusy, NoRoom, RemovedMeanwhile, RetrievalError, Unavailable
+from app.errors import (
+    Forbidden,
+    IbidError,
+    Missing,
+    ModelBusy,
+    NoRoom,
+    RemovedMeanwhile,
+    RetrievalError,
+    Unavailable,
+)
 from app.retrieval.tags import card_weights, vb_desire_bias_map
 from app.services import profiles
 from app.services.profiles import (
@@ -35,10 +47,11 @@ from app.services.profiles import (
     shown,
     tags_in_words,
 )
+from app.services.vantage import CardService
 from app.types import Scope
 from tests.fakes.answering import NOW, FakeModel, FakeStream
-from tests.fakes.remembering import FakeCards
-from tests.fakes.speaking import FakeKeeping, FakeUtterances, said
+from tests.fakes.remembering import FakeCards, FakeKeeping, FakeUtterances, said
+from tests.fakes.services import FakeCards as KeptCards
 
 ACME = Scope("acme")
 ADA = Scope("acme", user_id="ada")
@@ -347,3 +360,65 @@ def test_no_message_is_told(texts: list[str]) -> None:
 def test_every_card_has_its_daemon() -> None:
     assert set(ORIGINS) == {GRAVITY, DESIRE, STYLE, PERSONA}
     assert draft(STYLE, "Short.").origin == "persona_daemon"
+
+
+TENANT = Scope("acme")
+BY_ADA = Scope("acme", owner="ada", user_id="ada")
+SHARED = CardDraft(CardShape.CARD, "clinic", "Be brief.")
+OWN = replace(SHARED, text="Prefers mornings.", user_id="ada")
+
+
+@pytest.mark.parametrize(
+    ("scope", "draft", "allowed"),
+    [
+        pytest.param(BY_ADA, OWN, True, id="her own"),
+        pytest.param(BY_ADA, SHARED, False, id="everybody's with a user key"),
+        pytest.param(BY_ADA, replace(OWN, user_id="bob"), False, id="another's"),
+        pytest.param(BY_ADA, replace(OWN, user_id=""), False, id="nobody's name"),
+        pytest.param(TENANT, SHARED, True, id="everybody's with a tenant key"),
+        pytest.param(TENANT, OWN, True, id="in her name"),
+    ],
+)
+async def test_who_may_write(scope: Scope, draft: CardDraft, allowed: bool) -> None:
+    """A user key for its user alone; what all are told is the tenant's to say."""
+    cards = KeptCards()
+    if allowed:
+        assert (await CardService(cards).put(scope, draft))[1]
+    else:
+        with pytest.raises(Forbidden):
+            await CardService(cards).put(scope, draft)
+    assert bool(cards.rows) == allowed
+
+
+@pytest.mark.parametrize(
+    ("scope", "draft", "fault"),
+    [
+        pytest.param(BY_ADA, OWN, None, id="her own"),
+        pytest.param(BY_ADA, SHARED, Forbidden, id="everybody's, which she sees"),
+        pytest.param(BY_ADA, replace(OWN, user_id="bob"), Missing, id="another's, which she does not"),
+        pytest.param(TENANT, OWN, None, id="the tenant any"),
+        pytest.param(replace(TENANT, tenant="other"), SHARED, Missing, id="another tenant's"),
+        pytest.param(TENANT, replace(SHARED, shape=CardShape.FACT), Missing, id="a fact among cards"),
+    ],
+)
+async def test_who_may_remove(scope: Scope, draft: CardDraft, fault: type[Exception] | None) -> None:
+    cards = KeptCards()
+    kept, _ = await cards.put(TENANT, draft)
+    service = CardService(cards)
+    if fault is None:
+        await service.remove(scope, CardShape.CARD, kept.id)
+        fault = Missing
+    with pytest.raises(fault):
+        await service.remove(scope, CardShape.CARD, kept.id)
+
+
+async def test_one_that_is_removed_meanwhile_is_missing() -> None:
+
+    class Gone(KeptCards):
+        async def remove(self, scope: Scope, card_id: str) -> bool:
+            return False
+
+    cards = Gone()
+    kept, _ = await cards.put(TENANT, SHARED)
+    with pytest.raises(Missing):
+        await CardService(cards).remove(TENANT, CardShape.CARD, kept.id)

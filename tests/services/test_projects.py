@@ -22,7 +22,7 @@ from app.types import Candidate, Degraded, Passage, Reason, Scope, Verdict
 from tests.fakes.answering import Words
 from tests.fakes.logged import captured
 from tests.fakes.projecting import gathered, row
-from tests.fakes.projects import FakeEmbedder, FakeRows
+from tests.fakes.services import FakeEmbedder, FakeRows
 
 SEEN = [
     "Retrieved 5 conversations from conversation_index",

@@ -37,8 +37,8 @@ from tests.fakes.answering import (
     FakeStream,
     Words,
     as_json,
+    pipeline,
 )
-from tests.fakes.pipelines import pipeline
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
 ADA = Scope(user_id="ada", thread_id="t")

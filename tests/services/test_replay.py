@@ -1,10 +1,10 @@
-"""An answer's prompt put together again: for whom, of what, and what happens when a store is away."""
+"""An answer looked up, and its prompt put together again: for whom, of what, and what happens when a
+store is away."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -12,23 +12,25 @@ from app.answer import CHAT_LOG_REF, Kind, Ref, Role, Turn, recipe_block, sha256
 from app.answering import replay as replay_
 from app.answering import ruling
 from app.answering.mix import lens_block
-from app.answering.recorder import Recorder
+from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import Change, Today, rebuilt
 from app.db.answers import OriginalStore
 from app.db.cards import Card
 from app.db.memories import Memory
 from app.errors import Missing, Unavailable
 from app.retrieval.search import RANKING_VERSION
+from app.services import answers
 from app.services import answers as answers_
 from app.services.answers import AnswerService, ReplayService
 from app.types import Entry, Passage, Scope
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, ResponseClass, Routing
-from app.vantage.weigh import Weighed, weigh
+from app.vantage.weigh import weigh
 from tests.answering.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
+from tests.answering.test_stream import kept
 from tests.fakes.answering import FakeLog, Words
-from tests.fakes.noted import FakeCards
 from tests.fakes.projecting import FakeKnowledge
+from tests.fakes.services import FakeCards
 
 HERE = Scope(tenant="acme", user_id="ann", thread_id="t")
 SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=RANKING_VERSION))
@@ -220,18 +222,115 @@ async def test_nothing_told_is_a_text() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.THREAD, Kind.POLICY])
-def test_turns_that_were_weighed_are_weighed_again(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[tuple[Any, ...]]()
-
-    def noting(*args: Any, **named: Any) -> Weighed:
-        asked.append(args)
-        return weigh(*args, **named)
-
-    monkeypatch.setattr(replay_, "weigh", noting)
-    turn = Turn(Role.USER, "I slept badly.", datetime(2026, 1, 1, tzinfo=UTC), "7")
+def test_turns_that_were_weighed_are_weighed_again(kind: Kind) -> None:
+    said = "I want to kill myself tonight."
+    turn = Turn(Role.USER, said, datetime(2026, 1, 1, tzinfo=UTC), "7")
     named = recipe_block(kind, "…", refs=(Ref(CHAT_LOG_REF, "7", sha256(turn.content)),))
-    weighed = weigh("Go on.")
-    kept = ruling.written(ruling.Ruling(weighed.sd, weighed.params, weighed.decision))
+    alone, together = weigh("Go on."), weigh("Go on.", [said])
+    kept = ruling.written(ruling.Ruling(alone.sd, alone.params, alone.decision))
     answer = replace(SEEN, question="Go on.", ruling=kept)
-    replay_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
-    assert [args[:2] for args in asked] == [("Go on.", ["I slept badly."])]
+    found = replay_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
+    assert found == together != alone
+
+
+ADA = Scope(owner="ada")
+
+
+class Away(FakeLog):
+    async def get(self, scope: Scope, answer_id: str) -> None:
+        raise Unavailable
+
+    async def removed(self, scope: Scope, since: datetime) -> bool:
+        raise Unavailable
+
+
+async def test_a_written_answer_is_found() -> None:
+    log = FakeLog()
+    await log.keep(ADA, kept().answer)
+    found = await AnswerService(log, Recorder(log)).get(ADA, "a")
+    assert found == kept().answer
+
+
+async def test_one_that_waits_is_found_too() -> None:
+    """Also while the store is away; for who asked it, and nobody else."""
+    log = Away()
+    recorder = Recorder(log)
+    recorder.later(replace(kept(), scope=ADA))
+    service = AnswerService(log, recorder)
+    assert (await service.get(ADA, "a")).id == "a"
+    for stranger in (Scope(owner="bob", user_id="bob"), Scope(user_id="bob"), replace(ADA, tenant="other")):
+        with pytest.raises(Unavailable):
+            await service.get(stranger, "a")
+
+
+async def test_one_that_waits_of_a_removed_session_is_not_there() -> None:
+    """It was removed through another replica, and will not be written."""
+    log = FakeLog(gone={"s"})
+    recorder = Recorder(log)
+    for key, session in (("a", "s"), ("b", "t")):
+        recorder.later(replace(kept(key), scope=replace(ADA, session_id=session)))
+    service = AnswerService(log, recorder)
+    assert (await service.get(ADA, "b")).id == "b"
+    with pytest.raises(Missing):
+        await service.get(ADA, "a")
+
+
+async def test_one_that_waits_is_shown_while_the_store_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can say then that its session was removed; and it is not waited for long."""
+    monkeypatch.setattr(answers, "ASKING_SECONDS", 0.05)
+    log = FakeLog(hang=30)
+    recorder = Recorder(log)
+    recorder.later(replace(kept(), scope=ADA))
+    async with asyncio.timeout(5):
+        assert (await AnswerService(log, recorder).get(ADA, "a")).id == "a"
+
+
+async def test_none_is_told() -> None:
+    with pytest.raises(Missing):
+        await AnswerService(FakeLog(), Recorder(FakeLog())).get(ADA, "b")
+
+
+def said(key: str, scope: Scope, text: str = "Yes.") -> AnswerRecord:
+    found = kept(key)
+    return replace(found, scope=scope, answer=replace(found.answer, text=text))
+
+
+async def test_the_last_may_wait() -> None:
+    """Whichever is the newer, of that user and thread, the stored one or the one that waits."""
+    log, ada = FakeLog(), replace(ADA, user_id="ada", thread_id="t")
+    recorder = Recorder(log)
+    service = AnswerService(log, recorder)
+    with pytest.raises(Missing):
+        await service.last(ada)
+    await log.keep(ada, kept("b").answer)
+    recorder.later(said("a", ada))
+    assert (await service.last(ada)).id == "b"
+    recorder.later(said("c", ada))
+    assert (await service.last(ada)).id == "c"
+    recorder.later(said("d", ada, text=""))
+    for stranger in (replace(ada, user_id="bob"), replace(ada, thread_id="u"), replace(ada, owner="")):
+        recorder.later(said("e", stranger))
+    assert (await service.last(ada)).id == "c"
+
+
+async def test_the_last_of_a_removed_session_is_gone() -> None:
+    log = FakeLog(gone={"s"})
+    recorder = Recorder(log)
+    scope = replace(ADA, user_id="ada", session_id="s")
+    recorder.later(said("a", scope))
+    with pytest.raises(Missing):
+        await AnswerService(log, recorder).last(scope)
+
+
+async def test_one_that_waits_is_of_its_user() -> None:
+    """Whichever key asked, and whichever looks; a key that acts for all and names nobody sees it too."""
+    named, own = Scope(user_id="ada"), Scope(owner="ada", user_id="ada")
+    for asked in (named, own):
+        log = FakeLog()
+        recorder = Recorder(log)
+        recorder.later(said("a", asked))
+        service = AnswerService(log, recorder)
+        assert [(await service.get(asker, "a")).id for asker in (Scope(), named, own)] == ["a"] * 3
+        for stranger in (Scope(user_id="bob"), Scope(owner="bob", user_id="bob"), replace(own, tenant="b")):
+            with pytest.raises(Missing):
+                await service.get(stranger, "a")

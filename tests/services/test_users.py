@@ -16,7 +16,7 @@ from app.retrieval.cache import Cache
 from app.services import users
 from app.services.users import WITHIN, MirroredHolding, UserService
 from app.types import Found, Scope
-from tests.answering.test_recorder import kept
+from tests.answering.test_stream import kept
 from tests.fakes.answering import FakeLog
 from tests.fakes.holdings import AT, FakeErasures, FakeFiles, FakeHolding
 
@@ -293,13 +293,12 @@ async def test_files_are_rewritten_for_a_part_of_the_time(
     nobody notices."""
     monkeypatch.setattr(users, "SOON", 0.001)
     monkeypatch.setattr(users, "SHARE", share)
-    files = FakeFiles()
-    subject = service(some(), files=[files])
+    files, holdings = FakeFiles(), some()
+    subject = service(holdings, files=[files])
     task = asyncio.create_task(subject.run())
 
     for _ in range(3 * users.BURST):
-        holding = FakeHolding("answers", {WHO: [{"id": 1}]})
-        subject._holdings = [holding]
+        holdings[:] = [FakeHolding("answers", {WHO: [{"id": 1}]})]
         await subject.erase(ADA)
         await asyncio.sleep(0.005)
     task.cancel()
@@ -318,13 +317,13 @@ async def test_an_erasure_during_a_look_is_looked_for_at_once(monkeypatch: pytes
             await asyncio.sleep(0.05)
             return await super().compact(holdings)
 
-    files = Slow()
-    subject = service(some(), files=[files])
+    files, holdings = Slow(), some()
+    subject = service(holdings, files=[files])
     task = asyncio.create_task(subject.run())
     await subject.erase(ADA)
     await going.wait()
 
-    subject._holdings = [FakeHolding("votes", {WHO: [{"id": 9}]})]
+    holdings[:] = [FakeHolding("votes", {WHO: [{"id": 9}]})]
     await subject.erase(ADA)
     async with asyncio.timeout(5):
         while len(files.rewritten) < 2:  # noqa: ASYNC110 - nobody tells us

@@ -38,11 +38,19 @@ from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
-from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, as_json
-from tests.fakes.noted import FakeCards as FakeNamespace
-from tests.fakes.noted import card as namespace_card
-from tests.fakes.pipelines import pipeline
+from tests.fakes.answering import (
+    NOW,
+    FakeEmbedder,
+    FakeLog,
+    FakeModel,
+    FakeSource,
+    FakeStream,
+    as_json,
+    pipeline,
+)
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
+from tests.fakes.services import FakeCards as FakeNamespace
+from tests.fakes.services import card as namespace_card
 
 COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
 ADA = Scope(user_id="ada", thread_id="t")
@@ -510,21 +518,6 @@ async def test_a_message_that_does_not_fit_is_refused_by_name() -> None:
     with pytest.raises(InvalidField) as refused:
         await house.told("word " * 600)
     assert refused.value.field == "body.message"
-
-
-async def test_a_long_message_is_weighed_off_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    given, threaded = list[str](), asyncio.to_thread
-
-    async def noting(work: Any, *args: Any, **kwargs: Any) -> Any:
-        given.append(getattr(work, "__name__", ""))
-        return await threaded(work, *args, **kwargs)
-
-    monkeypatch.setattr(asyncio, "to_thread", noting)
-    await House().told("what helped me sleep? " * 200)
-    assert "weigh" in given
-    given.clear()
-    await House().told()
-    assert "weigh" not in given
 
 
 async def test_a_model_fault_is_raised_and_the_question_kept() -> None:

@@ -4,8 +4,7 @@ from io import BytesIO
 
 from reportlab.pdfgen.canvas import Canvas
 
-from tests.fakes.forms import glyph_pdf
-from tests.fakes.pdfs import damaged_pdf, encrypted_pdf, image_pdf, script_pdf, table_pdf, text_pdf
+from tests.fakes.pdfs import damaged_pdf, encrypted_pdf, glyph_pdf, image_pdf, script_pdf, table_pdf, text_pdf
 
 DAYS = (1, 3, 10, 45, 400)
 """`{days_ago_3}` is the moment three days before the run."""

@@ -1,14 +1,15 @@
 """A `/rerank` server on loopback: three dialects, ill on demand.
 
-`results`: Cohere's, Jina's and vLLM's form, most relevant first; `logits`: the same with scores of any size,
-as llama.cpp gives them; `texts`: TEI's, which takes 32 texts and refuses the other form by the field's name.
+`results`: Cohere's, Jina's and vLLM's form, most relevant first; `logits`: the same with scores of any
+size, as llama.cpp gives them; `texts`: TEI's, which takes 32 texts and refuses the other form by the
+field's name.
 """
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.fakes.wire import Conversing, Json, Request, listening, write_head, write_json
 
@@ -89,5 +90,42 @@ def raw(writer: asyncio.StreamWriter, body: bytes, status: int = 200) -> None:
 async def rerank_server(dialect: str = "results") -> AsyncIterator[RerankServer]:
     """Serve on a free loopback port until left."""
     found = RerankServer(dialect)
+    async with listening(found.serve) as found.port:
+        yield found
+
+
+@dataclass
+class ModerationServer(Conversing):
+    """Says what it is told to, whatever it is asked."""
+
+    scores: Mapping[str, float | None] = field(default_factory=lambda: {"violence": 0.01})
+    verdict: str = "safe"
+    ill: Ill = Ill()
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        """Where it is, without the path."""
+        return f"http://127.0.0.1:{self.port}"
+
+    async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        """By the path."""
+        await asyncio.sleep(self.ill.delay)
+        if self.ill.status != 200 or self.ill.body is not None:
+            raw(writer, self.ill.body or b"{}", self.ill.status)
+        elif request.path.endswith("/chat/completions"):
+            write_json(
+                writer, {"choices": [{"message": {"role": "assistant", "content": self.verdict}}]}, 200
+            )
+        elif request.path.endswith("/moderations"):
+            raw(writer, json.dumps({"results": [{"category_scores": self.scores}]}).encode())
+        else:
+            write_json(writer, {"error": "no such method here"}, 404)
+
+
+@asynccontextmanager
+async def moderation_server() -> AsyncIterator[ModerationServer]:
+    """Serve on a free loopback port until left."""
+    found = ModerationServer()
     async with listening(found.serve) as found.port:
         yield found
