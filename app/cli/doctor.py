@@ -340,13 +340,13 @@ async def outbox(settings: Settings) -> str:
 
 
 async def compare(pool: Pool, copy: Copy) -> str:
-    """What an engine has lost of what it had taken from Postgres; "": nothing."""
+    """Why an engine has to be refilled; "" if it has what Postgres has."""
     try:
         outbox = Outbox(pool, copy, await identity(pool))
         reason = await outbox.refill_reason() or (DIFFERS if await outbox.count_differs() else "")
     except RetrievalError:
         return ""  # the engine's own check says so
-    return f"{copy.name} has to be filled anew: {reason}" if reason else ""
+    return f"{copy.name} has to be refilled: {reason}" if reason else ""
 
 
 def waiting(state: EngineState) -> str:

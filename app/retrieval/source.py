@@ -50,7 +50,7 @@ WIDER = 4
 ATTEMPTS = 3
 """Each four times wider than the one before."""
 SAMPLE = 100
-"""Passages by which it is told whether a scope has vectors at all, where an engine found none."""
+"""Passages checked for a vector in the record, if an engine found nothing in a scope."""
 ANALYSED = 100
 """Rows that are analysed in one turn: some tens of milliseconds in a thread."""
 DATED = 20
