@@ -20,7 +20,15 @@ import structlog
 from app.db.documents import DocumentPart, indexed_text
 from app.db.pool import Pool, postgres_faults, retrieval_faults
 from app.retrieval.bm25 import invert
-from app.retrieval.index import Address, IndexSearch, Matrix, PassageKey, ScopeIndex, Segment, computed
+from app.retrieval.index import (
+    Address,
+    IndexSearch,
+    Matrix,
+    PassageKey,
+    ScopeIndex,
+    Segment,
+    on_loop_or_thread,
+)
 from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.retrievers.chroma import Chroma, collection, key_of, passage_id
 from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
@@ -28,7 +36,7 @@ from app.text.labels import distinct, key, label, label_name
 from app.types import Embedding, Passage, Scope, Space
 
 NAME_COST = 25
-"""What it costs to prepare a document's name, in passages searched (`computed`): some 4 µs."""
+"""What it costs to prepare a document's name, in passages searched (`on_loop_or_thread`): some 4 µs."""
 VERSIONS = """
     SELECT wanted.n, part.version FROM unnest($1::text[], $2::text[], $3::text[])
         WITH ORDINALITY AS wanted (tenant, owner, session_id, n)
@@ -130,7 +138,7 @@ class DocumentSource(IndexedSource[DocumentPart]):
         """The ready documents of a part."""
         with retrieval_faults():
             rows = await self._pool.fetch(LISTING, scope.tenant, scope.owner, scope.session_id)
-        found = await computed(NAME_COST * len(rows), documents, rows)
+        found = await on_loop_or_thread(NAME_COST * len(rows), documents, rows)
         return Listing(rows[0]["version"], found, sum(each.chunks for each in found.values()))
 
     def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:

@@ -26,20 +26,19 @@ Matrix: TypeAlias = NDArray[np.float32]
 PassageKey: TypeAlias = tuple[str, int]
 """Entry and ordinal: a document's id and the number of its passage, from 1; a row's id and 1."""
 Address: TypeAlias = tuple[int, int]
-"""Segment and row, while a search lasts."""
+"""(segment, row), valid during one search."""
 Floats: TypeAlias = NDArray[np.float64]
-Spread: TypeAlias = Callable[[Sequence["Segment"], Sequence[Floats]], Sequence[Floats]]
-"""What the neighbours of each row add to its BM25 score, given the scores, one array per segment."""
+NeighbourScores: TypeAlias = Callable[[Sequence["Segment"], Sequence[Floats]], Sequence[Floats]]
+"""What the neighbours of each row add to its BM25 score, given all scores: one array per segment."""
 
 ENTRY_BYTES = 300
 """Memory of an entry beside its passages: its id, its facts, its place in the maps."""
 INLINE = 12_000
 """Passages that are searched on the loop: a millisecond or two for each of the two searches. More go to a
 thread, which under load costs as much in waiting for the interpreter (docs/adr/0020)."""
-SHORT = 100
-"""Characters of a question whose cost is the passages; longer ones cost by their words, too…"""
-CHARACTER = 10
-"""…and each character as much as so many passages, to be cut into terms: some 2 µs."""
+SHORT, CHARACTER = 100, 10
+"""A question of up to SHORT characters costs by the passages. In a longer one each character costs as much as
+CHARACTER passages, to be cut into terms: about 2 µs."""
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -261,11 +260,11 @@ class IndexSearch:
         self.indexes = indexes
         self.segments = [segment for index in indexes for segment in index.segments]
         self._passage_id = passage_id
-        self._alive = [_and(each.live, allowed(each) if allowed else None) for each in self.segments]
+        self._alive = [both_masks(each.live, allowed(each) if allowed else None) for each in self.segments]
         self._firsts = [0, *accumulate(len(index.segments) for index in indexes)]
         self._lexical = Lexical([], [])
         self._scores: list[Scores] = []
-        self._lent: Sequence[Floats] = ()
+        self._neighbour_scores: Sequence[Floats] = ()
         self._cosines: list[NDArray[np.float32]] = []
 
     @cached_property
@@ -276,7 +275,7 @@ class IndexSearch:
         )
 
     def cost(self, text: str) -> int:
-        """What the lexical search costs, in passages searched for a short question (see `computed`)."""
+        """Cost of the lexical search, in passages searched for a short question."""
         return self.size * max(SHORT, len(text)) // SHORT + CHARACTER * len(text)
 
     def key(self, address: Address) -> PassageKey:
@@ -316,18 +315,20 @@ class IndexSearch:
         alive = self._alive[address[0]]
         return alive is None or bool(alive[address[1]])
 
-    def lexical(self, text: str, limit: int, lend: Spread | None = None) -> list[Address]:
-        """The best by BM25, best first, with what neighbours `lend`."""
+    def lexical(
+        self, text: str, limit: int, neighbour_scores: NeighbourScores | None = None
+    ) -> list[Address]:
+        """The best by BM25, best first; `neighbour_scores` are added to each row's own."""
         live = [(each.postings, alive) for each, alive in zip(self.segments, self._alive, strict=True)]
         self._lexical = Lexical(live, terms(text))
         self._scores = [self._lexical.scores(number) for number in range(len(self.segments))]
         totals = [scores.bm25 for scores in self._scores]
-        if lend:
-            self._lent = [
-                lent if alive is None else np.where(alive, lent, 0.0)
-                for lent, alive in zip(lend(self.segments, totals), self._alive, strict=True)
+        if neighbour_scores:
+            self._neighbour_scores = [
+                added if alive is None else np.where(alive, added, 0.0)
+                for added, alive in zip(neighbour_scores(self.segments, totals), self._alive, strict=True)
             ]
-            totals = [own + lent for own, lent in zip(totals, self._lent, strict=True)]
+            totals = [own + added for own, added in zip(totals, self._neighbour_scores, strict=True)]
         found = [((number, row), float(totals[number][row])) for number, row in best(totals, limit, 0.0)]
         return [address for address, _ in self.ranked(found)[:limit]]
 
@@ -338,19 +339,21 @@ class IndexSearch:
         for number, rows in by_segment(ids).items():
             at = np.array(rows, dtype=np.uint32)
             scores = self._scores[number]
-            lent = self._lent[number][at].tolist() if self._lent else [0.0] * len(at)
+            added = self._neighbour_scores[number][at].tolist() if self._neighbour_scores else [0.0] * len(at)
             content_of = self._lexical.contents(number, content, at) if content else [0.0] * len(at)
             held = zip(
                 rows,
                 scores.bm25[at].tolist(),
-                lent,
+                added,
                 *self._lexical.coverage(scores, at),
                 content_of,
                 strict=True,
             )
-            for row, score, loan, coverage, rare, share in held:
-                if score + loan > 0:
-                    found[number, row] = Hit(ids[number, row], score + loan, coverage, rare, loan, share)
+            for row, score, neighbours, coverage, rare, share in held:
+                if score + neighbours > 0:
+                    found[number, row] = Hit(
+                        ids[number, row], score + neighbours, coverage, rare, neighbours, share
+                    )
         return found
 
     def dense(self, vector: Matrix, limit: int) -> dict[Address, float]:
@@ -399,7 +402,7 @@ def by_segment(addresses: Iterable[Address]) -> dict[int, list[int]]:
 
 
 def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> list[Address]:
-    """Spots of the `limit` largest values above `least`, and of all that tie with the last of them."""
+    """Addresses of the `limit` largest values above `least`, and of all that tie with the last of them."""
     every = np.concatenate([np.zeros(0, dtype=np.float32), *values])
     if len(every) > limit:
         least = max(least, float(np.nextafter(np.partition(every, -limit)[-limit], -np.inf)))
@@ -409,7 +412,7 @@ def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> li
     return list(zip(numbers.tolist(), (chosen - offsets[numbers]).tolist(), strict=True))
 
 
-async def computed(
+async def on_loop_or_thread(
     cost: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
 ) -> Result:
     """On the loop where `cost`, in passages, is little, otherwise in a thread."""
@@ -418,7 +421,7 @@ async def computed(
     return await asyncio.to_thread(work, *given, **named)
 
 
-def _and(one: Mask | None, other: Mask | None) -> Mask | None:
+def both_masks(one: Mask | None, other: Mask | None) -> Mask | None:
     """Rows that both masks keep."""
     if one is None or other is None:
         return other if one is None else one

@@ -26,7 +26,7 @@ from app.db.memories import RAW, UNTOLD, Memory
 from app.db.pool import Pool, retrieval_faults
 from app.errors import RetrievalError
 from app.retrieval.bm25 import Mask
-from app.retrieval.index import Address, Floats, IndexSearch, PassageKey, Segment, Spread
+from app.retrieval.index import Address, Floats, IndexSearch, NeighbourScores, PassageKey, Segment
 from app.retrieval.index_cache import Listing
 from app.retrieval.points import (
     MEMORIES,
@@ -136,7 +136,7 @@ class MemorySource(PointSource[User]):
         column = segment.columns[NAMESPACE]
         return np.asarray((column == 0) | (column == namespace_number(reached.scope.vantage_id)))
 
-    def spread(self) -> Spread:
+    def spread(self) -> NeighbourScores:
         return spread
 
     # The engine.

@@ -28,7 +28,7 @@ from app.retrieval.index import (
     Matrix,
     PassageKey,
     Segment,
-    computed,
+    on_loop_or_thread,
     rows_segment,
 )
 from app.retrieval.index_cache import IndexCache, Listing
@@ -73,8 +73,7 @@ than it takes to follow a change among 50,000 rows."""
 ANEW = 100
 """Rows analysed at once: a tenth of a second in a thread, and at most two megabytes of text."""
 SHOWN, COUNTED = 150, INLINE
-"""What a row costs to be shown, in passages searched (`computed`), and what more if its tokens must be
-counted: it may have 20,000 characters."""
+"""Cost of showing a row, in passages searched, and of counting its tokens: it may have 20,000 characters."""
 
 UNIT = 1e-6
 """How far the square of a unit vector's length may be from 1."""
@@ -189,7 +188,7 @@ class RowSource(IndexedSource[Lot]):
         if late or not all(index.exact for index in indexes):
             return await self._by_pgvector(reached, vector, limit)
         search = IndexSearch(indexes)
-        near = await computed(search.size, search.dense, np.frombuffer(vector, dtype="<f4"), limit)
+        near = await on_loop_or_thread(search.size, search.dense, np.frombuffer(vector, dtype="<f4"), limit)
         return await self._ranked(
             scope, {search.passage_id(address): cosine for address, cosine in near.items()}
         )
@@ -342,7 +341,7 @@ class RowSource(IndexedSource[Lot]):
         statement = read + (with_twins if table.twins else PLAIN) + IN_TURN
         rows = await self._fetch(statement, *where.values, asked)
         cost = sum(SHOWN if row["tokens"] is not None else COUNTED + SHOWN for row in rows)
-        return await computed(cost, self._passages, rows, similar)
+        return await on_loop_or_thread(cost, self._passages, rows, similar)
 
     def _passages(self, rows: Sequence[Row], similar: Mapping[str, float | None]) -> list[Passage]:
         """Rows as passages, in order. Those that no lot was loaded with are counted here."""

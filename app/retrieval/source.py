@@ -27,11 +27,11 @@ from app.retrieval.index import (
     Address,
     IndexSearch,
     Matrix,
+    NeighbourScores,
     PassageKey,
     ScopeIndex,
     Segment,
-    Spread,
-    computed,
+    on_loop_or_thread,
 )
 from app.retrieval.index_cache import IndexCache, ScopeRows
 from app.retrieval.terms import VERSION, encode_terms, is_current
@@ -158,7 +158,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         """Rows that the asker may see; None: all."""
         return None
 
-    def spread(self) -> Spread | None:
+    def spread(self) -> NeighbourScores | None:
         """What neighbours add to a passage's BM25; None: there are none."""
         return None
 
@@ -183,7 +183,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
             indexes, allowed=lambda segment: self.allowed(reached, segment), passage_id=self.passage_id
         )
         cost = search.cost(query.text)
-        lexical = await computed(cost, search.lexical, query.text, query.limit, self.spread())
+        lexical = await on_loop_or_thread(cost, search.lexical, query.text, query.limit, self.spread())
         embedded = await embedding
         words: Content | None = None
         cosines: dict[Address, float] = {}
@@ -207,7 +207,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         passages = await self.passages(reached, search, similar) if chosen else {}
         search.attach_token_counts(passages)
         ids = {address: passage.id for address, passage in passages.items()}
-        hits = await computed(cost if words else 0, search.hits, ids, words)
+        hits = await on_loop_or_thread(cost if words else 0, search.hits, ids, words)
         legs = _legs(self.name, search, lexical, near, passages, hits, other, query.limit)
         return replace(legs, partial="timeout" if late else fault or other.fault)
 
@@ -242,13 +242,15 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         """The nearest, best first; the cosines of all candidates; why an engine did not answer. `until`: when
         engines are no longer waited for, as the loop counts."""
         vector, fault = np.frombuffer(embedded, dtype="<f4"), ""
-        found = await computed(search.size, search.dense, vector, limit)
+        found = await on_loop_or_thread(search.size, search.dense, vector, limit)
         cosines = found | search.cosines(lexical)
 
         async def engine(index: ScopeIndex) -> tuple[dict[Address, float], dict[PassageKey, Address], str]:
             fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
             near, reason = await self._by_engine(reached, search, index, embedded, limit, until=until)
-            near |= await computed(len(index.entries), lambda: search.addresses(index, index.passages(fresh)))
+            near |= await on_loop_or_thread(
+                len(index.entries), lambda: search.addresses(index, index.passages(fresh))
+            )
             others = {
                 search.key(address): address for address in lexical if search.index_of(address) is index
             }
@@ -286,7 +288,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
                     if not keys and await self._has_vectors(search, index):
                         log.warning("engine has nothing of a scope", source=self.name, passages=index.size)
                         return near, "unavailable"
-                    near = await computed(len(index.entries), search.addresses, index, keys)
+                    near = await on_loop_or_thread(len(index.entries), search.addresses, index, keys)
                     if len(near) >= limit or len(keys) < asked:
                         break
         except (RetrievalError, TimeoutError) as error:
@@ -297,7 +299,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
 
     async def _has_vectors(self, search: IndexSearch, index: ScopeIndex) -> bool:
         """True if the record has vectors of what the asker may see of a scope, by a sample."""
-        some = await computed(len(index.entries), search.visible, index, SAMPLE)
+        some = await on_loop_or_thread(len(index.entries), search.visible, index, SAMPLE)
         return bool(some and await self.vectors(some))
 
     async def _cosines(self, vector: Matrix, addresses: Mapping[PassageKey, Address]) -> dict[Address, float]:
@@ -312,7 +314,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         if not days or not all(DAY in segment.columns for segment in search.segments):
             return ()
         masks = [on_days(segment.columns[DAY], days) for segment in search.segments]
-        found = await computed(search.size, search.nearest, DATED, masks)
+        found = await on_loop_or_thread(search.size, search.nearest, DATED, masks)
         if not all(index.exact for index in search.indexes):
             vector = np.frombuffer(embedded, dtype="<f4")
             found |= await self._cosines(
