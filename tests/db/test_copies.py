@@ -13,7 +13,7 @@ import pytest
 from app.db.copies import ChromaCopy, Position, QdrantCopy
 from app.db.documents import DocumentPart
 from app.db.memories import RAW
-from app.db.outbox import Outbox
+from app.db.outbox import DAMAGED, Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
@@ -100,6 +100,25 @@ async def test_a_chroma_that_has_lost_its_vectors_is_refilled(
     assert await outbox.refill_reason() == ""
 
 
+async def test_vectors_that_are_not_the_record_s_are_written_again(
+    pool: Pool, chroma: Chroma, outbox: Outbox
+) -> None:
+    """As many as before, but noise: a sample tells, and the refill goes by more than their number."""
+    document = await file(pool, SESSION, RIVERS)
+    await outbox.drain()
+    assert await outbox.differs() == ""
+    name = collection(SPACE.name, is_global=False)
+    before = sorted(await chroma.vectors(name, 0, 9))
+    noise = np.random.default_rng(1).normal(size=(3, SPACE.dim)).astype(np.float32)
+    await chroma.upsert(name, [id_ for id_, _ in before], noise, [{"document": document}] * 3)
+
+    assert await outbox.differs() == DAMAGED
+    await outbox.compare()
+
+    assert await outbox.differs() == ""
+    assert sorted(await chroma.vectors(name, 0, 9)) == before
+
+
 async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
     assert await copy.position() is None
     for seq in (7, 8):
@@ -108,21 +127,26 @@ async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("holdings", "stored", "left"),
+    ("holdings", "stored", "exact", "left"),
     [
-        pytest.param({"documents", "answers"}, 1_000, None, id="documents went"),
-        pytest.param({"answers"}, 1_000, set(), id="others went"),
-        pytest.param({"documents"}, 2 * REMADE_MOST, {"documents"}, id="too many to be without it"),
-        pytest.param({"chroma"}, 2 * REMADE_MOST, {"chroma"}, id="still too many"),
-        pytest.param({"chroma"}, 1_000, None, id="no longer"),
+        pytest.param({"documents", "answers"}, 1_000, 3, None, id="documents went"),
+        pytest.param({"answers"}, 1_000, 3, set(), id="others went"),
+        pytest.param({"documents"}, 2 * REMADE_MOST, 3, {"documents"}, id="too many to fill again"),
+        pytest.param({"chroma"}, 2 * REMADE_MOST, 3, {"chroma"}, id="still too many"),
+        pytest.param({"documents"}, 5, 2, {"documents"}, id="a scope cannot be searched without it"),
+        pytest.param({"chroma"}, 1_000, 3, None, id="no longer"),
     ],
 )
 async def test_files_are_made_anew_when_documents_went(
-    pool: Pool, chroma: Chroma, holdings: set[str], stored: int, left: set[str] | None
+    pool: Pool, holdings: set[str], stored: int, exact: int, left: set[str] | None
 ) -> None:
-    """`None`. Searches are exact meanwhile; of a large folder it is said what is left."""
+    """`None`. Searches are exact meanwhile (EXACT_MAX_MB bounds each scope, here to `exact` passages); where
+    they could not be, the holding is left and named."""
+    for part in (SESSION, SHARED):
+        await file(pool, part, RIVERS)
     engine = Counted(stored)
-    assert set(await ChromaCopy(pool, engine, SPACE).compact(holdings)) == (left or set())
+    copy = ChromaCopy(pool, engine, SPACE, exact_bytes=exact * 4 * SPACE.dim)
+    assert set(await copy.compact(holdings)) == (left or set())
     assert engine.made_anew == (left is None)
 
 
