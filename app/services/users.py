@@ -45,6 +45,13 @@ OUTSIDE = (
 )
 
 
+UNSEEN = (
+    "All that Ibid keeps is erased. Qdrant does not answer: points that other tools wrote there are not shown"
+    " any more, and are deleted as soon as it does. There is no need to ask again, which would also erase"
+    " what was written since."
+)
+
+
 class Turns:
     """BURST at once, and one more as SHARE and EVERY have it."""
 
@@ -62,6 +69,10 @@ class Turns:
             return False
         self._left -= 1
         return True
+
+
+class OthersUnseen(Unavailable):
+    """Qdrant did not answer: what other tools wrote of an erased user is deleted later."""
 
 
 class UserService:
@@ -137,18 +148,22 @@ class UserService:
     async def _dropped(self, scope: Scope) -> dict[str, int]:
         """What each holding had. One that fails keeps no other from it; until all have done their part the
         user's files count as dirty. Where anything went, results kept in this process may hold it."""
-        counts, faults = dict[str, int](), list[str]()
+        counts, faults, unseen = dict[str, int](), list[str](), list[str]()
         for holding in self._holdings:
             try:
                 counts[holding.name] = await holding.erase(scope)
+            except OthersUnseen:
+                unseen.append(holding.name)
             except IbidError as error:
                 log.warning("not erased", holding=holding.name, slug=error.slug)
                 faults.append(holding.name)
-        if self._cache and (faults or any(counts.values())):
+        if self._cache and (faults or unseen or any(counts.values())):
             self._cache.clear()
         if faults:
             names = ", ".join(faults)
             raise Unavailable(f"not everything could be erased ({names}); ask again", retry_after=AGAIN)
+        if unseen:
+            raise OthersUnseen(UNSEEN)
         return counts
 
     def _receipt(
@@ -267,8 +282,13 @@ class MirroredHolding:
                 yield point
 
     async def erase(self, scope: Scope) -> int:
-        """Out of the record, then out of the engine. What the engine alone had counts too."""
+        """Out of the record, then out of the engine. What the engine alone had counts too. While it is away,
+        the outbox has its part."""
         rows = await self._record.erase(scope)
-        points = await self._index.erase(scope)
+        try:
+            points = await self._index.erase(scope)
+        except Unavailable as error:
+            await self._record.erase_others(scope)
+            raise OthersUnseen(error.detail) from error
         await self._record.enter(scope)
         return max(rows, points)

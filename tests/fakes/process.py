@@ -23,6 +23,7 @@ import httpx
 
 from app.cli.main import main
 from app.db.folder import Lock, read_lock
+from tests.fakes.processes import family, wait_for
 
 
 @contextmanager
@@ -125,6 +126,19 @@ class Service:
         """Send a file; into session `s` unless the form says where."""
         where = form if "scope" in form or "session_id" in form else {"session_id": "s"} | form
         return self.client.post("/api/documents", files={"file": (name, content)}, data=where)
+
+    def child(self, engine: str) -> int:
+        """The process that has the embedded engine, once there is one."""
+        program = f"app.retrieval.retrievers.{engine}".encode()
+        found: list[int] = []
+
+        def looked() -> bool:
+            commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(self.process.pid)}
+            found[:] = [pid for pid, command in commands.items() if program in command]
+            return bool(found)
+
+        wait_for(looked)
+        return found[0]
 
 
 def environment(**settings: str) -> Mapping[str, str]:
