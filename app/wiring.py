@@ -311,6 +311,8 @@ async def open_services(
             "chroma": open_.chroma_outbox.run,
             "evictions": partial(evict_erased, open_.pool, open_.indexes),
         }
+        if open_.qdrant.copy.external:
+            works["homes"] = open_.qdrant.copy.follow_homes
         try:
             async with crew(works):
                 yield services

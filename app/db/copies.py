@@ -5,7 +5,9 @@ then deletes what the record does not have. Rows are read page by page and nothi
 stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from secrets import randbelow
@@ -141,6 +143,8 @@ EMBEDDED = f"""
     WHERE space = $1 AND {READY}
 """  # noqa: S608 - as above
 
+HOMES_SECONDS = 2.0
+"""Between two looks for copies that moved, on a server that replicas share."""
 HOMES = "SELECT name, home, space FROM ibid.collection_home"
 
 UNIMPORTED = """
@@ -355,6 +359,13 @@ class QdrantCopy:
         for name in sorted({await self._physical_name(RAW), RAW}) if "memories" in holdings else ():
             await self._points.compact(name)
         return ()
+
+    async def follow_homes(self) -> None:
+        """Keep `imports` up to date with what other replicas and `ibid adopt` moved."""
+        while True:
+            with suppress(Unavailable):
+                await self._read_imports()
+            await asyncio.sleep(HOMES_SECONDS)
 
     async def _counts(self) -> Mapping[str, int]:
         with postgres_faults():

@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import struct
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from qdrant_client import AsyncQdrantClient, models
 from app.db import copies
 from app.db import outbox as outbox_
 from app.db.claim import EngineClaim
-from app.db.copies import STATE, Position, QdrantCopy, RefillCursor, read_imported_collections
+from app.db.copies import STATE, Position, QdrantCopy, RefillCursor, read_imported_collections, set_home
 from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
 from app.db.outbox import DAMAGED, DIFFERS, EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
+from app.db.rows import transaction
 from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
@@ -673,6 +674,19 @@ async def test_a_collection_named_as_the_home_of_another_gets_a_home_of_its_own(
         assert [each.payload["text"] for each in await server.scroll(name, Where(), limit=9)] == [text]
     assert (await outbox.pending(), await outbox.differs()) == ("", "")
     await server.close()
+
+
+async def test_a_replica_learns_of_a_copy_that_another_moved(pool: Pool) -> None:
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(QdrantRemote(AsyncQdrantClient(":memory:"), SPACE.dim))
+        imports = ImportedCollections()
+        copy = QdrantCopy(pool, server, CollectionCache(server), SPACE, external=True, imports=imports)
+        following = asyncio.create_task(copy.follow_homes())
+        stack.callback(following.cancel)
+        async with transaction(pool) as connection:
+            await set_home(connection, "sleep", "sleep_ibid", None)
+
+        await until(lambda: imports.copy_of("sleep") == "sleep_ibid")
 
 
 async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
