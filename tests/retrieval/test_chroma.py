@@ -173,6 +173,13 @@ async def test_a_dropped_collection_is_made_once_for_all_that_ask(chroma_run: Ru
         await client.close()
 
 
+async def test_vectors_are_read_back_as_they_were_written(store: Chroma) -> None:
+    await store.upsert("ibid-v", IDS, ROWS, [MINE] * 4)
+    found = await store.vectors("ibid-v", 1, 9)
+    assert dict(found) == {id_: row.tobytes() for id_, row in list(zip(IDS, ROWS, strict=True))[1:]}
+    await store.forget("ibid-v")
+
+
 async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
     told: list[str] = []
     store.on_files_lost(told.append)

@@ -159,8 +159,11 @@ class Chroma(ABC):
         found = await self._read(
             "get", collection=collection, offset=start, limit=limit, include=["embeddings"]
         )
-        rows = np.asarray(found["embeddings"], dtype="<f4")
-        return [(id_, row.tobytes()) for id_, row in zip(found["ids"], rows, strict=True)]
+        try:
+            rows = np.asarray(found["embeddings"], dtype="<f4")
+            return [(id_, row.tobytes()) for id_, row in zip(found["ids"], rows, strict=True)]
+        except (TypeError, ValueError) as error:
+            raise RetrievalError("unavailable") from error
 
     async def nearest(
         self, collection: str, vector: Embedding, equal: Mapping[str, str], limit: int
@@ -396,7 +399,7 @@ class ChromaServer(Chroma):
             found = await self._asked(do, matrix, collection, arguments)
             if do == "count":
                 return int(found)
-            if do == "get" and not isinstance(found["metadatas" if "include" in arguments else "ids"], list):
+            if do == "get" and not isinstance(found[[*arguments.get("include", ()), "ids"][0]], list):
                 raise TypeError(do)
         except (LookupError, TypeError, ValueError) as error:
             raise ChromaFault(f"not an answer of Chroma's: {type(error).__name__}") from error
