@@ -45,13 +45,6 @@ OUTSIDE = (
 )
 
 
-UNSEEN = (
-    "All that Ibid keeps is erased. Qdrant does not answer: points that other tools wrote there are not shown"
-    " any more, and are deleted as soon as it does. There is no need to ask again, which would also erase"
-    " what was written since."
-)
-
-
 class Turns:
     """BURST at once, and one more as SHARE and EVERY have it."""
 
@@ -69,6 +62,13 @@ class Turns:
             return False
         self._left -= 1
         return True
+
+
+UNSEEN = (
+    "All that Ibid keeps is erased. Qdrant does not answer: points that other tools wrote there are not shown"
+    " any more, and are deleted as soon as it does. There is no need to ask again, which would also erase"
+    " what was written since."
+)
 
 
 class OthersUnseen(Unavailable):
@@ -148,7 +148,8 @@ class UserService:
     async def _dropped(self, scope: Scope) -> dict[str, int]:
         """What each holding had. One that fails keeps no other from it; until all have done their part the
         user's files count as dirty. Where anything went, results kept in this process may hold it."""
-        counts, faults, unseen = dict[str, int](), list[str](), list[str]()
+        counts, faults = dict[str, int](), list[str]()
+        unseen = list[str]()
         for holding in self._holdings:
             try:
                 counts[holding.name] = await holding.erase(scope)
