@@ -69,6 +69,9 @@ class Breaker:
         self._opened: set[Circuit] = set()
         self._new = partial(Circuit, clock, failures, seconds, lasting, self._opened)
         self._circuits: OrderedDict[tuple[str, str], Circuit] = OrderedDict()
+        self._failed = False
+        self.on_recovery: Callable[[], None] | None = None
+        """Called at the first success after a failure, whoever asked."""
 
     @property
     def closed(self) -> bool:
@@ -106,7 +109,14 @@ class Breaker:
     def attempt(self, judge: Judge = every, *, patience: float | None = None) -> "Attempt":
         """Around one call, awaits and all. Errors pass through. A cancellation says nothing, but for one that
         comes after `patience` seconds: that is the caller's deadline."""
-        return Attempt(self._own(), judge, patience)
+        return Attempt(self, self._own(), judge, patience)
+
+    def note(self, failed: bool | None) -> None:
+        """For `on_recovery`: how an attempt ended, or that what answers from now on is another process."""
+        recovered = self._failed and failed is False
+        self._failed = self._failed if failed is None else failed
+        if recovered and self.on_recovery:
+            self.on_recovery()
 
     def _own(self) -> "Circuit":
         caller = CALLER.get()
@@ -198,7 +208,8 @@ class Circuit:
 class Attempt:
     """One call: a context manager that tells the breaker how its block ended. Used once."""
 
-    def __init__(self, circuit: Circuit, judge: Judge, patience: float | None) -> None:
+    def __init__(self, breaker: Breaker, circuit: Circuit, judge: Judge, patience: float | None) -> None:
+        self._breaker = breaker
         self._circuit = circuit
         self._judge = judge
         self._patience = patience
@@ -210,7 +221,9 @@ class Attempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._circuit.tell(self._verdict(error), self._era, self._begun, error)
+        failed = self._verdict(error)
+        self._circuit.tell(failed, self._era, self._begun, error)
+        self._breaker.note(failed)
 
     def _verdict(self, error: BaseException | None) -> bool | None:
         """Whether it failed; None: that cannot be said."""

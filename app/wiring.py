@@ -38,7 +38,7 @@ from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore
 from app.db.sessions import ChatLogStore, SessionStore
-from app.db.users import ErasureStore, Memories, RecordFiles, evict_erased, record_holdings
+from app.db.users import ErasureStore, Holding, Memories, RecordFiles, evict_erased, record_holdings
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.ingest.cutter import CodeCutter
@@ -154,7 +154,7 @@ async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIte
         claim_engines(settings, pool) as claim,
         open_space(settings, pool, apart=apart) as (embedder, space),
         aclosing(index_cache(settings, space.dim)) as indexes,
-        fill_chroma(pool, chroma, space, claim) as (chroma_copy, chroma_outbox),
+        fill_chroma(settings, pool, chroma, space, claim) as (chroma_copy, chroma_outbox),
         open_qdrant(settings, pool, space, indexes, claim) as qdrant,
         open_chat(settings, server) if server else nullcontext(Extractive(embedder, space.floor)) as model,
         open_probes(settings, embedder, space) as probes,
@@ -210,17 +210,19 @@ def index_cache(settings: Settings, dim: int) -> IndexCache:
 
 @asynccontextmanager
 async def fill_chroma(
-    pool: Pool, chroma: Chroma, space: Space, claim: EngineClaim | None = None
+    settings: Settings, pool: Pool, chroma: Chroma, space: Space, claim: EngineClaim | None = None
 ) -> AsyncIterator[tuple[ChromaCopy, Outbox]]:
     """Chroma's copy of the documents' vectors, and the outbox that fills it."""
-    copy = ChromaCopy(pool, chroma, space)
+    copy = ChromaCopy(pool, chroma, space, exact_bytes=settings.exact.max_mb << 20)
     outbox = Outbox(pool, copy, await identity(pool), claim)
     chroma.on_files_lost(outbox.report_loss)
+    chroma.on_recovery(outbox.report_connection)
     try:
         await chroma.ready()
         yield copy, outbox
     finally:
         chroma.on_files_lost(None)
+        chroma.on_recovery(None)
 
 
 @asynccontextmanager
@@ -260,7 +262,8 @@ async def open_qdrant(
 async def qdrant_outbox(pool: Pool, engine: Qdrant, copy: QdrantCopy, claim: EngineClaim | None) -> Outbox:
     """The outbox that fills Qdrant; it learns of files that the engine loses."""
     outbox = Outbox(pool, copy, await identity(pool), claim)
-    engine.on_files_lost(outbox.report_loss)
+    engine.on_files_lost(lambda _: outbox.report_loss())
+    engine.breaker.on_recovery = outbox.report_connection
     return outbox
 
 
@@ -305,6 +308,8 @@ async def open_services(
             "chroma": open_.chroma_outbox.run,
             "evictions": partial(evict_erased, open_.pool, open_.indexes),
         }
+        if open_.qdrant.copy.external:
+            works["homes"] = open_.qdrant.copy.follow_homes
         try:
             async with crew(works):
                 yield services
@@ -471,8 +476,11 @@ def second_stage(settings: Settings, open_: Resources) -> SecondStage | None:
 def user_service(settings: Settings, open_: Resources, recorder: Recorder) -> UserService:
     """With every holding of a person; a test walks the schema for what is missing."""
     qdrant = open_.qdrant
+    memories: Holding = Memories(open_.pool)
+    if settings.qdrant.url is not None:  # other tools may have written there
+        memories = MirroredHolding(Memories(open_.pool), qdrant.memories)
     return UserService(
-        holdings=(MirroredHolding(Memories(open_.pool), qdrant.memories), *record_holdings(open_.pool)),
+        holdings=(memories, *record_holdings(open_.pool)),
         files=(RecordFiles(open_.pool), qdrant.copy, open_.chroma_copy),
         erasures=ErasureStore(open_.pool),
         recorder=recorder,
@@ -523,7 +531,7 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             claim_engines(settings, pool) as claim,
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
-            fill_chroma(pool, chroma, space, claim) as (_, chroma_outbox),
+            fill_chroma(settings, pool, chroma, space, claim) as (_, chroma_outbox),
             open_points(settings, dim=space.dim) as engine,
         ):
             embedder = Patient(model)

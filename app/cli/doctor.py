@@ -29,7 +29,7 @@ from app.db.damage import Damage
 from app.db.folder import hold, read_lock
 from app.db.memories import RAW
 from app.db.memory_service import open_outside
-from app.db.outbox import DIFFERS, EngineState, Outbox, state
+from app.db.outbox import EngineState, Outbox, state
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import Behind, identity, open_server, superuser
 from app.db.vectors import SpaceStore
@@ -343,7 +343,7 @@ async def compare(pool: Pool, copy: Copy) -> str:
     """Why an engine has to be refilled; "" if it has what Postgres has."""
     try:
         outbox = Outbox(pool, copy, await identity(pool))
-        reason = await outbox.refill_reason() or (DIFFERS if await outbox.count_differs() else "")
+        reason = await outbox.refill_reason() or await outbox.differs()
     except RetrievalError:
         return ""  # the engine's own check says so
     return f"{copy.name} has to be refilled: {reason}" if reason else ""

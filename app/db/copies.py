@@ -5,10 +5,14 @@ then deletes what the record does not have. Rows are read page by page and nothi
 stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
+from secrets import randbelow
 from typing import Protocol, TypeAlias
+from uuid import uuid4
 
 import asyncpg
 import numpy as np
@@ -16,13 +20,13 @@ import structlog
 
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
-from app.db.memories import COLUMNS, RAW, memory
+from app.db.memories import COLUMNS, OTHERS, RAW, memory
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, transaction
 from app.db.vectors import read_spaces
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import EXACT_BYTES
-from app.retrieval.points import memory_to_point, text_to_point
+from app.retrieval.points import memory_to_point, owned, text_to_point
 from app.retrieval.retrievers.chroma import OURS, Chroma, collection, key_of, passage_id
 from app.retrieval.retrievers.chroma_child import REMADE_MOST
 from app.retrieval.retrievers.points import DENSE, Point, Where
@@ -39,7 +43,7 @@ from app.retrieval.retrievers.qdrant import (
     is_ours,
     unavailable,
 )
-from app.types import Scope, Space
+from app.types import Embedding, Scope, Space
 
 RefillCursor: TypeAlias = tuple[str, ...]
 """How far a refill is: a part of it, and the key of the last row that was taken. (): the beginning."""
@@ -47,6 +51,10 @@ PAGE = 256
 """Rows, or points, at a time."""
 IDS = 2_000
 """Ids of vectors at a time."""
+SAMPLE = 16
+"""Vectors of a collection that are compared with the record's."""
+ALIKE = 1e-3
+"""Vectors whose numbers differ by no more are equal: an engine may scale them to unit length again."""
 STATE = "51d1b1d0-0000-5000-8000-000000000001"
 """The point of `memory_raw` that holds the position; it has no user, so no search reaches it."""
 POSITION = "ibid-position"
@@ -89,6 +97,27 @@ ENTER = {
     " SELECT 'qdrant', collection, point FROM ibid.corpus_text WHERE space = $1 AND collection = $2",
 }
 """All rows of a collection; by whether they are memories."""
+KNOWN_VECTORS = {
+    True: "SELECT id, embedding FROM ibid.memory WHERE id = ANY($1) AND $2 <> '' AND space = $3",
+    False: "SELECT point, embedding FROM ibid.corpus_text"
+    " WHERE point = ANY($1) AND collection = $2 AND space = $3",
+}
+"""The same with their vectors."""
+TAKEN = {
+    True: """
+        SELECT EXISTS (
+            SELECT FROM ibid.memory WHERE space = $1 AND NOT EXISTS (
+                SELECT FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2 AND item = memory.id))
+        """,
+    False: """
+        SELECT EXISTS (
+            SELECT FROM ibid.corpus_text AS text WHERE space = $1 AND collection = $2 AND NOT EXISTS (
+                SELECT FROM ibid.outbox
+                WHERE engine = 'qdrant' AND outbox.collection = $2 AND item = text.point))
+        """,
+}
+"""True if rows of a collection are not in the outbox any more; by whether they are memories."""
+REFILLING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = 'qdrant' AND item = '')"
 IN_USE = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
 READY = "state = 'ready' AND removed_at IS NULL"
 THESE_DOCUMENTS = f"SELECT id, tenant, owner, session_id FROM ibid.document WHERE id = ANY($1) AND {READY}"  # noqa: S608
@@ -98,12 +127,24 @@ NEXT_DOCUMENTS = f"""
     FROM ibid.document WHERE id > $1 AND {READY} ORDER BY id LIMIT 16
 """  # noqa: S608 - constants of ours
 VECTORS = "SELECT ordinal, embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
+CHUNK_VECTORS = """
+    SELECT document_id, ordinal, embedding FROM ibid.chunk
+    JOIN unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal) USING (document_id, ordinal)
+    WHERE space = $3
+"""
+LARGEST = f"""
+    SELECT coalesce(max(vectors), 0) FROM (
+        SELECT sum(chunks)::bigint AS vectors FROM ibid.document WHERE {READY}
+        GROUP BY tenant, owner, session_id) AS part
+"""  # noqa: S608 - a constant of ours
 CHUNKS = f"SELECT coalesce(sum(chunks), 0)::bigint FROM ibid.document WHERE {READY}"  # noqa: S608 - as above
 EMBEDDED = f"""
     SELECT count(*) FROM ibid.chunk JOIN ibid.document ON document.id = document_id
     WHERE space = $1 AND {READY}
 """  # noqa: S608 - as above
 
+HOMES_SECONDS = 2.0
+"""Between two looks for copies that moved, on a server that replicas share."""
 HOMES = "SELECT name, home, space FROM ibid.collection_home"
 
 UNIMPORTED = """
@@ -175,6 +216,9 @@ class Copy(Protocol):
     async def is_complete(self) -> bool:
         """True if the engine holds as many as that, no more and no fewer."""
 
+    async def sample_matches(self) -> bool:
+        """True if some vectors of each collection, chosen at random, are those of the record."""
+
 
 class QdrantCopy:
     """Memories and reference texts, each collection where `ibid.collection_home` says.
@@ -222,13 +266,22 @@ class QdrantCopy:
                 rows = await self._pool.fetch(THESE_MEMORIES, self._space.name, list(items))
             else:
                 rows = await self._pool.fetch(THESE_TEXTS, self._space.name, collection, list(items))
+        for item in items:
+            if item.startswith(OTHERS):
+                await self._remove_others(*item.removeprefix(OTHERS).split("\x1f"))
         points = [point(row) for row in rows]
-        if points:
-            await self._put(collection, points)
+        if points and await self._put(collection, points) and await self._had_rows(collection):
+            self._points.report_lost([collection])
         gone = set(items) - {each.id for each in points}
         if gone:
             await self._points.remove(await self._physical_name(collection), Where(ids=tuple(gone)))
             await self._drop_if_unused(collection)
+
+    async def _remove_others(self, tenant: str, user_id: str) -> None:
+        """Delete what other tools wrote of an erased user."""
+        where = replace(owned(Scope(tenant, user_id=user_id)), lacks=NOT_OURS)
+        for name in {RAW, await self._physical_name(RAW)}:
+            await self._points.remove(name, where)
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
         """Collections that cannot hold our vectors give way, all rows are written, then collection by
@@ -279,12 +332,37 @@ class QdrantCopy:
                 return False
         return True
 
+    async def sample_matches(self) -> bool:
+        imports = await self._read_imports()
+        where = Where(
+            has=(*((name, (value,)) for name, value in MARK.items()), ("space", (self._space.name,)))
+        )
+        for name in await self._counts():
+            physical, start = imports.copy_of(name), str(uuid4())
+            found = await self._points.scroll(physical, where, limit=SAMPLE, after=start, vectors=True)
+            if len(found) < SAMPLE:
+                found += await self._points.scroll(physical, where, limit=SAMPLE, vectors=True)
+            with postgres_faults():
+                ids = [each.id for each in found]
+                rows = await self._pool.fetch(KNOWN_VECTORS[name == RAW], ids, name, self._space.name)
+            known = dict(map(tuple, rows))
+            if not all(alike(each.dense, known[each.id]) for each in found if each.id in known):
+                return False
+        return True
+
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """Rewrite the collection of memories and cards, and the one that was imported; the corpus is its
         tenant's. One that is not there has no files. Nothing is left to do."""
         for name in sorted({await self._physical_name(RAW), RAW}) if "memories" in holdings else ():
             await self._points.compact(name)
         return ()
+
+    async def follow_homes(self) -> None:
+        """Keep `imports` up to date with what other replicas and `ibid adopt` moved."""
+        while True:
+            with suppress(Unavailable):
+                await self._read_imports()
+            await asyncio.sleep(HOMES_SECONDS)
 
     async def _counts(self) -> Mapping[str, int]:
         with postgres_faults():
@@ -333,8 +411,17 @@ class QdrantCopy:
         self._imports.copies, self._imports.spaces = found.copies, found.spaces
         return found
 
-    async def _put(self, name: str, points: Sequence[Point]) -> None:
-        await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
+    async def _put(self, name: str, points: Sequence[Point]) -> bool:
+        """Write points. True: the collection had to be made."""
+        return await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
+
+    async def _had_rows(self, name: str) -> bool:
+        """True if a collection that was missing had taken rows, and no refill gives them back."""
+        with postgres_faults():
+            return bool(
+                not await self._pool.fetchval(REFILLING)
+                and await self._pool.fetchval(TAKEN[name == RAW], self._space.name, name)
+            )
 
     async def _home(self, name: str) -> str:
         """The collection that holds the copy, or may be made for it. Where the present one cannot hold our
@@ -405,6 +492,12 @@ def point(row: asyncpg.Record) -> Point:
     return memory_to_point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
 
 
+def alike(found: Embedding | None, known: Embedding) -> bool:
+    if found is None or len(found) != len(known):
+        return False
+    return np.allclose(np.frombuffer(found, "<f4"), np.frombuffer(known, "<f4"), rtol=0, atol=ALIKE)
+
+
 def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
     found: dict[str, list[asyncpg.Record]] = {}
     for row in rows:
@@ -418,9 +511,13 @@ class ChromaCopy:
 
     name = "chroma"
 
-    def __init__(self, pool: Pool, chroma: Chroma, space: Space) -> None:
+    def __init__(self, pool: Pool, chroma: Chroma, space: Space, *, exact_bytes: int = EXACT_BYTES) -> None:
+        """`exact_bytes`: up to which a scope is searched without Chroma (EXACT_MAX_MB)."""
         self._pool = pool
         self._chroma = chroma
+        self._exact = exact_bytes // (4 * space.dim)
+        self._damaged = False
+        """Vectors are not those of the record: the next refill writes all of them."""
         self._space = space
         self._names = {is_global: collection(space.name, is_global=is_global) for is_global in (True, False)}
 
@@ -446,7 +543,11 @@ class ChromaCopy:
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
         """Documents whose vectors are not all there, then those that the record does not have. Collections
-        of other spaces go."""
+        of other spaces go, and first those that a look at a sample found damaged."""
+        if self._damaged and not cursor:
+            for name in self._names.values():
+                await self._chroma.forget(name)
+            self._damaged = False
         with postgres_faults():
             rows = await self._pool.fetch(NEXT_DOCUMENTS, "".join(cursor), self._space.name)
         for row in rows:
@@ -474,6 +575,17 @@ class ChromaCopy:
         with postgres_faults():  # slower: some chunks may have no vector of the space
             return bool(held == await self._pool.fetchval(EMBEDDED, self._space.name))
 
+    async def sample_matches(self) -> bool:
+        for name in {*self._names.values()}.intersection(await self._chroma.names()):
+            start = randbelow(max(1, await self._chroma.count(name) - SAMPLE + 1))
+            found = {key_of(id_): row for id_, row in await self._chroma.vectors(name, start, SAMPLE)}
+            with postgres_faults():
+                rows = await self._pool.fetch(
+                    CHUNK_VECTORS, [key[0] for key in found], [key[1] for key in found], self._space.name
+                )
+            self._damaged |= not all(alike(found[row[0], row[1]], row[2]) for row in rows)
+        return not self._damaged
+
     async def check(self) -> dict[str, int]:
         """Whether Chroma answers, and how many vectors it holds in this space."""
         await self._chroma.beat()
@@ -486,13 +598,16 @@ class ChromaCopy:
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
-        vectors tell of one. A large folder, without which searches would go without Chroma, is left."""
+        vectors tell of one. It is left where searches would miss it meanwhile, since a scope is too large to
+        be searched without, and where filling it again would take long."""
         asked = {"documents", self.name}.intersection(holdings)
-        exact = EXACT_BYTES // (4 * self._space.dim)  # a part that is larger is asked of Chroma
-        if asked and (await self.check())["vectors"] > min(REMADE_MOST, exact):
+        if not asked:
+            return ()
+        with postgres_faults():
+            largest = await self._pool.fetchval(LARGEST)
+        if largest > self._exact or (await self.check())["vectors"] > REMADE_MOST:
             return asked
-        if asked:
-            await self._chroma.renew()
+        await self._chroma.renew()
         return ()
 
     async def _vector_ids(self, row: asyncpg.Record) -> list[str]:

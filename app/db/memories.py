@@ -35,6 +35,8 @@ from app.types import Embedding, Scope
 
 RAW = "memory_raw"
 """The collection of memories and cards."""
+OTHERS = "others\x1f"
+"""Begins an entry of Qdrant's outbox, before tenant and user: delete the points that other tools wrote."""
 NOTE = "note"
 """The kind of a memory that names none."""
 CARDS = ("persona", "style", "preference")

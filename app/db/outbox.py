@@ -4,7 +4,9 @@ An entry means "take this item as the record has it now"; one without an item me
 One process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so
 a process that has lost its connection can delete none. An engine that fails is left alone for some seconds,
 and no writer waits for it. A refill is done page by page; its entry holds the cursor, so it goes on after an
-error or a restart. An engine that knows another record or position, or holds more or fewer rows, is refilled.
+error or a restart. An engine that knows another record or position, holds more or fewer rows, or other
+vectors, is refilled. Its position is read before it is overwritten, so that a write never hides that files of
+an earlier time were put in place of those that were written last.
 
 Postgres keeps one outbox and one position for each kind of engine. Two services with an engine of their own
 would take each other's entries and refill theirs for ever, so a service claims the engines of its Postgres
@@ -50,6 +52,9 @@ COUNTED_MOST = 10_000
 """Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
 
 DIFFERS = "it holds more or fewer rows than the record"
+DAMAGED = "it holds other vectors than the record"
+REPLACED = "its files were replaced by others"
+LOST = "files were lost"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended($1, 0))"
 NEXT_ENTRIES = """
     SELECT seq, collection, item FROM ibid.outbox
@@ -126,8 +131,11 @@ class Outbox:
         self._identity = identity
         self._wake = asyncio.Event()
         self._seq = 0
-        self._lost = False
+        self._lost = ""
+        """Why the engine lacks what it had taken; "": nothing of that is known."""
         self._compared = 0.0
+        self._connections = self._looked = 0
+        """How often the engine answered again or in another process, and up to which time it was compared."""
         self._total = 0
         """Rows of the refill under way."""
         self._logged = 0.0
@@ -159,9 +167,14 @@ class Outbox:
                 async with asyncio.timeout(POLL_SECONDS):
                     await self._wake.wait()
 
-    def report_loss(self, *_: object) -> None:
-        """The engine lost files: the next step asks for a refill from the first row."""
-        self._lost = True
+    def report_loss(self, reason: str = LOST) -> None:
+        """The engine lacks what it had taken: the next step asks for a refill from the first row."""
+        self._lost = reason
+        self._wake.set()
+
+    def report_connection(self) -> None:
+        """The engine answers again, or in another process: it is compared soon."""
+        self._connections += 1
         self._wake.set()
 
     async def drain(self) -> None:
@@ -169,17 +182,19 @@ class Outbox:
         that fails are left aside, or another process drains: `pending` says so."""
         if self._claim and self._copy.name in await self._claim.missing():
             raise Unavailable("another service on this Postgres has an engine of its own")
-        now = time.monotonic()
-        due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
+        now, connections = time.monotonic(), self._connections
+        pause = COMPARE_SECONDS if connections == self._looked else RETRY_ENGINE_SECONDS
+        due = bool(self._lost) or not self._compared or now - self._compared > pause
         if due and not self._lost:
             await self._ask_refill_because(await self.refill_reason())
         await self._take_entries()
         if due:
             self._compared = now  # an engine that cannot count in time is not asked again at once
-            differs = await self.count_differs()
+            differs = await self.differs()
             if differs is None:
                 self._compared = now - COMPARE_SECONDS + RETRY_ENGINE_SECONDS
-            await self._ask_refill_because(DIFFERS if differs else "")
+            await self._ask_refill_because(differs or "")
+            self._looked = connections
             await self._take_entries()
 
     async def compare(self) -> None:
@@ -195,15 +210,15 @@ class Outbox:
 
     async def _check_loss(self) -> None:
         """Ask for a refill if files were lost. Under an empty record it is done here, at once."""
-        if not self._lost:
+        if not (reason := self._lost):
             return
         if await self._copy.total():
-            await self._ask_refill_because("files were lost")
+            await self._ask_refill_because(reason)
         else:
             cursor: RefillCursor | None = ()
             while cursor is not None:
                 _, cursor = await self._copy.refill_page(cursor)
-        self._lost = False
+        self._lost = ""
 
     async def _take_entries(self) -> None:
         found = await state(self._pool, self._copy.name)
@@ -233,16 +248,20 @@ class Outbox:
             return "its files are older than the record"
         return "its files are newer than the record" if position.seq > last else ""
 
-    async def count_differs(self) -> bool | None:
-        """Whether the engine holds more or fewer rows than the record; None: not known, as while it has
-        entries to take."""
+    async def differs(self) -> str | None:
+        """How what the engine holds differs from the record: in the number of rows, or in the vectors of a
+        sample; "": not at all; None: not known, as while it has entries to take."""
         before = await state(self._pool, self._copy.name)
         if before.waiting or before.refill:
             return None
-        if await self._copy.is_complete():
-            return False
+        if not await self._copy.is_complete():
+            reason = DIFFERS
+        elif not await self._copy.sample_matches():
+            reason = DAMAGED
+        else:
+            return ""
         after = await state(self._pool, self._copy.name)
-        return True if replace(after, last=before.last) == before else None  # `last` is of both engines
+        return reason if replace(after, last=before.last) == before else None  # `last` is of both engines
 
     async def ask_refill(self) -> None:
         with postgres_faults():
@@ -305,6 +324,7 @@ class Outbox:
         if entries:
             done, fault = await self._apply(entries)
             if done:
+                await self._check_position(refill)
                 await self._delete_entries(holder, entries[-1]["seq"], DELETE_ENTRIES, done)
         if refill:
             await self._refill_page(holder, refill)
@@ -347,8 +367,9 @@ class Outbox:
     async def _refill_page(self, holder: Connection, entry: asyncpg.Record) -> None:
         seq, (done, cursor) = entry["seq"], progress(entry["cursor"])
         try:
-            if not cursor:
+            if not (cursor and self._total):
                 self._total = await self._copy.total()
+            if not cursor:
                 # It tells a restart that the engine holds what the cursor says. Without it, that begins anew.
                 with suppress(RetrievalError, Unavailable):
                     await self._copy.save_position(Position(self._identity, self._seq))
@@ -358,6 +379,7 @@ class Outbox:
             raise
         done += rows
         if after is None:
+            await self._check_position(entry)
             await self._delete_entries(holder, seq, DELETE_REFILLS, self._copy.name, seq)
             self._total = 0
             log.info("engine refilled", engine=self._copy.name, rows=done)
@@ -379,6 +401,15 @@ class Outbox:
                 await holder.execute(SAVE_POSITION, self._copy.name, self._seq)
                 # The lock was ours just now.
                 await self._copy.save_position(Position(self._identity, self._seq))
+
+    async def _check_position(self, refill: asyncpg.Record | None) -> None:
+        """Ask for a refill if the position that is about to be overwritten is older than the last that was
+        saved. `refill`: the one that waits; one that has not begun makes all good."""
+        if not self._seq or (refill and not refill["cursor"]):
+            return
+        found = await self._copy.position()
+        if found is None or found.identity != self._identity or found.seq < self._seq:
+            await self._ask_refill_because(REPLACED)
 
 
 async def unlock(holder: Connection, key: str) -> None:

@@ -15,7 +15,7 @@ import orjson
 
 from app.db.documents import DocumentPart, cleared, hold
 from app.db.jobs import Listener
-from app.db.memories import RAW, lock_user
+from app.db.memories import OTHERS, RAW, lock_user
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import compact
 from app.db.projects import OWN, unfolded
@@ -272,6 +272,11 @@ AGAIN = """
     INSERT INTO ibid.outbox (engine, collection, item)
     SELECT 'qdrant', 'memory_raw', id FROM ibid.memory WHERE tenant = $1 AND user_id = $2
 """
+# As of the erasure, whose files are not rewritten before it is taken.
+ERASE_OTHERS = """
+    INSERT INTO ibid.outbox (engine, collection, item, written_at)
+    SELECT 'qdrant', 'memory_raw', $3, erased_at FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,6 +453,12 @@ class Memories(HoldingRows):
         """Enter the user's rows in the outbox: the engine has dropped all points, later ones too."""
         with postgres_faults():
             await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
+
+    async def erase_others(self, scope: Scope) -> None:
+        """Points of the user's that other tools wrote are deleted when Qdrant answers."""
+        who = whose(scope)
+        with postgres_faults():
+            await self._pool.execute(ERASE_OTHERS, *who, OTHERS + "\x1f".join(who))
 
 
 def record_holdings(pool: Pool) -> tuple[HoldingRows, ...]:

@@ -64,6 +64,17 @@ class TokenBucket:
         return True
 
 
+UNSEEN = (
+    "All that Ibid keeps is erased. Qdrant does not answer: points that other tools wrote there are not shown"
+    " any more, and are deleted as soon as it does. There is no need to ask again, which would also erase"
+    " what was written since."
+)
+
+
+class OthersUnseen(Unavailable):
+    """Qdrant did not answer: what other tools wrote of an erased user is deleted later."""
+
+
 class UserService:
     def __init__(
         self,
@@ -136,17 +147,22 @@ class UserService:
         """Erase every holding; returns what each had. One that fails keeps no other from it. Where anything
         went, results cached in this process may hold it."""
         counts, faults = dict[str, int](), list[str]()
+        unseen = list[str]()
         for holding in self._holdings:
             try:
                 counts[holding.name] = await holding.erase(scope)
+            except OthersUnseen:
+                unseen.append(holding.name)
             except IbidError as error:
                 log.warning("not erased", holding=holding.name, slug=error.slug)
                 faults.append(holding.name)
-        if self._cache and (faults or any(counts.values())):
+        if self._cache and (faults or unseen or any(counts.values())):
             self._cache.clear()
         if faults:
             names = ", ".join(faults)
             raise Unavailable(f"not everything could be erased ({names}); ask again", retry_after=AGAIN)
+        if unseen:
+            raise OthersUnseen(UNSEEN)
         return counts
 
     def _receipt(
@@ -262,8 +278,13 @@ class MirroredHolding:
                 yield point
 
     async def erase(self, scope: Scope) -> int:
-        """Out of the record, then out of the engine. What the engine alone had counts too."""
+        """Out of the record, then out of the engine. What the engine alone had counts too. While it is away,
+        the outbox has its part."""
         rows = await self._record.erase(scope)
-        points = await self._index.erase(scope)
+        try:
+            points = await self._index.erase(scope)
+        except Unavailable as error:
+            await self._record.erase_others(scope)
+            raise OthersUnseen(error.detail) from error
         await self._record.enter(scope)
         return max(rows, points)

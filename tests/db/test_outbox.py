@@ -6,7 +6,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -17,27 +17,37 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.db import copies
 from app.db import outbox as outbox_
-from app.db.copies import STATE, ChromaCopy, Position, QdrantCopy, RefillCursor, read_imported_collections
+from app.db.copies import (
+    STATE,
+    ChromaCopy,
+    Position,
+    QdrantCopy,
+    RefillCursor,
+    read_imported_collections,
+    set_home,
+)
 from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.documents import DocumentPart
 from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
-from app.db.outbox import EngineClaim, EngineProbe, Outbox
+from app.db.outbox import DAMAGED, DIFFERS, EngineClaim, EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
+from app.db.rows import transaction
 from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.retrievers.chroma import Chroma, ChromaProcess, ChromaServer, collection
 from app.retrieval.retrievers.chroma_child import REMADE_MOST, EmbeddedChroma
-from app.retrieval.retrievers.points import DENSE, Point, Where
+from app.retrieval.retrievers.points import DENSE, Point, Where, floats
 from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections, Qdrant, QdrantProcess
+from app.retrieval.retrievers.qdrant_engine import folder_of
 from app.retrieval.retrievers.qdrant_server import QdrantRemote
 from app.types import Scope, Space
 from tests.fakes.chromas import InProcess
 from tests.fakes.filing import SPACE as BAGS
 from tests.fakes.filing import file, publish
 from tests.fakes.logged import captured
-from tests.fakes.qdrant import QdrantThread
+from tests.fakes.qdrant import EngineThread, QdrantThread
 from tests.fakes.services import ADA, say
 from tests.fakes.uploads import SPACE, until, vector
 
@@ -179,6 +189,8 @@ class Failing:
     """Rows that a refill took."""
     whole: bool = True
     """Whether it holds as many rows as the record."""
+    alike: bool = True
+    """True if its vectors are the record's."""
     stumbles: int | None = None
     """The row at which a refill fails, once."""
     noted: Position | None = None
@@ -211,6 +223,9 @@ class Failing:
 
     async def is_complete(self) -> bool:
         return self.whole
+
+    async def sample_matches(self) -> bool:
+        return self.alike
 
 
 async def test_an_engine_that_fails_is_left_alone_and_comes_back(
@@ -294,6 +309,46 @@ async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) ->
         assert await house.outbox.refill_reason() == ""
 
 
+async def test_an_older_folder_put_in_place_at_run_time_is_refilled(house: House) -> None:
+    """The write that comes next does not hide it, however many rows both hold."""
+    copied = house.folder.with_name("older")
+    async with house.running():
+        [old] = await say(house.pool, "I moved.")
+        await house.outbox.drain()
+    shutil.copytree(house.folder, copied)
+    async with house.running():
+        await house.outbox.drain()
+        await MemoryStore(house.pool).remove(ADA, old)
+        await say(house.pool, "I slept.")
+        await house.outbox.drain()
+        await house.edge.close()
+        shutil.rmtree(house.folder)
+        copied.rename(house.folder)
+        house.edge.process = EngineThread(house.folder)  # type: ignore[assignment]
+        await say(house.pool, "I ate.")
+        await house.outbox.drain()
+
+        assert await house.texts() == ["I ate.", "I slept."]
+        assert (await house.outbox.refill_reason(), await house.outbox.differs()) == ("", "")
+
+
+async def test_an_engine_that_answers_again_is_compared(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long before it is time to: a server may have been put back to an earlier state."""
+    monkeypatch.setattr(outbox_, "RETRY_ENGINE_SECONDS", 0)
+    copy = Failing(rows=2)
+    outbox = Outbox(pool, copy, "me")
+    await say(pool, "I moved.")
+    await outbox.drain()
+    copy.noted = Position("me", 0)
+    await outbox.drain()
+    assert copy.taken == []
+
+    outbox.report_connection()
+    await outbox.drain()
+
+    assert copy.taken == [0, 1]
+
+
 async def test_a_lost_folder_is_refilled(house: House) -> None:
     async with house.running():
         await say(house.pool, "I moved.")
@@ -329,10 +384,69 @@ async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
         await house.outbox.drain()
         await house.edge.drop("sleep")
 
-        assert (await house.outbox.refill_reason(), await house.outbox.count_differs()) == ("", True)
+        assert (await house.outbox.refill_reason(), await house.outbox.differs()) == ("", DIFFERS)
         await house.outbox.compare()
 
         assert await house.texts("sleep") == ["tides"]
+
+
+@pytest.mark.parametrize("name", [RAW, "sleep"])
+async def test_a_collection_that_vanishes_is_refilled_with_the_next_write(house: House, name: str) -> None:
+    """It is not begun with that write alone."""
+    async with house.running():
+        house.edge.on_files_lost(lambda _: house.outbox.report_loss())
+        await say(house.pool, "I moved.", "I slept.")
+        await shelve(house.pool, ReferenceDraft("tides", "a1"), ReferenceDraft("surf", "a2"))
+        await house.outbox.drain()
+        shutil.rmtree(folder_of(house.folder, name))
+        await say(house.pool, "I ate.")
+        await shelve(house.pool, ReferenceDraft("dunes", "a3"))
+        await house.outbox.drain()
+        await house.outbox.drain()
+
+        assert await house.texts() == ["I ate.", "I moved.", "I slept."]
+        assert await house.texts("sleep") == ["dunes", "surf", "tides"]
+
+
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect")
+async def test_a_collection_that_a_server_lost_is_refilled_with_the_next_write(pool: Pool) -> None:
+    client = AsyncQdrantClient(":memory:")
+    server = QdrantRemote(client, SPACE.dim)
+    outbox = Outbox(pool, QdrantCopy(pool, server, CollectionCache(server), SPACE), await identity(pool))
+    server.on_files_lost(lambda _: outbox.report_loss())
+    await shelve(pool, ReferenceDraft("tides", "a1"), ReferenceDraft("surf", "a2"))
+    with captured() as logged:
+        await outbox.drain()
+    assert not logged.of("engine is refilled from the record")  # a new collection is no loss
+    await client.delete_collection("sleep")
+    await shelve(pool, ReferenceDraft("dunes", "a3"))
+    await outbox.drain()
+    await outbox.drain()
+
+    points = await server.scroll("sleep", Where(), limit=9)
+    assert sorted(point.payload["text"] for point in points) == ["dunes", "surf", "tides"]
+    await server.close()
+
+
+async def test_vectors_that_are_not_the_record_s_are_refilled(house: House) -> None:
+    """As many points as before, but noise for vectors: a sample tells."""
+    async with house.running():
+        await say(house.pool, *(f"note {n}" for n in range(40)))
+        await house.outbox.drain()
+        assert await house.outbox.differs() == ""
+        points = await house.edge.scroll(RAW, Where(), limit=99)
+        noise = [Point(each.id, each.payload, vector(f"noise {each.id}")) for each in points]
+        await house.edge.put(RAW, [each for each in noise if each.id != STATE])
+
+        assert await house.outbox.differs() == DAMAGED
+        await house.outbox.compare()
+
+        assert await house.outbox.differs() == ""
+        stored = await house.edge.scroll(RAW, Where(), limit=99, vectors=True)
+        assert all(
+            each.id == STATE or np.allclose(floats(each.dense or b""), floats(vector(each.payload["text"])))
+            for each in stored
+        )
 
 
 FOREIGN: dict[str, Any] = {
@@ -382,11 +496,7 @@ async def test_a_foreign_collection_that_cannot_hold_our_vectors_stays_as_it_is(
         ["surf"],
     ]
     assert imports.copies == {RAW: f"{RAW}_ibid", "sleep": "sleep_ibid"}
-    assert (await outbox.pending(), await outbox.refill_reason(), await outbox.count_differs()) == (
-        "",
-        "",
-        False,
-    )
+    assert (await outbox.pending(), await outbox.refill_reason(), await outbox.differs()) == ("", "", "")
     await server.close()
 
 
@@ -411,7 +521,7 @@ async def test_an_engine_that_holds_more_than_the_record_is_refilled(house: Hous
         [kept] = [each for each in await house.edge.scroll(RAW, Where(), limit=9) if each.id != STATE]
         await house.edge.put(RAW, [Point("6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d", kept.payload, vector("b"))])
 
-        assert await house.outbox.count_differs()
+        assert await house.outbox.differs() == DIFFERS
         await house.outbox.compare()
 
         assert await house.texts() == ["I moved."]
@@ -469,6 +579,21 @@ async def test_a_refill_that_meets_an_error_goes_on_where_it_was(pool: Pool) -> 
     assert (copy.taken, await entered(pool)) == ([0, 1, 2, 3, 4, 5], [])
 
 
+async def test_a_refill_that_a_restart_goes_on_with_tells_of_how_many(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_, "LOG_SECONDS", 0)
+    copy = Failing(rows=6, stumbles=4)
+    outbox = Outbox(pool, copy, "me")
+    await outbox.ask_refill()
+    with pytest.raises(RetrievalError):
+        await outbox.drain()
+    with captured() as logged:
+        await Outbox(pool, copy, "me").drain()
+
+    assert {entry["of"] for entry in logged.of("engine is being refilled")} == {6}
+
+
 async def test_a_refill_that_is_asked_for_again_begins_at_the_first_row(pool: Pool) -> None:
     """Whoever asks knows of a loss that the one under way cannot have made good."""
     copy = Failing(rows=4, stumbles=3)
@@ -511,7 +636,7 @@ async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None
     copy = Failing(whole=False)
     outbox = Outbox(pool, copy, "me")
     (item,) = await say(pool, "I moved.")
-    assert await outbox.count_differs() is None
+    assert await outbox.differs() is None
     await pool.execute("DELETE FROM ibid.outbox")
 
     async def other_engine() -> bool:
@@ -519,7 +644,7 @@ async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None
         return False
 
     setattr(copy, "is_complete", other_engine)  # noqa: B010 - of this one alone
-    assert await outbox.count_differs() is True
+    assert await outbox.differs() == DIFFERS
 
 
 async def test_each_part_of_a_refill_goes_on_after_a_cursor(
@@ -561,8 +686,21 @@ async def test_a_collection_named_as_the_home_of_another_gets_a_home_of_its_own(
     assert imports.copies == {"sleep": "sleep_ibid", "sleep_ibid": "sleep_ibid_ibid"}
     for name, text in (("sleep_ibid", "tides"), ("sleep_ibid_ibid", "surf")):
         assert [each.payload["text"] for each in await server.scroll(name, Where(), limit=9)] == [text]
-    assert (await outbox.pending(), await outbox.count_differs()) == ("", False)
+    assert (await outbox.pending(), await outbox.differs()) == ("", "")
     await server.close()
+
+
+async def test_a_replica_learns_of_a_copy_that_another_moved(pool: Pool) -> None:
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(QdrantRemote(AsyncQdrantClient(":memory:"), SPACE.dim))
+        imports = ImportedCollections()
+        copy = QdrantCopy(pool, server, CollectionCache(server), SPACE, external=True, imports=imports)
+        following = asyncio.create_task(copy.follow_homes())
+        stack.callback(following.cancel)
+        async with transaction(pool) as connection:
+            await set_home(connection, "sleep", "sleep_ibid", None)
+
+        await until(lambda: imports.copy_of("sleep") == "sleep_ibid")
 
 
 async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
@@ -841,6 +979,25 @@ async def test_a_chroma_that_has_lost_its_vectors_is_refilled(
     assert await outbox.refill_reason() == ""
 
 
+async def test_vectors_that_are_not_the_record_s_are_written_again(
+    pool: Pool, chroma: Chroma, outbox: Outbox
+) -> None:
+    """As many as before, but noise: a sample tells, and the refill goes by more than their number."""
+    document = await file(pool, SESSION, RIVERS)
+    await outbox.drain()
+    assert await outbox.differs() == ""
+    name = collection(BAGS.name, is_global=False)
+    before = sorted(await chroma.vectors(name, 0, 9))
+    noise = np.random.default_rng(1).normal(size=(3, BAGS.dim)).astype(np.float32)
+    await chroma.upsert(name, [id_ for id_, _ in before], noise, [{"document": document}] * 3)
+
+    assert await outbox.differs() == DAMAGED
+    await outbox.compare()
+
+    assert await outbox.differs() == ""
+    assert sorted(await chroma.vectors(name, 0, 9)) == before
+
+
 async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
     assert await copy.position() is None
     for seq in (7, 8):
@@ -849,21 +1006,26 @@ async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("holdings", "stored", "left"),
+    ("holdings", "stored", "exact", "left"),
     [
-        pytest.param({"documents", "answers"}, 1_000, None, id="documents went"),
-        pytest.param({"answers"}, 1_000, set(), id="others went"),
-        pytest.param({"documents"}, 2 * REMADE_MOST, {"documents"}, id="too many to be without it"),
-        pytest.param({"chroma"}, 2 * REMADE_MOST, {"chroma"}, id="still too many"),
-        pytest.param({"chroma"}, 1_000, None, id="no longer"),
+        pytest.param({"documents", "answers"}, 1_000, 3, None, id="documents went"),
+        pytest.param({"answers"}, 1_000, 3, set(), id="others went"),
+        pytest.param({"documents"}, 2 * REMADE_MOST, 3, {"documents"}, id="too many to fill again"),
+        pytest.param({"chroma"}, 2 * REMADE_MOST, 3, {"chroma"}, id="still too many"),
+        pytest.param({"documents"}, 5, 2, {"documents"}, id="a scope cannot be searched without it"),
+        pytest.param({"chroma"}, 1_000, 3, None, id="no longer"),
     ],
 )
 async def test_files_are_made_anew_when_documents_went(
-    pool: Pool, chroma: Chroma, holdings: set[str], stored: int, left: set[str] | None
+    pool: Pool, holdings: set[str], stored: int, exact: int, left: set[str] | None
 ) -> None:
-    """`None`. Searches are exact meanwhile; of a large folder it is said what is left."""
+    """`None`. Searches are exact meanwhile (EXACT_MAX_MB bounds each scope, here to `exact` passages); where
+    they could not be, the holding is left and named."""
+    for part in (SESSION, SHARED):
+        await file(pool, part, RIVERS)
     engine = Counted(stored)
-    assert set(await ChromaCopy(pool, engine, BAGS).compact(holdings)) == (left or set())
+    copy = ChromaCopy(pool, engine, BAGS, exact_bytes=exact * 4 * BAGS.dim)
+    assert set(await copy.compact(holdings)) == (left or set())
     assert engine.made_anew == (left is None)
 
 

@@ -125,6 +125,19 @@ class Service:
         where = form if "scope" in form or "session_id" in form else {"session_id": "s"} | form
         return self.client.post("/api/documents", files={"file": (name, content)}, data=where)
 
+    def child(self, engine: str) -> int:
+        """The process that has the embedded engine, once there is one."""
+        program = f"app.retrieval.retrievers.{engine}".encode()
+        found: list[int] = []
+
+        def looked() -> bool:
+            commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(self.process.pid)}
+            found[:] = [pid for pid, command in commands.items() if program in command]
+            return bool(found)
+
+        wait_for(looked)
+        return found[0]
+
 
 def environment(**settings: str) -> Mapping[str, str]:
     """The machine's, without any setting of ours but the given."""

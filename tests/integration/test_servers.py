@@ -15,7 +15,7 @@ import pytest
 
 from tests.fakes.chromas import DAMAGES, RunningChroma, chroma_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, family, is_alive, service, wait_for
+from tests.fakes.process import Service, is_alive, service, wait_for
 
 LIGHTHOUSE = text_pdf(
     ["# Lighthouse\n\nThe lighthouse of Skarra was lit in 1871. Its keeper had nine goats."]
@@ -131,31 +131,16 @@ def test_a_server_that_hangs_costs_the_first_their_patience_and_not_everyone(pai
     answers(pair.service, sessions[0])
 
 
-def child(running: Service) -> int:
-    """The process that has the embedded Chroma, once there is one."""
-    found: list[int] = []
-
-    def looked() -> bool:
-        commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(running.process.pid)}
-        found[:] = [
-            pid for pid, command in commands.items() if b"app.retrieval.retrievers.chroma_child" in command
-        ]
-        return bool(found)
-
-    wait_for(looked)
-    return found[0]
-
-
 def test_the_embedded_ones_process_is_started_anew_when_it_is_killed(house: Service) -> None:
     """Uploads, answers and deletes go on; the service itself lives on."""
     keeps(house, "before")
-    killed = child(house)
+    killed = house.child("chroma_child")
     os.kill(killed, signal.SIGKILL)
     wait_for(lambda: not is_alive(killed))
     answers(house, "before")
     document = keeps(house, "after")
     answers(house, "after")
-    assert child(house) != killed
+    assert house.child("chroma_child") != killed
     assert house.client.delete(f"/api/documents/{document}").status_code == 204
     assert house.chat(QUESTION, session_id="after")["rag"]["reason"] == "empty"
 

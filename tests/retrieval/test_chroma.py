@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -26,7 +25,7 @@ from app.retrieval.retrievers.chroma import (
     ChromaServer,
     open_chroma,
 )
-from app.retrieval.retrievers.chroma_child import ChromaFault, EmbeddedChroma
+from app.retrieval.retrievers.chroma_child import LOST, REMADE, UNFINISHED, ChromaFault, EmbeddedChroma
 from app.settings import Settings
 from tests.fakes.chromas import InProcess, RunningChroma
 from tests.fakes.process import children
@@ -156,11 +155,11 @@ async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: R
     """As when a server lost its data: the next write works, and who can fill the rest is told."""
     told: list[str] = []
     ours, theirs = (ChromaServer(chroma_run.url) for _ in range(2))
-    ours.on_files_lost(lambda: told.append("renewed"))
+    ours.on_files_lost(told.append)
     await ours.upsert("ibid-c", IDS, ROWS, [MINE] * 4)
     await theirs.forget("ibid-c")
     await ours.upsert("ibid-c", IDS[:1], ROWS[:1], [MINE])
-    assert (await ours.count("ibid-c"), told) == (1, ["renewed"])
+    assert (await ours.count("ibid-c"), told) == (1, [LOST])
     for client in (ours, theirs):
         await client.close()
 
@@ -174,9 +173,16 @@ async def test_a_dropped_collection_is_made_once_for_all_that_ask(chroma_run: Ru
         await client.close()
 
 
+async def test_vectors_are_read_back_as_they_were_written(store: Chroma) -> None:
+    await store.upsert("ibid-v", IDS, ROWS, [MINE] * 4)
+    found = await store.vectors("ibid-v", 1, 9)
+    assert dict(found) == {id_: row.tobytes() for id_, row in list(zip(IDS, ROWS, strict=True))[1:]}
+    await store.forget("ibid-v")
+
+
 async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
     told: list[str] = []
-    store.on_files_lost(lambda: told.append("renewed"))
+    store.on_files_lost(told.append)
     await store.upsert("ibid-d", IDS, ROWS, [MINE] * 4)
     told.clear()  # its folder was new
     await store.forget("ibid-d")
@@ -220,20 +226,20 @@ async def test_what_is_not_chromas_in_its_place_makes_way(tmp_path: Path) -> Non
     (tmp_path / "chroma").write_text("not a folder")
     told: list[str] = []
     async with open_chroma(at(tmp_path)) as chroma:
-        chroma.on_files_lost(lambda: told.append("renewed"))
+        chroma.on_files_lost(told.append)
         await chroma.ready()
         for _ in range(2):
             assert await chroma.count("ibid-a") == 0
-    assert told == ["renewed"]
+    assert told == [LOST]
     assert aside(tmp_path) == ["not a folder"]
 
 
 async def test_an_interrupted_refill_is_begun_again_at_the_next_start(tmp_path: Path) -> None:
     """Until whoever fills it says that it is through; what was lost meanwhile is still to be filled."""
-    told: list[int] = []
+    reasons: list[str] = []
     for start in range(4):
         async with open_chroma(at(tmp_path)) as chroma:
-            chroma.on_files_lost(partial(told.append, start))
+            chroma.on_files_lost(reasons.append)
             await chroma.ready()
             if start == 1:
                 await chroma.filled()  # nobody was told yet: it is of something before
@@ -242,7 +248,7 @@ async def test_an_interrupted_refill_is_begun_again_at_the_next_start(tmp_path: 
                 await chroma.beat()
                 await chroma.filled()
             await chroma.beat()
-    assert told == [0, 1, 2]
+    assert reasons == [LOST, UNFINISHED, UNFINISHED]
 
 
 def aside(folder: Path) -> list[str]:
@@ -418,10 +424,12 @@ async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
 
 async def test_only_a_folder_of_ours_is_made_anew(vendor: Chroma) -> None:
     """Empty, and whoever keeps the record is told; what a server holds is left alone."""
-    told = list[bool]()
-    vendor.on_files_lost(lambda: told.append(True))
+    told = list[str]()
+    vendor.on_files_lost(told.append)
     await vendor.upsert("ibid-renewed", IDS, ROWS, [MINE] * 4)
     told.clear()
     await vendor.renew()
-    assert (await vendor.count("ibid-renewed"), told) == ((0, [True]) if vendor.embedded else (len(IDS), []))
+    assert (await vendor.count("ibid-renewed"), told) == (
+        (0, [REMADE]) if vendor.embedded else (len(IDS), [])
+    )
     vendor.on_files_lost(None)

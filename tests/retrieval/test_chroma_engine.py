@@ -15,13 +15,17 @@ from chromadb.api.collection_configuration import create_collection_configuratio
 from chromadb.errors import ChromaError
 
 from app.child import INTERNAL, REFUSED, Call, Parent
+from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers import chroma_child as room
 from app.retrieval.retrievers.chroma_child import (
     BROKEN,
     CANARY,
     CONFIGURATION,
     HNSW,
+    LOST,
+    REMADE,
     UNFILLED,
+    UNFINISHED,
     ChromaFault,
     EmbeddedChroma,
     answer,
@@ -344,7 +348,7 @@ def test_how_it_ends_tells_whose_fault_it_is(
 ) -> None:
     """Only a folder whose content is at fault may be moved aside; else the reason goes to the parent."""
 
-    def fail(folder: Path, *, read_only: bool) -> None:
+    def fail(folder: Path, exact_bytes: int, *, read_only: bool) -> None:
         raise error
 
     monkeypatch.setattr(room, "open_folder", fail)
@@ -360,8 +364,8 @@ def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
     place.mkdir()
     (place / "chroma.sqlite3").write_text("noise")
     parent = Told()
-    opened(cast(Parent, parent), place, ["aside"]).close()
-    assert parent.said == [{"anew": True}]
+    opened(cast(Parent, parent), place, mode=["aside"]).close()
+    assert parent.said == [{"lost": LOST}]
     assert len(list(tmp_path.glob("chroma.broken-*/chroma.sqlite3"))) == 1
 
 
@@ -403,7 +407,7 @@ def test_a_folder_of_the_dead_is_made_anew(tmp_path: Path) -> None:
     written(tmp_path, "ibid-a", "d")
     erased(tmp_path, "ibid-a", HUNDREDS)
     assert slots(tmp_path) >= 100 * HUNDREDS
-    said = tidy(tmp_path)
+    said = tidy(tmp_path, EXACT_BYTES)
     assert not tmp_path.exists()
     assert "made anew" in said
     assert counted(tmp_path, "ibid-a") == 0
@@ -428,6 +432,20 @@ def test_a_large_folder_stays_whatever_is_dead(tmp_path: Path, monkeypatch: pyte
     assert counted(tmp_path, "ibid-a") == 100 * HUNDREDS
 
 
+@pytest.mark.parametrize(
+    ("spare", "lost"), [pytest.param(0, REMADE, id="small enough"), pytest.param(-1, "", id="too large")]
+)
+def test_a_folder_is_made_again_where_searches_do_without_it(tmp_path: Path, spare: int, lost: str) -> None:
+    """That is up to EXACT_MAX_MB, whatever their number is. It is no loss, and is called by its name."""
+    written(tmp_path, "ibid-a", "d")
+    erased(tmp_path, "ibid-a", HUNDREDS - 1)
+    written(tmp_path, "ibid-b", "d")
+    erased(tmp_path, "ibid-b", HUNDREDS)
+    engine, told = open_folder(tmp_path, 100 * 4 * 8 + spare)
+    engine.close()
+    assert (told, counted(tmp_path, "ibid-a")) == (lost, 0 if lost else 100)
+
+
 def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
     """The vendor leaves them; those of other collections stay."""
     written(tmp_path, "ibid-a", "d")
@@ -436,7 +454,7 @@ def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
     engine.forget("ibid-a")
     engine.close()
     assert len(list(tmp_path.glob("*/length.bin"))) == 2
-    tidy(tmp_path)
+    tidy(tmp_path, EXACT_BYTES)
     assert len(list(tmp_path.glob("*/length.bin"))) == 1
     assert counted(tmp_path, "ibid-b") == 100 * HUNDREDS
 
@@ -448,29 +466,30 @@ def test_a_folder_that_is_not_as_we_know_it_is_left_alone(tmp_path: Path, conten
     (tmp_path / "segment").mkdir()
     (tmp_path / "segment" / "length.bin").write_bytes(bytes(4_000))
     (tmp_path / "chroma.sqlite3").write_bytes(content)
-    tidy(tmp_path)
+    tidy(tmp_path, EXACT_BYTES)
     assert (tmp_path / "segment" / "length.bin").exists()
 
 
 def test_no_folder_is_no_error(tmp_path: Path) -> None:
     """The first start; and nothing is made by looking."""
-    tidy(tmp_path / "chroma")
+    tidy(tmp_path / "chroma", EXACT_BYTES)
     assert not (tmp_path / "chroma").exists()
 
 
 @pytest.mark.parametrize(
-    ("filled", "anew"), [pytest.param(False, True, id="interrupted"), pytest.param(True, False, id="filled")]
+    ("filled", "lost"),
+    [pytest.param(False, UNFINISHED, id="interrupted"), pytest.param(True, "", id="filled")],
 )
-def test_an_empty_folder_says_so_until_it_is_filled(tmp_path: Path, *, filled: bool, anew: bool) -> None:
+def test_an_empty_folder_says_so_until_it_is_filled(tmp_path: Path, *, filled: bool, lost: str) -> None:
     """At every start: one that ended in the middle of the filling is no reason to leave the rest out."""
     engine, told = open_folder(tmp_path)
     engine.close()
-    assert told
+    assert told == LOST
     if filled:
         (tmp_path / UNFILLED).unlink()
     engine, told = open_folder(tmp_path)
     engine.close()
-    assert told == anew
+    assert told == lost
 
 
 def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -478,9 +497,9 @@ def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     written(tmp_path, "ibid-a", "d")
     erased(tmp_path, "ibid-a", HUNDREDS - 1)
     monkeypatch.setattr(room, "probe_writes", None)  # calling it would fail
-    engine, anew = open_folder(tmp_path, read_only=True)
+    engine, lost = open_folder(tmp_path, EXACT_BYTES, read_only=True)
     engine.close()
-    assert (anew, slots(tmp_path) >= 100 * HUNDREDS) == (False, True)
+    assert (lost, slots(tmp_path) >= 100 * HUNDREDS) == ("", True)
     with pytest.raises(ChromaFault, match="missing"):
         open_folder(tmp_path / "none", read_only=True)
     assert list((tmp_path / "none").iterdir()) == []

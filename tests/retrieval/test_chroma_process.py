@@ -20,7 +20,7 @@ from app.errors import RetrievalError
 from app.process import Child
 from app.retrieval.retrievers import chroma as room
 from app.retrieval.retrievers.chroma import PROGRAM, ChromaProcess, Damaged
-from app.retrieval.retrievers.chroma_child import NICE, UNFILLED, ChromaFault, open_folder
+from app.retrieval.retrievers.chroma_child import NICE, REMADE, UNFILLED, ChromaFault, open_folder
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.logged import captured
 
@@ -76,7 +76,7 @@ async def fault(call: Awaitable[object]) -> ChromaFault:
 def renewals(chroma: ChromaProcess) -> list[str]:
     """Grows whenever it is found to have begun an empty folder."""
     told: list[str] = []
-    chroma.on_files_lost(lambda: told.append("renewed"))
+    chroma.on_files_lost(told.append)
     return told
 
 
@@ -267,7 +267,8 @@ async def test_closed_it_ends_in_order_and_starts_nothing(chroma: ChromaProcess)
 
 
 async def test_a_renewed_folder_holds_nothing_of_before(folder: Path, chroma: ChromaProcess) -> None:
-    """Not what was deleted, nor what was moved aside earlier; whoever keeps the record is told."""
+    """Not what was deleted, nor what was moved aside earlier; whoever keeps the record is told that this was
+    done on purpose."""
     old = folder.with_name("chroma.broken-20260101T000000")
     shutil.copytree(folder, old)
     assert await counted(chroma) == MANY
@@ -275,6 +276,6 @@ async def test_a_renewed_folder_holds_nothing_of_before(folder: Path, chroma: Ch
 
     await chroma.renew()
 
-    assert (await counted(chroma), len(told), aside(folder)) == (0, 1, [])
+    assert (await counted(chroma), told, aside(folder)) == (0, [REMADE], [])
     assert before
     assert not before & inside(folder)

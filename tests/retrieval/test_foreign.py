@@ -6,13 +6,19 @@ from typing import Any
 
 import pytest
 
+from app.db.copies import QdrantCopy
 from app.db.memories import RAW
+from app.db.outbox import Outbox
 from app.db.pool import Pool
+from app.db.postgres import identity
+from app.db.users import ErasureStore, Memories
 from app.retrieval import memories as module
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
+from app.retrieval.points import owned
 from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, open_points
+from app.services.users import MirroredHolding, OthersUnseen
 from app.settings import Settings
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
@@ -155,6 +161,27 @@ async def test_of_an_erased_user_nothing_of_theirs_is_told(
     await pool.execute("UPDATE ibid.memory_user SET erased_at = now()")
     assert texts(await search(memories)) == {OTTERS}
     assert not await memories.owns(ANN, "1")
+
+
+async def test_points_of_an_erased_user_are_deleted_when_the_server_answers_again(
+    pool: Pool, server: QdrantServer, points: Qdrant, memories: MemorySource
+) -> None:
+    """Without asking again, and without the memories that were written in between."""
+    plant(server, RAW, DANUBE)
+    await keep(memories, ANN, OTTERS)
+    copy = QdrantCopy(pool, points, CollectionCache(points), SPACE, external=True)
+    outbox = Outbox(pool, copy, await identity(pool))
+    await ErasureStore(pool).begin(ANN, ["memories"])
+    server.fault = Fault(status=500)
+    with pytest.raises(OthersUnseen):
+        await MirroredHolding(Memories(pool), memories).erase(ANN)
+    server.fault = Fault()
+    await enter(pool, ANN, memory(ANN, "beavers build dams"))
+    await outbox.drain()
+
+    found = await points.scroll(RAW, owned(ANN), limit=9)
+    assert [point.payload.get("text") for point in found] == ["beavers build dams"]
+    assert await outbox.pending() == ""
 
 
 async def test_a_write_of_theirs_makes_another_standing(server: QdrantServer, memories: MemorySource) -> None:

@@ -14,7 +14,7 @@ from app.db.users import Memories
 from app.errors import IbidError, Unavailable
 from app.retrieval.cache import Cache
 from app.services import users
-from app.services.users import WITHIN, MirroredHolding, UserService
+from app.services.users import WITHIN, MirroredHolding, OthersUnseen, UserService
 from app.types import Found, Scope
 from tests.answering.test_stream import kept
 from tests.fakes.answering import FakeLog
@@ -353,6 +353,7 @@ class Record(Memories):
 
     rows: list[Mapping[str, object]] = field(default_factory=lambda: [{"id": "a"}, {"id": "b"}])
     entered: bool = False
+    others_later: bool = False
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
         for row in self.rows:
@@ -365,6 +366,9 @@ class Record(Memories):
 
     async def enter(self, scope: Scope) -> None:
         self.entered = True
+
+    async def erase_others(self, scope: Scope) -> None:
+        self.others_later = True
 
 
 async def test_points_that_others_wrote_are_told_too() -> None:
@@ -390,7 +394,19 @@ async def test_what_either_had_counts(points: int, count: int) -> None:
 async def test_an_engine_that_is_away_keeps_no_row() -> None:
     record = Record()
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(OthersUnseen):
         await MirroredHolding(record, FakeHolding("memories", error=Unavailable("down"))).erase(ADA)
 
-    assert (record.rows, record.entered) == ([], False)
+    assert (record.rows, record.entered, record.others_later) == ([], False, True)
+
+
+async def test_who_asks_while_an_engine_is_away_need_not_ask_again() -> None:
+    """A second time would take what was written since; nor is a client told to try again by itself."""
+    holding = FakeHolding("memories", error=OthersUnseen("down", retry_after=2))
+    erasures = FakeErasures()
+
+    with pytest.raises(Unavailable, match="no need to ask again") as raised:
+        await service([holding], erasures=erasures).erase(ADA)
+
+    assert raised.value.retry_after is None
+    assert erasures.log == ["begin"]  # under way: what others wrote is not shown

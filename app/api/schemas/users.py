@@ -29,8 +29,8 @@ class ErasureFiles(Out):
         description="When they will be rewritten; null: they are, or only `pending` is left. Ask again."
     )
     pending: list[str] = Field(
-        description="Files that contain something for longer. `chroma` with more than 50,000 vectors: numbers"
-        " and ids, no text; it is rewritten once it is smaller, since searches would miss it meanwhile."
+        description="Files that contain something for longer. `chroma` with more than 50,000 vectors,"
+        " or with a scope beyond EXACT_MAX_MB: numbers and ids, no text; it is rewritten once it is smaller."
     )
     external: list[str] = Field(description="Servers whose files this service cannot rewrite.")
 

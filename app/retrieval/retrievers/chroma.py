@@ -40,11 +40,14 @@ from app.process import (
     python,
 )
 from app.retrieval.index import PassageKey
+from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers.chroma_child import (
     BROKEN,
     CONFIGURATION,
     DATABASE,
+    LOST,
     PAGE,
+    REMADE,
     UNFILLED,
     ChromaFault,
     Json,
@@ -91,12 +94,13 @@ class Chroma(ABC):
         self._breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
         self._writing = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
-        self._lost = False
-        """It began without what had been written to it, and nobody was told yet."""
-        self._on_files_lost: Callable[[], None] | None = None
+        self._lost = ""
+        """Why it began without what had been written to it; "" once that is reported."""
+        self._on_files_lost: Callable[[str], None] | None = None
 
-    def on_files_lost(self, callback: Callable[[], None] | None) -> None:
-        """Call `callback` when vectors that were written are found to be gone; None: nobody any more."""
+    def on_files_lost(self, callback: Callable[[str], None] | None) -> None:
+        """Call `callback`, with the reason, when vectors that were written are found to be gone; None: nobody
+        any more."""
         self._on_files_lost = callback
 
     @abstractmethod
@@ -149,6 +153,17 @@ class Chroma(ABC):
         """All metadata of what has this metadata, in no order."""
         found = await self._read("get", collection=collection, where=where, include=["metadatas"])
         return [each or {} for each in found["metadatas"]]
+
+    async def vectors(self, collection: str, start: int, limit: int) -> list[tuple[str, Embedding]]:
+        """Ids with their vectors from the `start`-th on."""
+        found = await self._read(
+            "get", collection=collection, offset=start, limit=limit, include=["embeddings"]
+        )
+        try:
+            rows = np.asarray(found["embeddings"], dtype="<f4")
+            return [(id_, row.tobytes()) for id_, row in zip(found["ids"], rows, strict=True)]
+        except (TypeError, ValueError) as error:
+            raise RetrievalError("unavailable") from error
 
     async def nearest(
         self, collection: str, vector: Embedding, equal: Mapping[str, str], limit: int
@@ -212,8 +227,12 @@ class Chroma(ABC):
             async with asyncio.timeout(seconds):
                 yield
         if self._lost and self._on_files_lost:
-            self._lost = False
-            self._on_files_lost()
+            reason, self._lost = self._lost, ""
+            self._on_files_lost(reason)
+
+    def on_recovery(self, callback: Callable[[], None] | None) -> None:
+        """Call `callback` when it answers again after a failure, or in another process."""
+        self._breaker.on_recovery = callback
 
 
 def is_down(error: Exception) -> bool | None:
@@ -248,9 +267,20 @@ class ChromaProcess(Chroma):
 
     embedded = True
 
-    def __init__(self, folder: Path, *, read_only: bool = False, program: Program = PROGRAM) -> None:
-        """`read_only`: change nothing in the folder; damage raises `Damaged`."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        read_only: bool = False,
+        exact_bytes: int = EXACT_BYTES,
+        program: Program = PROGRAM,
+    ) -> None:
+        """`read_only`: change nothing in the folder; damage raises `Damaged`. `exact_bytes`: up to which
+        a scope is searched without Chroma (EXACT_MAX_MB)."""
         super().__init__()
+        self._exact_bytes = exact_bytes
+        self._cleared = False
+        """Its files were removed on purpose."""
         self._folder = folder
         self._read_only = read_only
         self._program = program
@@ -290,6 +320,7 @@ class ChromaProcess(Chroma):
         """Remove the folder, and folders moved aside."""
         for folder in (self._folder, *self._folder.parent.glob(f"{self._folder.name}.broken-*")):
             shutil.rmtree(folder, ignore_errors=True)
+        self._cleared = True
 
     async def _start(self) -> Child:
         """Start a child; a folder that it cannot use is moved aside, once."""
@@ -305,13 +336,16 @@ class ChromaProcess(Chroma):
             log.error("chroma's folder cannot be used; it is moved aside and filled anew from postgres")
             child = await self._begin(aside=True)
         self._last = child
-        self._lost = self._lost or child.hello["anew"]
+        cleared, self._cleared = self._cleared, False
+        self._lost = self._lost or (REMADE if cleared else child.hello["lost"])
+        if last:
+            self._breaker.note(True)  # for `on_recovery`: its files may be others
         return child
 
     async def _begin(self, *, aside: bool) -> Child:
         if aside:
             self._blame.forget()
-        mode = [*["aside"] * aside, *["read-only"] * self._read_only]
+        mode = [str(self._exact_bytes), *["aside"] * aside, *["read-only"] * self._read_only]
         return await Child.start(self._program, str(self._folder.absolute()), *mode)
 
 
@@ -365,7 +399,7 @@ class ChromaServer(Chroma):
             found = await self._asked(do, matrix, collection, arguments)
             if do == "count":
                 return int(found)
-            if do == "get" and not isinstance(found["metadatas" if "include" in arguments else "ids"], list):
+            if do == "get" and not isinstance(found[[*arguments.get("include", ()), "ids"][0]], list):
                 raise TypeError(do)
         except (LookupError, TypeError, ValueError) as error:
             raise ChromaFault(f"not an answer of Chroma's: {type(error).__name__}") from error
@@ -389,7 +423,7 @@ class ChromaServer(Chroma):
             except MissingCollection:  # somebody dropped it: it is made again, once for all that ask
                 if self._ids.get(collection) == known:
                     del self._ids[collection]
-                self._lost = True
+                self._lost = LOST
         made = {"name": collection, "configuration": CONFIGURATION, "get_or_create": True}
         id_ = self._ids[collection] = (await self._request("POST", self._collections, made))["id"]
         return await self._ask_collection(do, id_, matrix, arguments)
@@ -455,7 +489,10 @@ async def open_chroma(
     another than theirs; `read_only`: nothing in it is moved or tidied."""
     folder = folder or settings.ibid.data_dir / "chroma"
     url = settings.chroma.url
-    chroma: Chroma = ChromaServer(url) if url else ChromaProcess(folder, read_only=read_only)
+    exact_bytes = settings.exact.max_mb << 20
+    chroma: Chroma = (
+        ChromaServer(url) if url else ChromaProcess(folder, read_only=read_only, exact_bytes=exact_bytes)
+    )
     try:
         chroma.begin()
         yield chroma

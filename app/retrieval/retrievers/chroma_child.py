@@ -1,4 +1,4 @@
-"""The child process of the embedded Chroma (`main`, with FOLDER [aside] [read-only]).
+"""The child process of the embedded Chroma (`main`, with FOLDER EXACT_BYTES [aside] [read-only]).
 
 `EmbeddedChroma` calls the vendor's bindings directly: importing the vendor's Python client takes a second of
 a processor and 35 MB at every start. The bindings are no public interface, so their version is pinned and a
@@ -182,8 +182,12 @@ def define_errors() -> None:
 
 
 REMADE_MOST = 50_000
-"""Live vectors up to which a folder is made anew: no part is then too large to be searched exactly without
-Chroma, so the answers are the same while it fills again."""
+"""Live vectors up to which a folder is made again: filling it takes a minute or two. Where a scope may be too
+large to be searched without Chroma (EXACT_MAX_MB), the folder stays: searches would miss it meanwhile."""
+LOST = "files were lost"
+REMADE = "its folder was made again, without what was deleted"
+UNFINISHED = "it was not filled to the end"
+"""Why a folder lacks what was written to it."""
 SLOTS_SPARE = 200
 """Places that two fresh collections set aside."""
 ROOM = 1 << 20
@@ -203,31 +207,35 @@ SCARCE = re.compile(r"disk is full|No space left|locked|readonly|Permission deni
 """What the vendor says where the machine is at fault. Moving the folder would mend nothing."""
 
 
-def open_folder(folder: Path, *, read_only: bool = False) -> tuple[EmbeddedChroma, bool]:
-    """The engine on a folder that works, tidied; whether it began empty and was not filled since.
+def open_folder(folder: Path, exact_bytes: int = 0, *, read_only: bool = False) -> tuple[EmbeddedChroma, str]:
+    """The engine on a folder that works, tidied; why it lacks what was written to it, "" if it does not.
     `read_only`: nothing is tidied, and nothing written in trying it."""
     check_writable(folder)
-    if not read_only and (done := tidy(folder)):
+    lost = UNFINISHED
+    if not read_only and (done := tidy(folder, exact_bytes)):
         sys.stderr.write(f"{done}\n")
+        lost = REMADE
     folder.mkdir(exist_ok=True)
-    mark_unfilled(folder, read_only=read_only)
+    if mark_unfilled(folder, read_only=read_only) and lost != REMADE:
+        lost = LOST
     for header in folder.glob("*/header.bin"):
         check_sizes(header)
     engine = EmbeddedChroma(folder)
     probe = probe_reads if read_only else probe_writes
     for name in engine.names():
         probe(engine, name)
-    return engine, (folder / UNFILLED).exists()
+    return engine, lost if (folder / UNFILLED).exists() else ""
 
 
-def mark_unfilled(folder: Path, *, read_only: bool) -> None:
-    """Note that a folder begins empty. `ChromaFault` where it is only looked at."""
+def mark_unfilled(folder: Path, *, read_only: bool) -> bool:
+    """Note that a folder begins empty, if it does. `ChromaFault` where it is only looked at."""
     database = folder / "chroma.sqlite3"
     if database.exists() and database.stat().st_size:
-        return
+        return False
     if read_only:
         raise ChromaFault(f"{database} is missing")
     (folder / UNFILLED).touch()
+    return True
 
 
 def check_writable(folder: Path) -> None:
@@ -295,11 +303,12 @@ def put_aside(folder: Path) -> None:
         folder.rename(folder.with_name(f"{folder.name}.broken-{datetime.now(UTC):%Y%m%dT%H%M%S}"))
 
 
-def tidy(folder: Path) -> str:
+def tidy(folder: Path, exact_bytes: int) -> str:
     """Give back what the vendor never does: files of dropped collections, and places of deleted vectors.
 
     The folder must be ours alone and not open. Where most places are of the dead it is removed whole:
-    Postgres is the record, and what is missing is given back. Says so.
+    Postgres is the record, and what is missing is given back. Says so. Where the living take more than
+    `exact_bytes`, searches may need them meanwhile, and it stays.
     """
     try:
         with closing(
@@ -307,13 +316,14 @@ def tidy(folder: Path) -> str:
         ) as db:
             segments = {row[0] for row in db.execute("SELECT id FROM segments")}
             live = db.execute("SELECT count(*) FROM embeddings").fetchone()[0]
+            dim = db.execute("SELECT max(dimension) FROM collections").fetchone()[0] or 0
     except sqlite3.Error:
         return ""  # none yet, or not as we know it: the vendor will say what is wrong
     sizes = list(folder.glob("*/length.bin"))
     drop([size.parent for size in sizes if size.parent.name not in segments])
     # Four bytes a place, of the living and the dead.
     dead = sum(size.stat().st_size for size in sizes if size.exists()) // 4 - live
-    if dead <= live + SLOTS_SPARE or live > REMADE_MOST:
+    if dead <= live + SLOTS_SPARE or live > REMADE_MOST or 4 * dim * live > exact_bytes:
         return ""
     shutil.rmtree(folder)
     return f"the folder is made anew: {dead} places of the dead, {live} of the living"
@@ -332,20 +342,20 @@ NICE = 5
 
 def main() -> None:
     """Open the folder, answer calls, close it."""
-    parent, (folder, *mode) = connected()
+    parent, (folder, exact_bytes, *mode) = connected()
     os.nice(NICE)
     define_errors()
-    engine = opened(parent, Path(folder), mode)
+    engine = opened(parent, Path(folder), int(exact_bytes), mode)
     parent.serve(partial(answer, engine), threads=THREADS)
     engine.close()
 
 
-def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> EmbeddedChroma:
+def opened(parent: Parent, folder: Path, exact_bytes: int = 0, mode: Sequence[str] = ()) -> EmbeddedChroma:
     """Open the folder and report READY; exit if it cannot be used."""
     try:
         if "aside" in mode:
             put_aside(folder)
-        engine, anew = open_folder(folder, read_only="read-only" in mode)
+        engine, lost = open_folder(folder, exact_bytes, read_only="read-only" in mode)
     except OSError as error:
         parent.refuse(str(error))
     except ChromaFault as error:
@@ -356,7 +366,7 @@ def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> EmbeddedCh
         if type(error).__module__ == "pyo3_runtime":  # the vendor's panics are no `Exception`
             end(BROKEN, type(error).__name__)
         raise
-    parent.ready({"anew": anew})
+    parent.ready({"lost": lost})
     return engine
 
 

@@ -65,6 +65,9 @@ class Qdrant(ABC):
 
     def __init__(self) -> None:
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
+        self._lost: list[str] = []
+        """Collections that were not reported yet."""
+        self._on_files_lost: Callable[[str], None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -130,9 +133,17 @@ class Qdrant(ABC):
     async def close(self) -> None:
         """End the process, or the connections."""
 
-    def on_files_lost(self, callback: Callable[[str], None]) -> None:  # noqa: B027 - nothing to do
-        """Call `callback` with the name of each collection whose files could not be read: it is missing from
-        then on, until the outbox writes it anew. A server looks after its own."""
+    def on_files_lost(self, callback: Callable[[str], None]) -> None:
+        """Call `callback` with the name of each collection that was lost, those that were lost before too:
+        what was written to it is missing, until the outbox writes it again."""
+        self._on_files_lost = callback
+        self.report_lost([])
+
+    def report_lost(self, names: Sequence[str]) -> None:
+        """Name collections that were lost, now or when there is a callback."""
+        self._lost += names
+        while self._on_files_lost and self._lost:
+            self._on_files_lost(self._lost.pop(0))
 
     @asynccontextmanager
     async def deadline(self, seconds: float | None, *, always: bool = False) -> AsyncIterator[None]:
@@ -169,15 +180,7 @@ class QdrantProcess(Qdrant):
         self._program = program
         self._blame = CrashBlame()
         self._last: Child | None = None
-        self._set_aside: list[str] = []
-        """Collections that nobody was told of yet."""
-        self._on_files_lost: Callable[[str], None] | None = None
         self.process = ChildProcess(self._start)
-
-    def on_files_lost(self, callback: Callable[[str], None]) -> None:
-        """Also those that were put aside earlier."""
-        self._on_files_lost = callback
-        self._report([])
 
     async def collections(self) -> list[Collection]:
         async with self.deadline(READ_SECONDS):
@@ -262,7 +265,7 @@ class QdrantProcess(Qdrant):
             reply = await self.process.call(
                 do, asked, data, hangs_after=seconds or ANSWER_SECONDS, about=name
             )
-        self._report(reply.payload.get("set_aside", []))
+        self.report_lost(reply.payload.get("set_aside", []))
         return reply
 
     @contextmanager
@@ -271,7 +274,7 @@ class QdrantProcess(Qdrant):
             yield
         except Fault as fault:
             kind, detail = fault.payload["fault"], fault.payload.get("detail", "")
-            self._report(fault.payload.get("set_aside", []))
+            self.report_lost(fault.payload.get("set_aside", []))
             if kind == "full":
                 raise NoRoom(detail) from None
             if kind == "unavailable":
@@ -283,12 +286,6 @@ class QdrantProcess(Qdrant):
         except Died as error:
             raise RetrievalError("unavailable") from error
 
-    def _report(self, set_aside: Sequence[str]) -> None:
-        """Name collections that were put aside, now or when there is a callback."""
-        self._set_aside += set_aside
-        while self._on_files_lost and self._set_aside:
-            self._on_files_lost(self._set_aside.pop(0))
-
     async def _start(self) -> Child:
         last, self._last = self._last, None
         await self._blame.note(last)
@@ -298,6 +295,8 @@ class QdrantProcess(Qdrant):
         if suspects:
             log.error("qdrant's engine crashed; collections are put aside", count=len(suspects))
             self._blame.forget()
+        if last:
+            self.breaker.note(True)  # for `on_recovery`: its files may be others
         return child
 
 
@@ -411,8 +410,8 @@ class CollectionCache:
     async def get(self, name: str) -> Collection | None:
         return (await self.all()).get(name)
 
-    async def put(self, name: str, space: Space, fields: PayloadIndexes, points: Sequence[Point]) -> None:
-        """Write points; the collection is made where it is missing, or went missing meanwhile."""
+    async def put(self, name: str, space: Space, fields: PayloadIndexes, points: Sequence[Point]) -> bool:
+        """Write points. True: the collection was missing, and was made."""
         with unavailable():
             shape = await self.get(name)
             if shape and not fits(shape, space):
@@ -422,12 +421,14 @@ class CollectionCache:
                 if shape is None:
                     await self._make(name, space, fields)
                 await self._points.put(name, points)
+                return shape is None
             except RetrievalError as error:
                 self.forget()
                 if not error.rejected:
                     raise
                 await self._make(name, space, fields)
                 await self._points.put(name, points)
+                return error.missing
 
     async def _make(self, name: str, space: Space, fields: PayloadIndexes) -> None:
         """Create a collection for our points."""

@@ -585,6 +585,8 @@ class EmbeddedQdrant:
         with self._opening:
             if self._collections.get(collection.shape.name) is collection:
                 self._close(collection)
+                if read_shape(collection.place) is None:  # somebody removed it
+                    self.set_aside.append(collection.shape.name)
         return self._collection(collection.shape.name)
 
     def _set_aside(self, collection: StoredCollection) -> None:

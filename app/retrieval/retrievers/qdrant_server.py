@@ -175,7 +175,8 @@ class QdrantRemote(Qdrant):
                     raise
         found = await self._read_shape(name)  # not met yet, or made anew by somebody with another shape
         if found is None or found == known:
-            self._known.pop(name, None)
+            if self._known.pop(name, None) and found is None and self.breaker.on_recovery:
+                self.breaker.on_recovery()  # it vanished: whoever can give it back looks
             raise RetrievalError("unavailable", rejected=True, missing=found is None)
         self._known[name] = found
         with faults():
