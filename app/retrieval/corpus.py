@@ -1,4 +1,4 @@
-"""The corpus: reference texts of the asker's tenant, all collections searched exactly in memory at once.
+"""The corpus: reference texts of the asker's tenant, of all collections at once.
 
 Postgres is the record; a scope is one collection of a tenant. Where Qdrant is a server, other tools may keep
 collections there, and points in ours: they are searched by their vectors. A collection of another space is

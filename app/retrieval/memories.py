@@ -74,7 +74,7 @@ SHOWN = """
 
 
 class MemorySource(PointSource[User]):
-    """See the module. Beside `types.Source` it reads and erases the points (`Holding`)."""
+    """The source; it also reads and erases the points of a person (`Holding`)."""
 
     name = MEMORIES
     table = PointTable("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))

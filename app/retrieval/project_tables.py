@@ -155,7 +155,7 @@ class RowFilter:
 NOBODY = RowFilter("false", ())
 
 
-class Lot(NamedTuple):
+class ProjectPart(NamedTuple):
     """The rows that are versioned together, and searched as one scope."""
 
     tenant: str

@@ -1,11 +1,11 @@
 """Sources whose passages are rows of a project's table: conversations, dreams, code.
 
-A scope is a lot (tenant, owner, project); its version is that of `ibid.project_part`, which triggers change
-whoever writes, so a change shows in the next search of every replica. An entry is a row at its revision
-(xmin). Terms and token counts come from `ibid.project_words`; those of rows that other tools wrote are made
-when their lot is loaded, and kept. pgvector answers for lots that are too large for memory, or not loaded
-yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source: docs/contract.md,
-docs/adr/0019.
+A scope is one owner's rows of a project (`ProjectPart`); its version is that of `ibid.project_part`, which
+triggers change whoever writes, so a change shows in the next search of every replica. An entry is a row at its
+revision (xmin). Terms and token counts come from `ibid.project_words`; those of rows that other tools wrote are
+made when their part is loaded, and kept. pgvector answers for parts that are too large for memory, or not
+loaded yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source:
+docs/contract.md, docs/adr/0019.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from app.retrieval.project_tables import (
     CONVERSATION,
     MOMENT,
     Analysed,
-    Lot,
+    ProjectPart,
     ProjectTable,
     RowFilter,
     chunk_analysed,
@@ -130,7 +130,7 @@ Row: TypeAlias = Mapping[str, Any]
 log = structlog.get_logger(__name__)
 
 
-class RowSource(IndexedSource[Lot]):
+class RowSource(IndexedSource[ProjectPart]):
     """Rows of a project. Each kind says what its rows are as passages."""
 
     table: ClassVar[ProjectTable]
@@ -193,11 +193,13 @@ class RowSource(IndexedSource[Lot]):
             scope, {search.passage_id(address): cosine for address, cosine in near.items()}
         )
 
-    async def _by_pgvector(self, reached: Reached[Lot], vector: Embedding, limit: int) -> list[Passage]:
-        """The same without an index, lot by lot."""
+    async def _by_pgvector(
+        self, reached: Reached[ProjectPart], vector: Embedding, limit: int
+    ) -> list[Passage]:
+        """The same without an index, part by part."""
         near: dict[str, float] = {}
-        for lot, _ in reached.versions:
-            near |= await self._nearest(lot, vector, limit)
+        for part, _ in reached.versions:
+            near |= await self._nearest(part, vector, limit)
         best = sorted(near, key=lambda key: (-near[key], key))[:limit]
         return await self._ranked(reached.scope, {key: near[key] for key in best})
 
@@ -210,19 +212,21 @@ class RowSource(IndexedSource[Lot]):
 
     # The search.
 
-    async def reach(self, scope: Scope) -> Reached[Lot]:
+    async def reach(self, scope: Scope) -> Reached[ProjectPart]:
         """The tenant's rows and the asker's own, of the scope's project or of all, as they stand now."""
         where = self._where(scope)
         [kind] = where.next(1)
         statement = VERSIONS.format(where=where.parts, kind=kind)
         with self._pool.reading():
             rows = await self._pool.fetch(statement, *where.values, self.table.kind)
-        lots = tuple((Lot(scope.tenant, row["owner"], row["project"]), row["version"]) for row in rows)
+        parts = tuple(
+            (ProjectPart(scope.tenant, row["owner"], row["project"]), row["version"]) for row in rows
+        )
         facts = (scope.tenant, scope.owner, scope.project, *sorted(self._projects or ()))
-        return Reached(self, scope, lots, facts)
+        return Reached(self, scope, parts, facts)
 
     async def search(
-        self, reached: Reached[Lot], query: Query, embedding: Awaitable[Embedding | None]
+        self, reached: Reached[ProjectPart], query: Query, embedding: Awaitable[Embedding | None]
     ) -> Legs:
         """Both retrievals; where nothing is loaded in time, the dense one by pgvector."""
         embedded = asyncio.ensure_future(embedding)
@@ -239,7 +243,7 @@ class RowSource(IndexedSource[Lot]):
             stored=max(legs.stored, len(shown)),
         )
 
-    async def listing(self, scope: Lot) -> Listing:
+    async def listing(self, scope: ProjectPart) -> Listing:
         """Every row with anything to show, at its revision."""
         where, table = scope.where, self.table
         statement = LISTING.format(id=table.id, table=table.name, where=where.sql, shown=table.shown)
@@ -247,7 +251,7 @@ class RowSource(IndexedSource[Lot]):
         entries = await asyncio.to_thread(revisions, row["rows"])
         return Listing(row["version"], entries, len(entries))
 
-    async def segment(self, scope: Lot, entries: Sequence[str], *, vectors: bool) -> Segment | None:
+    async def segment(self, scope: ProjectPart, entries: Sequence[str], *, vectors: bool) -> Segment | None:
         """Some rows, with terms of today's analysis."""
         where, table = scope.where, self.table
         statement = SEGMENT.format(
@@ -283,7 +287,7 @@ class RowSource(IndexedSource[Lot]):
         return found
 
     async def vectors(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, Matrix]:
-        """Of rows, whatever their lot: they were found in it."""
+        """Of rows, whatever their part: they were found in it."""
         vector = COMPARABLE.format(space="$1", dim="$2")
         statement = VECTORS.format(id=self.table.id, vector=vector, table=self.table.name)
         asked = (self._space.name, self._space.dim, [key[0] for key in keys])
@@ -292,22 +296,22 @@ class RowSource(IndexedSource[Lot]):
         return {(row["id"], 1): matrix[at] for at, row in enumerate(rows) if not missing[at]}
 
     async def nearest(
-        self, reached: Reached[Lot], scope: Lot, vector: Embedding, limit: int
+        self, reached: Reached[ProjectPart], scope: ProjectPart, vector: Embedding, limit: int
     ) -> Sequence[PassageKey]:
         return [(key, 1) for key in await self._nearest(scope, vector, limit)]
 
-    async def _nearest(self, lot: Lot, vector: Embedding, limit: int) -> Mapping[str, float]:
-        return dict(await postgres.nearest(self._pool, self._space, self.table, lot, vector, limit))
+    async def _nearest(self, part: ProjectPart, vector: Embedding, limit: int) -> Mapping[str, float]:
+        return dict(await postgres.nearest(self._pool, self._space, self.table, part, vector, limit))
 
     async def passages(
-        self, reached: Reached[Lot], search: IndexSearch, similar: Mapping[Address, float | None]
+        self, reached: Reached[ProjectPart], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
         """Rows that are in reach still, and say something."""
         addresses = {search.passage_id(address): address for address in similar}
         rows = await self._rows(reached.scope, {key: similar[address] for key, address in addresses.items()})
         return {addresses[passage.id]: passage for passage in rows if passage.text.strip()}
 
-    def allowed(self, reached: Reached[Lot], segment: Segment) -> Mask | None:
+    def allowed(self, reached: Reached[ProjectPart], segment: Segment) -> Mask | None:
         found_by: Mask = segment.columns[FOUND_BY]
         return None if found_by.all() else found_by
 
@@ -344,7 +348,7 @@ class RowSource(IndexedSource[Lot]):
         return await on_loop_or_thread(cost, self._passages, rows, similar)
 
     def _passages(self, rows: Sequence[Row], similar: Mapping[str, float | None]) -> list[Passage]:
-        """Rows as passages, in order. Those that no lot was loaded with are counted here."""
+        """Rows as passages, in order. Those that no part was loaded with are counted here."""
         marks = label_suffixes(self.name, [row["id"] for row in rows])
         found = []
         for row in rows:

@@ -13,7 +13,7 @@ from app.retrieval.project_tables import (
     CHUNK,
     CONVERSATION,
     Analysed,
-    Lot,
+    ProjectPart,
     ProjectTable,
     chunk_analysed,
     chunk_shown,
@@ -196,15 +196,15 @@ async def test_the_nearest_of_a_filter(pool: Pool) -> None:
     await pool.execute("ALTER TABLE public.code_index ALTER owner DROP NOT NULL, ALTER tenant DROP NOT NULL")
     [nobodys] = await insert(pool, "public.code_index", chunk(Scope(), "X", "sea", owner=None, tenant=None))
     asked = bag("sea")
-    found = await nearest(pool, SPACE, CHUNK, Lot("default", "", "THN"), asked, 9)
+    found = await nearest(pool, SPACE, CHUNK, ProjectPart("default", "", "THN"), asked, 9)
     assert [(key, round(score, 6)) for key, score in found] == [(near, 1.0), (far, round(0.5**0.5, 6))]
-    assert await nearest(pool, SPACE, CHUNK, Lot("default", "", "THN"), asked, 1) == found[:1]
-    [(key, _)] = await nearest(pool, SPACE, CHUNK, Lot("default", "", "X"), asked, 9)
+    assert await nearest(pool, SPACE, CHUNK, ProjectPart("default", "", "THN"), asked, 1) == found[:1]
+    [(key, _)] = await nearest(pool, SPACE, CHUNK, ProjectPart("default", "", "X"), asked, 9)
     assert key == nobodys
-    assert await nearest(pool, SPACE, CONVERSATION, Lot("default", "", "THN"), asked, 9) == []
+    assert await nearest(pool, SPACE, CONVERSATION, ProjectPart("default", "", "THN"), asked, 9) == []
 
 
 async def test_only_retrieval_errors(pool: Pool) -> None:
     await pool.close()
     with pytest.raises(RetrievalError):
-        await nearest(pool, SPACE, CHUNK, Lot("t", "", ""), bag("sea"), 1)
+        await nearest(pool, SPACE, CHUNK, ProjectPart("t", "", ""), bag("sea"), 1)

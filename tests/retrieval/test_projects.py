@@ -112,14 +112,14 @@ async def test_rows_that_say_nothing_are_left_out(pool: Pool, source: CodeSource
 
 
 async def test_a_standing_names_all_that_a_result_depends_on(pool: Pool, source: CodeSource) -> None:
-    """Store, analysis, asker, project, lots with their versions."""
+    """Store, analysis, asker, project, parts with their versions."""
     await chunked(pool, Scope(), "THN", ["sea"])
     reached = await source.reach(Scope(owner="ann", project="THN"))
-    [(lot, version)] = reached.versions
+    [(part, version)] = reached.versions
     standing = json.loads(reached.standing)
     assert standing[:3] == ["code", "one", VERSION]
     assert standing[-1] == [[["default", "", "THN"], version]]
-    assert lot == ("default", "", "THN")
+    assert part == ("default", "", "THN")
     others = [Scope(), Scope(project="THN"), Scope(project="X"), ANN]
     assert len({(await source.reach(scope)).standing for scope in others}) == 4
 

@@ -1,11 +1,11 @@
-"""pgvector: the nearest rows of a lot (projects), by an exact scan.
+"""pgvector: the nearest rows of a part (projects), by an exact scan.
 
-Every row of the lot is compared and no index of neighbours is asked, so that no filter ever makes a result
+Every row of the part is compared and no index of neighbours is asked, so that no filter ever makes a result
 short (0.1 s for 50,000 rows of 384 dimensions). The rows are the record itself: there is nothing to write.
 """
 
 from app.db.pool import Pool, retrieval_faults
-from app.retrieval.project_tables import DISTANCE, FAR, Lot, ProjectTable
+from app.retrieval.project_tables import DISTANCE, FAR, ProjectPart, ProjectTable
 from app.types import Embedding, Space
 
 NEAREST = """
@@ -17,11 +17,11 @@ NEAREST = """
 
 
 async def nearest(  # noqa: PLR0917 - what is searched, and for what
-    pool: Pool, space: Space, table: ProjectTable, lot: Lot, vector: Embedding, limit: int
+    pool: Pool, space: Space, table: ProjectTable, part: ProjectPart, vector: Embedding, limit: int
 ) -> list[tuple[str, float]]:
     """Ids and cosines, best first, ties by id; rows with nothing to show, or without a vector of the space,
     are left out."""
-    where = lot.where
+    where = part.where
     name, dim, asked, most = where.next(4)
     statement = NEAREST.format(
         id=table.id,

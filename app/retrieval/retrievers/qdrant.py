@@ -381,7 +381,7 @@ def unavailable() -> Iterator[None]:
 
 
 class CollectionCache:
-    """See the module. For one event loop."""
+    """Which collections Qdrant has, read again after some seconds. For one event loop."""
 
     def __init__(
         self, points: Qdrant, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic

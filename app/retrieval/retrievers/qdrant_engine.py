@@ -226,7 +226,7 @@ EXACT = qdrant_edge.SearchParams(exact=True)
 
 
 class StoredCollection:
-    """See the module. `place` is the collection's folder."""
+    """The files of one collection. `place` is its folder."""
 
     def __init__(self, place: Path, shape: Shape, vendor: qdrant_edge.EdgeShard) -> None:
         self.place = place
