@@ -1,10 +1,10 @@
 """Sources whose passages are rows of a project's table: conversations, dreams, code.
 
 A scope is one owner's rows of a project (`ProjectPart`); its version is that of `ibid.project_part`, which
-triggers change whoever writes, so a change shows in the next search of every replica. An entry is a row at its
-revision (xmin). Terms and token counts come from `ibid.project_words`; those of rows that other tools wrote are
-made when their part is loaded, and kept. pgvector answers for parts that are too large for memory, or not
-loaded yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source:
+triggers change whoever writes, so a change shows in the next search of every replica. An entry is a row at
+its revision (xmin). Terms and token counts come from `ibid.project_words`; those of rows that other tools
+wrote are made when their part is loaded, and kept. pgvector answers for parts that are too large for
+memory, or not loaded yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source:
 docs/contract.md, docs/adr/0019.
 """
 
