@@ -125,7 +125,7 @@ class Chat(Group):
     answer_tokens: int = Field(4_096, ge=16, le=200_000)
     """Tokens of the window kept free for the answer, and the most it may have."""
     timeout_seconds: float = Field(60, gt=0, le=3_600)
-    """Seconds the model may be silent, before its first byte and between two deltas."""
+    """Seconds of silence, before the first byte and between two deltas. Not a limit of the whole answer."""
 
     @property
     def answer_reserve(self) -> int:

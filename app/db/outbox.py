@@ -37,9 +37,9 @@ BATCH = 256
 POLL_SECONDS = 1.0
 """Seconds between two polls for entries; `wait_drained` wakes the drainer at once."""
 RETRY_COLLECTION_SECONDS = 15.0
-"""Before a collection that failed is tried again, if others wait."""
+"""Pause before a collection that failed is tried again, while others work."""
 RETRY_ENGINE_SECONDS = 5.0
-"""Before an engine that failed is asked again."""
+"""Pause before an engine is asked again of which all collections failed."""
 COMPARE_SECONDS = 300.0
 """Seconds between two comparisons of an engine with the record."""
 LOG_SECONDS = 5.0
@@ -337,7 +337,8 @@ class Outbox:
         self, entries: Sequence[asyncpg.Record]
     ) -> tuple[list[int], RetrievalError | Unavailable | None]:
         """Take entries; the numbers of those taken, and the first fault. A collection that fails is left
-        aside for a while, so that it holds up no others and no refill; where all fail, the engine does."""
+        aside for a while, so that it holds up no others and no refill. If all fail, the engine
+        counts as failed; all entries for Chroma are of one collection, so there it is always so."""
         items: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for entry in entries:
             items[entry["collection"]][entry["item"]] = None

@@ -237,7 +237,7 @@ class Wants:
 def score_personal_hit(hit: Candidate, tags: Sequence[str], tally: Tally, wants: Wants) -> Candidate:
     """A memory with its boosts; `tags` are `memory_tags`, `tally` the asker's own votes on it."""
     boosts = {
-        "feedback": feedback(tally),
+        "feedback": vote_factor(tally),
         "format": form(tags, wants.tags),
         "vb_desire": desire(tags, wants.desire),
         "gravity": pull(tags, wants.gravity),
@@ -256,7 +256,7 @@ def score_corpus_hit(hit: Candidate, tags: Sequence[str], asked: Sequence[str]) 
     return replace(hit, boosts={"tags": 1 + BOUND * share})
 
 
-def feedback(tally: Tally) -> float:
+def vote_factor(tally: Tally) -> float:
     """Votes saturate, and as many bad as good are none: net 0 is exactly 1, ± 1 is ± 5 %, ± 9 is ± 9 %."""
     return 1 + BOUND * (tally.net / (1 + abs(tally.net)))
 

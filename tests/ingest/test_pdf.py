@@ -16,18 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from app.api.openapi import READING
 from app.child import UNPRIVILEGED
 from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
     BadInput,
-    NotPdf,
     PdfDamaged,
     PdfEncrypted,
     PdfTextless,
     PdfTooComplex,
     Unavailable,
 )
-from app.ingest.pdf import WORKER, PdfParser, decode, decode_problem, exit_problem
+from app.ingest.pdf import PROBLEMS, WORKER, PdfParser, decode, decode_problem, exit_problem
 from app.ingest.worker import parse, to_json
 from app.process import ENVIRONMENT, NotStarted, Program
 from app.retrieval.vocabulary import count
@@ -405,7 +405,11 @@ def test_a_result_arrives_as_it_was_told(texts: list[str], title: str) -> None:
     assert decode(to_json(asdict(parsed))) == parsed
 
 
-@pytest.mark.parametrize("kind", [NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex])
+def test_every_refusal_is_documented_where_a_pdf_is_read() -> None:
+    assert set(PROBLEMS.values()) <= set(READING)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS.values())
 def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
     """With its detail."""
     with pytest.raises(kind, match="12 pages"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.db.memories import DESIRE, GRAVITY, Memory, Tally
 from app.db.votes import OwnMessage
-from app.retrieval.ranking import Wants, corpus_tags, feedback, score_corpus_hit, score_personal_hit
+from app.retrieval.ranking import Wants, corpus_tags, score_corpus_hit, score_personal_hit, vote_factor
 from app.retrieval.tags import (
     HALF_LIFE_DAYS,
     NOTED,
@@ -430,26 +430,26 @@ def test_who_wants_nothing_changes_nothing(relevance: float) -> None:
 @given(VOTES)
 def test_votes_that_cancel_are_none(count: int) -> None:
     """As many bad as good: exactly 1, so a vote taken back restores the ranking."""
-    assert feedback(Tally(count, count)) == 1.0
+    assert vote_factor(Tally(count, count)) == 1.0
 
 
 @given(VOTES, VOTES)
 def test_good_and_bad_weigh_the_same(positive: int, negative: int) -> None:
     """Turned round, the factor is mirrored at 1."""
-    there, back = feedback(Tally(positive, negative)), feedback(Tally(negative, positive))
+    there, back = vote_factor(Tally(positive, negative)), vote_factor(Tally(negative, positive))
     assert there - 1 == pytest.approx(1 - back, abs=SLACK)
 
 
 @given(VOTES, VOTES)
 def test_a_better_vote_never_lowers(positive: int, negative: int) -> None:
     """One more good one raises the factor, as far as numbers can tell."""
-    assert feedback(Tally(positive + 1, negative)) >= feedback(Tally(positive, negative))
+    assert vote_factor(Tally(positive + 1, negative)) >= vote_factor(Tally(positive, negative))
 
 
 @pytest.mark.parametrize(("net", "factor"), [(1, 1.05), (9, 1.09), (-1, 0.95), (1_000, 1.0999)])
 def test_votes_saturate(net: int, factor: float) -> None:
     """The first says most; a thousand are hardly more than nine."""
-    assert feedback(Tally(max(net, 0), max(-net, 0))) == pytest.approx(factor, abs=1e-5)
+    assert vote_factor(Tally(max(net, 0), max(-net, 0))) == pytest.approx(factor, abs=1e-5)
 
 
 @pytest.mark.parametrize(

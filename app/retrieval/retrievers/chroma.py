@@ -69,7 +69,7 @@ READ_SECONDS = 4.0
 START_SECONDS = 60.0
 """A service that starts waits so long for the embedded one, then goes on without it."""
 WRITE_SECONDS = 60.0
-"""Of one batch, and of the batches of others before it: each takes some hundredths of a second."""
+"""Deadline of one batch, its wait for other writers included. A batch takes some hundredths of a second."""
 BATCH = 128
 """Vectors a write or a delete: a read waits for one of them, and larger ones are no faster."""
 CONNECTIONS = 16
