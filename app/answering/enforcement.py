@@ -146,7 +146,7 @@ MOST = 20_000
 """Characters of a whole answer that are read, whatever they are: blanks are hardly any tokens."""
 OFTEN, PART = 64, 8
 """A whole answer under way is looked at after so many characters more, and after such a part of it."""
-WHOLE_SECONDS = 20.0
+WHOLE_SECONDS = 10.0
 """What a model has for the head of such an answer, and again for its text."""
 GAP = "\n\n"
 """Between the lead and the model's words."""
@@ -180,6 +180,11 @@ class Enforcement:
         return self.ruling.decision.response_class in WHOLE_CLASSES
 
     @property
+    def helps(self) -> bool:
+        """True if somebody may be in danger: they read where help is, even if the model fails."""
+        return not self.whole and checks.in_danger(self.ruling.decision)
+
+    @property
     def begun(self) -> bool:
         return bool(self._left)
 
@@ -189,20 +194,23 @@ class Enforcement:
         return not self.whole and (not self.lead or len(self._left) > 1)
 
     def own(self) -> str:
-        """The policy's text of a class that is taken whole."""
+        """The policy's text, of a class that is taken whole or where help is named."""
+        if self.helps:
+            return checks.lead(self.ruling.decision)
         if (decision := self.ruling.decision).response_class is ResponseClass.REFUSE:
             return checks.refusal(decision)
         return enforce_clarify_shape("", self.ruling.params, decision)
 
     @asynccontextmanager
     async def over(self, opened: Opened) -> AsyncIterator[ModelStream]:
-        """The model's stream as it may leave; if it fails, of a whole answer the policy's text."""
+        """The model's stream as it may leave. If it fails, the policy's text stands in for a whole answer, and
+        for one that names help."""
         async with AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(WHOLE_SECONDS if self.whole else None):
+                async with asyncio.timeout(WHOLE_SECONDS if self.whole or self.helps else None):
                     stream = await stack.enter_async_context(opened)
             except (ModelError, TimeoutError):
-                if not self.whole:
+                if not (self.whole or self.helps):
                     raise
                 yield PolicyText(self)
                 return
@@ -344,7 +352,10 @@ class EnforcedStream:
         except ModelError:
             for said in await self._broken(sentences.end()):
                 yield Delta(said)
-            raise
+            if not self.enforcement.helps:
+                raise
+            yield Delta(finish=Finish.STOP)
+            return
         for delta in await self._ended(sentences.end(), last):
             yield delta
 
@@ -356,7 +367,7 @@ class EnforcedStream:
     async def _broken(self, rest: str) -> list[str]:
         """What still leaves where the model failed: a sentence that was whole. What left is checked."""
         said = list(self._leaving([rest.rstrip()])) if complete(rest) else []
-        more = await self.enforcement.end() if self.enforcement.begun else ""
+        more = await self.enforcement.end() if self.enforcement.begun or self.enforcement.helps else ""
         return [*said, more] if more else said
 
     async def _ended(self, rest: str, last: Delta) -> list[Delta]:

@@ -47,6 +47,8 @@ VERDICTS: Mapping[str, float] = {
     **dict.fromkeys(("safe", "no", "harmless", "0"), 0.0),
 }
 SELFHARM = "self-harm"
+OF_SELFHARM = re.compile(r"self-?harm$|suicid")
+"""Ends or names such a category; `self-harm/intent` is told apart."""
 CATEGORIES: Mapping[str, str] = {"S11": SELFHARM}
 """Llama Guard's categories that are told apart."""
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
@@ -100,14 +102,26 @@ class HttpModerator:
 def moderated(said: bytes) -> dict[str, float]:
     """The scores of a moderation endpoint's answer. Raises `UNUSABLE`."""
     scores = orjson.loads(said)["results"][0]["category_scores"]
-    return {str(name): share(score) for name, score in scores.items() if score is not None}
+    found: dict[str, float] = {}
+    for name, score in scores.items():
+        if score is not None:
+            found[category(name)] = max(share(score), found.get(category(name), 0.0))
+    return found
+
+
+def category(name: str) -> str:
+    """A category as the policy knows it: `Self Harm` and `suicide` are self-harm; others keep their names."""
+    plain = re.sub(r"[\s_]+", "-", name.strip().lower())
+    return SELFHARM if OF_SELFHARM.search(plain) else CATEGORIES.get(name.upper(), name)
 
 
 def guarded(said: bytes) -> dict[str, float]:
     """A guard model's verdict as scores. Raises `UNUSABLE`."""
     text = orjson.loads(said)["choices"][0]["message"]["content"]
-    words = re.findall(r"\w+", text.rpartition("</think>")[2])
-    verdict = VERDICTS[words[0].lower()]
+    text = text.rpartition("</think>")[2]
+    words = re.findall(r"\w+", text)
+    named = re.search(r"safety\W+(safe|unsafe)\b", text, re.IGNORECASE)  # `User Safety: unsafe`
+    verdict = VERDICTS[(named[1] if named else words[0]).lower()]
     names = {CATEGORIES.get(word.upper(), HARM) for word in words[1:] if re.fullmatch(r"[sS]\d+", word)}
     return dict.fromkeys(sorted(names) or [HARM], verdict)
 

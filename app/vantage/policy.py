@@ -23,7 +23,7 @@ LANGUAGES: Mapping[str, str] = {
 """How well messages in each language are judged."""
 SCOPE = (
     "A policy for a personal assistant, not a moderation service: of unsafe English prompts that nobody had"
-    " seen, one in four to five is answered."
+    " seen, about one in four is answered."
 )
 
 

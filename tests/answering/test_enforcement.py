@@ -452,11 +452,28 @@ async def test_help_that_was_said_is_not_said_again() -> None:
 
 
 async def test_help_is_said_also_where_the_model_fails() -> None:
-    answer, seen = endangered(REDIRECT, "emergency"), list[str]()
-    async with answer.over(spoken("One. Two", error=ModelTimeout()).open(Prompt("", ""))) as stream:
-        with pytest.raises(ModelTimeout):
-            await hear(stream, seen)
-    assert seen == ["One.", f"\n\n{HELP}"]
+    """It ends the answer: a reply that is an error would not have it."""
+    answer = endangered(REDIRECT, "emergency")
+    *deltas, last = await said(answer, spoken("One. Two", error=ModelTimeout()))
+    assert [delta.text for delta in deltas] == ["One.", f"\n\n{HELP}"]
+    assert last.finish is Finish.STOP
+
+
+@pytest.mark.parametrize("kind", [REDIRECT, COMPLY])
+@pytest.mark.parametrize(
+    "model",
+    [FakeModel(error=ModelTimeout()), FakeModel(head=30), spoken("Hal", error=ModelTimeout())],
+    ids=["no head", "a late head", "half a word"],
+)
+async def test_help_needs_no_model(
+    kind: ResponseClass, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may be in danger reads where help is, and never an error instead."""
+    monkeypatch.setattr(module, "WHOLE_SECONDS", 0.1)
+    answer = endangered(kind, "emergency")
+    *deltas, last = await said(answer, model)
+    assert HELP in "".join(delta.text for delta in deltas)
+    assert last.finish is Finish.STOP
 
 
 async def test_what_a_model_thinks_does_not_leave() -> None:

@@ -48,6 +48,15 @@ async def test_a_moderation_endpoint_gives_its_scores() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["SelfHarm", "Self-Harm", "self harm", "self_harm", "suicide/self-harm", "suicide", "S11"]
+)
+async def test_self_harm_is_known_by_its_usual_names(name: str) -> None:
+    async with moderation_server() as server, moderator(server) as found:
+        server.scores = {name: 0.9, "self-harm": 0.1, "hate": 0.2}
+        assert await found.scores("How?") == {"self-harm": 0.9, "hate": 0.2}
+
+
+@pytest.mark.parametrize(
     ("said", "scores"),
     [
         ("safe", {"harm": 0.0}),
@@ -55,6 +64,8 @@ async def test_a_moderation_endpoint_gives_its_scores() -> None:
         ("\n\nunsafe\nS11", {"self-harm": 1.0}),
         ("unsafe S2,S11", {"harm": 1.0, "self-harm": 1.0}),
         ("Yes", {"harm": 1.0}),
+        ("User Safety: unsafe\nSafety Categories: Violence", {"harm": 1.0}),
+        ('{"User Safety": "safe"}', {"harm": 0.0}),
         ("<think>No, wait.</think>No.", {"harm": 0.0}),
     ],
 )
