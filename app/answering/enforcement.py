@@ -181,7 +181,7 @@ class Enforcement:
 
     @property
     def helps(self) -> bool:
-        """True if somebody may be in danger: they read where help is, even if the model fails."""
+        """True for an answer to a person in danger: it names help even if the model fails."""
         return not self.whole and checks.in_danger(self.ruling.decision)
 
     @property
@@ -203,8 +203,8 @@ class Enforcement:
 
     @asynccontextmanager
     async def over(self, opened: Opened) -> AsyncIterator[ModelStream]:
-        """The model's stream as it may leave. If it fails, the policy's text stands in for a whole answer, and
-        for one that names help."""
+        """The model's stream, checked. If it fails, the policy's text replaces a whole answer, and one that
+        names help."""
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(WHOLE_SECONDS if self.whole or self.helps else None):

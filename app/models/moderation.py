@@ -48,7 +48,7 @@ VERDICTS: Mapping[str, float] = {
 }
 SELFHARM = "self-harm"
 OF_SELFHARM = re.compile(r"self-?harm$|suicid")
-"""Ends or names such a category; `self-harm/intent` is told apart."""
+"""Matches its other names; `self-harm/intent` stays a category of its own."""
 CATEGORIES: Mapping[str, str] = {"S11": SELFHARM}
 """Llama Guard's categories that are told apart."""
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
