@@ -16,7 +16,7 @@ from app.text.greeting import is_assent
 from app.vantage import clarity, topics
 from app.vantage.decision import ATTACKED, DESPAIR, PRESSED, SURE
 from app.vantage.distress import Despair, despair, goes_on, pattern, slots
-from app.vantage.lexicon import LEXICON, Hit, hits, sections
+from app.vantage.lexicon import LEXICON, Hit, entries, hits, sections
 from app.vantage.risk import OPERATIVE, RISKS, RULES, THINGS, Harm, find_harm
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
@@ -72,6 +72,8 @@ FRAGMENT = re.compile(
 QUOTING = frozenset('":')
 """A message with one of these brings its own text."""
 _FOLLOW_UPS, _PARTS = sections("follow_ups.txt"), slots("follow_ups.txt")
+ASIDE = frozenset(entries(_FOLLOW_UPS["lists"])["aside"])
+"""Words of everyday subjects: a short message with one has left what was asked."""
 POINTS_BACK = re.compile(
     f" (?:{pattern(chain(*(_FOLLOW_UPS[name] for name in ('in part', 'pleas', 'once more'))), _PARTS)}) $"
 )
@@ -239,6 +241,8 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return UNSURE
     if "covert" in counts or not clarity.names_something(text):
         return 1.0
+    if short and not ASIDE.isdisjoint(text.words) and counts.isdisjoint(MEANS):
+        return 0.0
     if short and (FRAGMENT.match(f"{' '.join(text.words)} ") or not counts.isdisjoint(MEANS)):
         return 1.0
     if not counts.isdisjoint(THINGS):

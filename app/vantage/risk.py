@@ -103,6 +103,17 @@ HARMLESS, OWNING = SAFE | {"self"}, _words("relation group")
 DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("deed_"))
 TELLERS = _words("voices they he she it people who someone somebody demons head everybody everyone")
 """Behind these `tell me` is told, not asked."""
+CONTESTED, RIVALS = (
+    _words("beat crush destroy defeat outdo attack smash"),
+    _words("competitor competitors competition rivals opponents"),
+)
+"""What is done to these in markets and matches."""
+DISMISSED, STAFF = (
+    _words("terminate terminating fire dismiss"),
+    _words("employee employees contractor contractors worker workers tenant"),
+)
+BODILY_ENDS = _words("to up with 's into in until")
+"""Behind the noun these may tell that a body is meant."""
 CONTACTS = _words(
     "reach email call contact meet message text ask write mail phone named called mr mrs ms dr Mr Mrs Ms Dr"
 )
@@ -486,12 +497,22 @@ def _object(text: Text, clause: Clause, index: int, carried: Classes) -> tuple[C
     """The classes of an act's object, and whether it is the asker's own thing."""
     head, end, own = _noun_behind(text, clause, index, carried)
     behind = text.tokens[end] if end < len(text.tokens) else ""
+    if _is_work(text, clause.hits[index], end):
+        return SAFE, own
     persons = not WHO.isdisjoint(head)
     if persons and behind == "'s" and BODY.isdisjoint(text.tokens[end + 1 : end + 2]):
         head -= WHO  # something of theirs that no class knows
     elif _is_given(clause, end, behind) if persons else (not head and behind in {"me", "us"}):
         return SAFE, own
     return head or _passive(clause, index, behind), own
+
+
+def _is_work(text: Text, act: Hit, end: int) -> bool:
+    """`beat my competitors`, `terminate an employee`: a contest, a contract; not `beat my rival to death`."""
+    said, behind = text.tokens[act.start : end], text.tokens[end : end + 1]
+    contest = said[0] in CONTESTED and said[-1] in RIVALS
+    worked = contest or (said[0] in DISMISSED and said[-1] in STAFF)
+    return worked and BODILY_ENDS.isdisjoint(behind)
 
 
 def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tuple[Classes, int, bool]:
