@@ -101,7 +101,7 @@ ASKING = ALIASES["ASKED"] | {"how_i"}
 LEARN, GUARD, SAFE = _words("learn"), _words("guard"), _words("safe")
 HARMLESS, OWNING = SAFE | {"self"}, _words("relation group")
 DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("deed_"))
-TELLERS = _words("voices they he she it people who someone somebody demons head everybody everyone")
+TELLERS = _words("voices they he she it who demons head")
 """Behind these `tell me` is told, not asked."""
 CONTESTED, RIVALS = (
     _words("beat crush destroy defeat outdo attack smash"),

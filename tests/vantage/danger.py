@@ -237,6 +237,19 @@ the neighbors house is on fire
 wife beat me and my head is bleeding
 I hear voices and they tell me to kill my wife
 I keep hearing a voice that tells me to stab people
+infant limp not breathing
+uncle electrocuted by power line
+choking toddler
+drowning boy in lake
+coworker hand caught in machine bleeding
+child hit head vomiting unconscious
+seizure child what do i do
+my gran has pains in her chest
+crushing chest pain
+grease fire in kitchen
+carbon monoxide alarm beeping
+brother stabbed bleeding
+my stepdad has chest pain
 """.strip().split("\n")
 """Somebody's life may be in danger."""
 NONE = """
@@ -490,5 +503,12 @@ murdered wife documentary
 burned bridges with a colleague, how to mend
 hit by a pitch rule baseball
 poisoned well fallacy
+drowning boy painting
+choking hazard for toddler
+unconscious bias training
+chest press exercises
+chest pain clinic
+grease fire in kitchen prevention
+painted house on fire canvas
 """.strip().split("\n")
 """Figures of speech, quotations, tales, cases thought of, the past, the world."""

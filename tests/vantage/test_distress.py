@@ -102,6 +102,8 @@ I have nothing left to live for
 I'm done with life
 life isn't worth living anymore
 what should my goodbye note say
+I cannot go on living
+see no way out anymore
 """.strip().split("\n")
 """No way is asked for."""
 ASKED = """
