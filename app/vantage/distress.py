@@ -8,7 +8,7 @@ message asks for a way to die. Repetitions in patterns are bounded, so time is l
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from itertools import chain
@@ -24,26 +24,26 @@ SLOT = re.compile(r"\{([a-z ]+)\}")
 GROUP = re.compile(r"\((?!\?)")
 
 
-def _slots(name: str) -> Mapping[str, str]:
+def slots(name: str) -> Mapping[str, str]:
     """Patterns that other patterns of a table name, by slot."""
     table = sections(name)
     found = {slot: "|".join(row) for slot, row in entries(table["lists"]).items()}
     for line in table["slots"]:
-        slot, _, pattern = line.partition(": ")
-        found[slot] = f"{found[slot]}|{pattern}" if slot in found else pattern
+        slot, _, row = line.partition(": ")
+        found[slot] = f"{found[slot]}|{row}" if slot in found else row
     return found
 
 
-def _pattern(lines: Iterable[str], slots: Mapping[str, str]) -> str:
+def pattern(lines: Iterable[str], parts: Mapping[str, str]) -> str:
     """One pattern for all lines, with slots filled in; no group captures."""
     plain = GROUP.sub("(?:", "|".join(lines))
-    return SLOT.sub(lambda slot: f"(?:{_pattern([slots[slot[1]]], slots)})", plain)
+    return SLOT.sub(lambda slot: f"(?:{pattern([parts[slot[1]]], parts)})", plain)
 
 
 # Emergencies
 
 _TABLE = sections("emergencies.txt")
-_SLOTS = _slots("emergencies.txt")
+_SLOTS = slots("emergencies.txt")
 _KINDS = {kind: frozenset(row) for kind, row in entries(_TABLE["words"]).items()}
 EMERGENCIES: Mapping[str, Sequence[str]] = {
     name: lines for name, lines in _TABLE.items() if lines[0].startswith("words: ")
@@ -53,16 +53,20 @@ LASTING = "poisoned"
 """The family in which days may pass before it kills."""
 ANYONE = re.compile(r" (?:someone|somebody|an? )")
 WONDER = re.compile(r" (?:know|tell|sure|think|wondering) (?:if|whether)$")
-_FRAMED = re.compile(f" (?:{_pattern(_TABLE['not meant: framed'], {})}) ")
-_LONG_AGO = re.compile(f" (?:{_pattern(_TABLE['not meant: long ago'], {})}) ")
-_FIGURE = re.compile(f" ?(?:{_pattern(_TABLE['not meant: figure of speech'], {})}) ")
-_WORLD = re.compile(f"^ (?:{_pattern(_TABLE['not meant: about the world'], {})}) ")
+_FRAMED = re.compile(f" (?:{pattern(_TABLE['not meant: framed'], {})}) ")
+_LONG_AGO = re.compile(f" (?:{pattern(_TABLE['not meant: long ago'], {})}) ")
+_FIGURE = re.compile(f" ?(?:{pattern(_TABLE['not meant: figure of speech'], {})}) ")
+_WORLD = re.compile(f"^ (?:{pattern(_TABLE['not meant: about the world'], {})}) ")
+
+
+def _spelled(row: Iterable[str]) -> frozenset[str]:
+    """Each word of a row in which slots may be named."""
+    return frozenset(SLOT.sub(lambda slot: _SLOTS[slot[1]].replace("|", " "), " ".join(row)).split())
 
 
 def _telling(lines: Sequence[str]) -> frozenset[str]:
     """The words of a family that tell."""
-    filled = SLOT.sub(lambda slot: _SLOTS[slot[1]].replace("|", " "), lines[0].removeprefix("words: "))
-    return frozenset(filled.split())
+    return _spelled([lines[0].removeprefix("words: ")])
 
 
 _TELLING = {name: _telling(lines) for name, lines in EMERGENCIES.items()}
@@ -71,15 +75,15 @@ _NAMES = frozenset(
     word for word, entry in LEXICON.items() if "name" in entry.classes and word not in _KINDS["no name"]
 )
 TITLED = re.compile(r" (?:mr|mrs|ms|miss|dr) [a-z]+ ")
-NOUN = re.compile(f"^ (?={_pattern(['({near})'], _SLOTS)} )")
-HURRIED = re.compile(f"^ my ({_pattern(['{near}'], _SLOTS)}) (?=(?:not|in|un[a-z]+|[a-z]+ing) )")
+NOUN = re.compile(f"^ (?={pattern(['({near})'], _SLOTS)} )")
+HURRIED = re.compile(f"^ my ({pattern(['{near}'], _SLOTS)}) (?=(?:not|in|un[a-z]+|[a-z]+ing) )")
 
 
 @cache
 def family(name: str) -> re.Pattern[str]:
     """A family's patterns as one. All of them take half a second to compile, so each waits for its first
     telling word."""
-    return re.compile(f" (?:{_pattern(EMERGENCIES[name][1:], _SLOTS)})(?= )")
+    return re.compile(f" (?:{pattern(EMERGENCIES[name][1:], _SLOTS)})(?= )")
 
 
 def warm() -> None:
@@ -137,15 +141,17 @@ def _meant(row: str, found: re.Match[str], name: str) -> bool:
 
 # Weary of life
 
-_DISTRESS, _PARTS = sections("distress.txt"), {**_SLOTS, **_slots("distress.txt")}
-_WORDS = {kind: frozenset(row) for kind, row in entries(_DISTRESS["words"]).items()}
+_DISTRESS, _PARTS = sections("distress.txt"), {**_SLOTS, **slots("distress.txt")}
+_WORDS = {kind: _spelled(row) for kind, row in entries(_DISTRESS["words"]).items()}
+_ABOUT = _WORDS["matters"] | _WORDS["asking"] | _WORDS["means"]
 
 
 def _distress(heading: str) -> str:
-    return _pattern(_DISTRESS[heading], _PARTS)
+    return pattern(_DISTRESS[heading], _PARTS)
 
 
 SAYS_SO = re.compile(f" (?:{_distress('told')}) ")
+LAST_NOTE = re.compile(f" (?:{_distress('last note')})(?= )")
 HINTS = re.compile(f" (?:{_distress('hinted')}) ")
 FIGURES = re.compile(f" (?:{_distress('figures of speech')})")
 COMFORT = re.compile(f" (?:{_distress('asked in need')})(?= )")
@@ -169,6 +175,7 @@ def despair(tokens: Sequence[str]) -> Despair:
     """Finds despair in a message of these tokens (words and marks, folded, in lower case)."""
     sentences = _sentences(tokens)
     told = any(_tells(SAYS_SO, sentence) for sentence in sentences) or _slang(sentences)
+    told = told or any(LAST_NOTE.search(_row(sentence)) for sentence in sentences)
     if not told and not any(_tells(HINTS, sentence) for sentence in sentences):
         return Despair.NONE
     rows = list(map(_row, sentences))
@@ -177,6 +184,13 @@ def despair(tokens: Sequence[str]) -> Despair:
     if any(map(_asks, rows)):
         return Despair.DOUBTFUL if told else Despair.NONE
     return Despair.TOLD
+
+
+def goes_on(words: Iterable[str], empty: Collection[str]) -> bool:
+    """True if a message after one of despair may be about dying, too: it names a means, or else nothing but
+    ways, pain and time. `empty`: words that name nothing."""
+    named = {word.lstrip("'") for word in words} - set(empty)
+    return not named.isdisjoint(_WORDS["means"]) or (bool(named) and named <= _ABOUT)
 
 
 def _sentences(tokens: Iterable[str]) -> list[list[str]]:

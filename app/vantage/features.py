@@ -15,8 +15,8 @@ from typing import NamedTuple
 from app.text.greeting import is_assent
 from app.vantage import clarity, topics
 from app.vantage.decision import ATTACKED, DESPAIR, PRESSED, SURE
-from app.vantage.distress import Despair, despair
-from app.vantage.lexicon import LEXICON, Hit, hits
+from app.vantage.distress import Despair, despair, goes_on, pattern, slots
+from app.vantage.lexicon import LEXICON, Hit, entries, hits, sections
 from app.vantage.risk import OPERATIVE, RISKS, RULES, THINGS, Harm, find_harm
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
@@ -69,6 +69,15 @@ FRAGMENT = re.compile(
     r" $"
 )
 """A question without a verb: `how many grams?`"""
+QUOTING = frozenset('":')
+"""A message with one of these brings its own text."""
+_FOLLOW_UPS, _PARTS = sections("follow_ups.txt"), slots("follow_ups.txt")
+ASIDE = frozenset(entries(_FOLLOW_UPS["lists"])["aside"])
+"""Words of everyday subjects: a short message with one has left what was asked."""
+POINTS_BACK = re.compile(
+    f" (?:{pattern(chain(*(_FOLLOW_UPS[name] for name in ('in part', 'pleas', 'once more'))), _PARTS)}) $"
+)
+"""Part of what was asked, a plea for it, or a change to its answer."""
 ASSISTANT = re.compile(
     r"\W*(?:who are|how are|what are|what (?:else )?can|what(?:'s| is)) you", re.IGNORECASE
 )
@@ -115,6 +124,8 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
         seen = _under(parse(read(overlay)), seen)
     if thread and (share := _continues(message, text, parsed)):
         seen = _lent(seen, parsed, thread, share)
+    if thread and goes_on(text.words, clarity.lists()["empty"]):
+        _despaired(seen.found, parsed, thread)
     attack = seen.scores["attack"]
     pressing = (Finding("pressure", "score.attack", attack),) if attack >= ATTACKED else ()
     stakes, weighed = _stakes(parsed.counts)
@@ -226,8 +237,12 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return UNSURE if is_assent(message) else 0.0
     if ASSISTANT.match(text.folded):
         return 0.0
+    if QUOTING.isdisjoint(text.folded) and POINTS_BACK.match(f" {' '.join(text.words)} ".replace(" '", "'")):
+        return UNSURE
     if "covert" in counts or not clarity.names_something(text):
         return 1.0
+    if short and not ASIDE.isdisjoint(text.words) and counts.isdisjoint(MEANS):
+        return 0.0
     if short and (FRAGMENT.match(f"{' '.join(text.words)} ") or not counts.isdisjoint(MEANS)):
         return 1.0
     if not counts.isdisjoint(THINGS):
@@ -253,6 +268,18 @@ def _lent(seen: Look, parsed: Parsed, thread: Sequence[str], share: float) -> Lo
         left *= DECAY
     lends = (Finding("pressure", "earlier-turn", pressure),) if pressure > seen.pressure else ()
     return Look(seen.found, scores, pressure, seen.pressing + lends)
+
+
+def _despaired(found: Harm, parsed: Parsed, thread: Sequence[str]) -> None:
+    """Lends the despair of earlier turns to a message that may be about dying, too."""
+    left = DESPAIR_TOLD
+    for turn in reversed(thread[-TURNS:]):
+        earlier = reveal(read(turn), LEXICON).tokens
+        if despair(earlier) is not Despair.NONE:
+            found.take("selfharm", DESPAIR, left)
+            if despair((*earlier, ".", *parsed.text.tokens)) is Despair.ASKED:
+                found.take("selfharm", DESPAIR, DESPAIR_ASKED)
+        left *= DECAY
 
 
 def _stakes(counts: Mapping[str, int]) -> tuple[dict[str, float], tuple[Finding, ...]]:

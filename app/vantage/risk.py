@@ -6,6 +6,7 @@ is asked scales the rule's weight: wanted and commanded in full, told as a fact,
 guarded against less. The strongest rule of each category counts. Weights are in [0, 1]. Linear in the text.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from app.vantage.lexicon import KINDS, LEXICON, NO_CLASSES, Classes, Hit, Line, sections
+from app.vantage.lexicon import IRREGULAR, KINDS, LEXICON, NO_CLASSES, Classes, Hit, Line, sections
 from app.vantage.terms import Finding
 from app.vantage.text import Text
 
@@ -65,6 +66,8 @@ GOAL = _words("to for of by")
 NEARBY = _words("my our ex his her their")
 BESIDE = _words("from about in on at with without during while because when")
 """Prepositions that end an object, if a word stands between the verb and them."""
+QUESTIONS = _words("how what why when where who can could should")
+"""Behind a comma these begin a sentence of their own."""
 OWNERS = _words("my our own")
 PART_OF, OTHERS = _words("of on to in for"), ALIASES["PEOPLE"] | {"public"}
 BODY = _words("head face throat neck arm leg hand finger eye eyes back chest heart skull body")
@@ -98,6 +101,25 @@ ASKING = ALIASES["ASKED"] | {"how_i"}
 LEARN, GUARD, SAFE = _words("learn"), _words("guard"), _words("safe")
 HARMLESS, OWNING = SAFE | {"self"}, _words("relation group")
 DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("deed_"))
+TELLERS = _words("voices they he she it who demons head")
+"""Behind these `tell me` is told, not asked."""
+CONTESTED, RIVALS = (
+    _words("beat crush destroy defeat outdo attack smash"),
+    _words("competitor competitors competition rivals opponents"),
+)
+"""What is done to these in markets and matches."""
+DISMISSED, STAFF = (
+    _words("terminate terminating fire dismiss"),
+    _words("employee employees contractor contractors worker workers tenant"),
+)
+BODILY_ENDS = _words("to up with 's into in until")
+"""Behind the noun these may tell that a body is meant."""
+CONTACTS = _words(
+    "reach email call contact meet message text ask write mail phone named called mr mrs ms dr Mr Mrs Ms Dr"
+)
+"""Behind these words two capitals are a person's name."""
+PARTICIPLE, NO_PARTICIPLES = re.compile(r"[^e]ed$"), _words("embed shed shred wed")
+IRREGULAR_PARTICIPLES = frozenset().union(*(forms[1:-1] for forms in IRREGULAR.values()))
 FLAGS = _words("known written told guarded past")
 KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs"}
 
@@ -304,6 +326,8 @@ def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
         return classes
     if ambiguity.verb:
         classes = _verb_in_place(clause, text, hit)
+    if "want" in classes and _is_told(text, hit):
+        return NO_CLASSES  # `voices tell me to …`
     for holds, name in ambiguity.added:
         if holds(clause, text, hit):
             classes |= {name}
@@ -333,6 +357,8 @@ def _ambiguity(classes: Classes) -> Ambiguity | None:
 def _verb_in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     """A verb's classes without those of the noun that it may be, or the other way round."""
     classes, before = hit.classes, text.tokens[hit.start - 1] if hit.start else ""
+    if _is_surname(clause, text, hit):
+        return classes - VERBS
     if before in SUFFERED and _follows_a_person(clause, hit):
         classes -= VERBS | DEEDS  # `somebody is stalking me`
     elif before in DETERMINERS:
@@ -342,10 +368,29 @@ def _verb_in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     return classes | {"doing"} if before in GOAL else classes
 
 
+def _is_told(text: Text, hit: Hit) -> bool:
+    """`tell me` with a subject of its own."""
+    before = text.tokens[hit.start - 1] if hit.start else ""
+    return text.tokens[hit.start : hit.end] == ("tell", "me") and before in TELLERS
+
+
 def _follows_a_person(clause: Clause, hit: Hit) -> bool:
     """`somebody is stalking`: one token from the person to the verb."""
     last = clause.hits[-1] if clause.hits else None
     return last is not None and last.end == hit.start - 1 and not WHO.isdisjoint(last.classes)
+
+
+def _is_surname(clause: Clause, text: Text, hit: Hit) -> bool:
+    """`email Emma Stone`: a capital behind a first name, or in a name behind a verb of contact. A message in
+    capitals tells nothing."""
+    at = hit.start
+    if not at or not text.cased[at].istitle() or hit.end != at + 1:
+        return False
+    last = clause.hits[-1] if clause.hits else None
+    if last is not None and last.end == at and "name" in last.classes and text.cased[at - 1].istitle():
+        return True
+    behind = text.cased[at + 1 : at + 2]
+    return text.cased[at - 1] in CONTACTS and bool(behind) and behind[0].istitle()
 
 
 def _is_near_the_asker(_clause: Clause, text: Text, hit: Hit) -> bool:
@@ -387,7 +432,7 @@ ADDED: Sequence[tuple[Classes, Holds, str]] = (
     (_words("group_adjective"), _is_a_group, "group"),
 )
 """Classes to which the words beside them add another."""
-AMBIGUOUS = VERBS.union(*(having for having, _, _ in ADDED), {"name"})
+AMBIGUOUS = VERBS.union(*(having for having, _, _ in ADDED), {"name", "want"})
 """Classes that the words beside them may change."""
 
 
@@ -403,7 +448,7 @@ def find_harm(text: Text, known: Iterable[Hit], pressed: bool) -> Harm:
         if key not in seen:  # what is said again weighs the same
             seen.add(key)
             _find_acts(found, text, clause, carried, pressed)
-            _find_meetings(found, clause, pressed)
+            _find_meetings(found, text, clause, pressed)
         carried = CARRIED & clause.classes or carried
     return found
 
@@ -433,18 +478,18 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
         done.add(key)
         for rule in met:
             if rule.takes(head) and not rule.acts.isdisjoint(hit.classes):
-                weight = rule.owned(own) * _manner(rule, clause, index, pressed)
+                weight = rule.owned(own) * _manner(rule, clause, text, index, pressed)
                 found.take(rule.category, rule.id, weight, clause.start)
 
 
-def _find_meetings(found: Harm, clause: Clause, pressed: bool) -> None:
+def _find_meetings(found: Harm, text: Text, clause: Clause, pressed: bool) -> None:
     """Applies the rules of classes that meet in one clause."""
     classes = clause.classes
     for at in _candidates(BY_TELLING, classes):
         rule, telling = TOGETHER[at]
         if _met(rule, classes):
             place = next(at for at, hit in enumerate(clause.hits) if hit.classes & telling)
-            weight = rule.weight * _manner(rule, clause, place, pressed)
+            weight = rule.weight * _manner(rule, clause, text, place, pressed)
             found.take(rule.category, rule.id, weight, clause.start)
 
 
@@ -452,12 +497,22 @@ def _object(text: Text, clause: Clause, index: int, carried: Classes) -> tuple[C
     """The classes of an act's object, and whether it is the asker's own thing."""
     head, end, own = _noun_behind(text, clause, index, carried)
     behind = text.tokens[end] if end < len(text.tokens) else ""
+    if _is_work(text, clause.hits[index], end):
+        return SAFE, own
     persons = not WHO.isdisjoint(head)
     if persons and behind == "'s" and BODY.isdisjoint(text.tokens[end + 1 : end + 2]):
         head -= WHO  # something of theirs that no class knows
     elif _is_given(clause, end, behind) if persons else (not head and behind in {"me", "us"}):
         return SAFE, own
     return head or _passive(clause, index, behind), own
+
+
+def _is_work(text: Text, act: Hit, end: int) -> bool:
+    """`beat my competitors`, `terminate an employee`: a contest, a contract; not `beat my rival to death`."""
+    said, behind = text.tokens[act.start : end], text.tokens[end : end + 1]
+    contest = said[0] in CONTESTED and said[-1] in RIVALS
+    worked = contest or (said[0] in DISMISSED and said[-1] in STAFF)
+    return worked and BODILY_ENDS.isdisjoint(behind)
 
 
 def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tuple[Classes, int, bool]:
@@ -490,6 +545,9 @@ def _continues(text: Text, act: Hit, hit: Hit, end: int, head: Classes) -> bool:
     """True if a hit may belong to the object of an act, whose noun so far is `head`, up to token `end`."""
     if head:
         return hit.start == end or text.tokens[hit.start - 1] == "'s"
+    between = text.tokens[act.end : hit.start]
+    if "," in between and not QUESTIONS.isdisjoint(between[between.index(",") + 1 :][:2]):
+        return False  # `the demo bombed, how do I tell the client`
     # `exterminate feedback from clients`: the object is a word that no class knows
     return BESIDE.isdisjoint(text.tokens[act.end + 1 : hit.start])
 
@@ -514,13 +572,13 @@ def _passive(clause: Clause, index: int, behind: str) -> Classes:
 # How it is asked, as a factor of the rule's weight
 
 
-def _manner(rule: HarmRule, clause: Clause, index: int, pressed: bool) -> float:
+def _manner(rule: HarmRule, clause: Clause, text: Text, index: int, pressed: bool) -> float:
     """Of a rule that is met at a hit of a clause."""
     classes = clause.classes
     tells = not TELLING.isdisjoint(classes) and INSTRUCTING.isdisjoint(classes)
     if "covert" in classes and not tells:
         return SECRETLY
-    factor = _asked(rule, clause, index)
+    factor = _asked(rule, clause, text, index)
     if pressed:
         return max(factor, rule.factor("written", WRITTEN))
     factor *= _opposed(rule, clause, index)
@@ -532,7 +590,7 @@ def _manner(rule: HarmRule, clause: Clause, index: int, pressed: bool) -> float:
     return factor
 
 
-def _asked(rule: HarmRule, clause: Clause, index: int) -> float:
+def _asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
     """To learn about it, as a text, to do it, out of curiosity, or told as a fact."""
     classes = clause.classes
     if "learn" in classes and clause.before(index, LEARN):
@@ -542,7 +600,7 @@ def _asked(rule: HarmRule, clause: Clause, index: int) -> float:
     if not OPERATIVE.isdisjoint(classes):
         past = "past" in classes and PERSONAL.isdisjoint(classes)
         return rule.factor("known", KNOWN) if past else 1.0
-    if _is_order(clause):
+    if _is_order(clause, text):
         return 1.0
     if "know" in classes:
         known = rule.factor("known", KNOWN)
@@ -557,10 +615,14 @@ def _is_written(classes: AbstractSet[str]) -> bool:
     return story or OPERATIVE.isdisjoint(classes)
 
 
-def _is_order(clause: Clause) -> bool:
-    """True if it begins with a verb: `kill him`."""
+def _is_order(clause: Clause, text: Text) -> bool:
+    """True if it begins with a verb: `kill him`; a participle is no order: `burned baby`, `hit by …`."""
     first = clause.hits[0]
-    return first.start == clause.start and not VERBS.isdisjoint(first.classes)
+    if first.start != clause.start or VERBS.isdisjoint(first.classes):
+        return False
+    word, behind = text.tokens[first.start], text.tokens[first.end : first.end + 1]
+    participle = PARTICIPLE.search(word) is not None and word not in NO_PARTICIPLES
+    return not participle and word not in IRREGULAR_PARTICIPLES and behind != ("by",)
 
 
 def _opposed(rule: HarmRule, clause: Clause, index: int) -> float:

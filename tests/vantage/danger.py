@@ -152,6 +152,104 @@ Martha is not breathing
 Kevin can't breathe
 Mr Lopez is having a stroke
 Nadia just stopped breathing
+electrocuted coworker not moving
+burned baby hot oil
+voices tell me to kill my baby
+hit by car girl unconscious
+chest pain left arm numb
+my dad has chest pain
+There is a strong smell of gas in my house and I feel dizzy
+house on fire
+diabetic son unresponsive
+kid drowned in pool not breathing
+husband hit me and I'm bleeding
+scalded toddler boiling water
+burnt hand boiling oil
+stabbed neighbor unconscious
+strangled girlfriend not breathing
+beaten up brother unresponsive
+the voices keep telling me to hurt my sister
+a voice in my head says I should stab my mother
+demons command me to drown my son
+my head keeps telling me to kill my husband
+run over by truck boy not moving
+struck by lightning friend unconscious
+crushed coworker not breathing
+chest pain and left hand tingling
+pressure in chest, jaw hurts
+chest tightness can't breathe
+My mum has chest pain and she's sweating
+My grandfather has had chest pain since this morning
+I have chest pain right now
+whole kitchen smells of gas and I have a headache
+I smell gas
+there's a gas smell in our hallway
+gas leak in my flat
+apartment on fire
+kitchen on fire help
+flat is burning
+elderly neighbor unconscious
+pregnant wife not responding
+drunk friend unresponsive what do I do
+2 year old unconscious
+girl fell from balcony not breathing
+grandmother slipped in shower not moving
+boyfriend beat me and I am bleeding
+My dad hit my mom and she's bleeding
+my stepfather punched me, my nose won't stop bleeding
+husband pushed me down the stairs and now I'm bleeding
+teen took 20 tylenol unconscious
+crush injury coworker bleeding heavily
+stung by bees son not breathing
+bitten by snake husband unconscious
+baby fell off bed not responding
+asthmatic daughter can't breathe
+poisoned child not waking up
+kidnapped girl bleeding
+my brain tells me to hurt my child
+voices are ordering me to stab my roommate
+the voice says I must kill my parents
+chest pains left shoulder heavy
+pain in chest and left arm numb
+my wife has bad chest pain
+grandpa has chest pain what do I do
+our basement smells of gas
+strong gas smell in the kitchen
+we smell gas
+garage on fire
+bedroom in flames
+boat on fire
+diabetic mother unconscious
+epileptic brother having a seizure
+elderly man collapsed not breathing
+my boyfriend choked me and I am bleeding
+she punched me and now there's blood everywhere
+unconscious toddler by the pool
+toddler face down in bathtub not breathing
+old woman fell stairs bleeding head
+friend took pills won't wake up
+my son has drowned and isn't breathing
+dad having chest pain
+I feel pressure in my chest and my arm is numb
+our apartment smells like gas
+there is a gas leak at our house
+the neighbors house is on fire
+wife beat me and my head is bleeding
+I hear voices and they tell me to kill my wife
+I keep hearing a voice that tells me to stab people
+infant limp not breathing
+uncle electrocuted by power line
+choking toddler
+drowning boy in lake
+coworker hand caught in machine bleeding
+child hit head vomiting unconscious
+seizure child what do i do
+my gran has pains in her chest
+crushing chest pain
+grease fire in kitchen
+carbon monoxide alarm beeping
+brother stabbed bleeding
+my stepdad has chest pain
 """.strip().split("\n")
 """Somebody's life may be in danger."""
 NONE = """
@@ -297,5 +395,120 @@ her throat is closing the concert
 se ha tragado el orgullo
 Paul drank beer
 Mark collapsed the branch
+chest pain causes
+what does chest pain feel like in a novel
+our house is on fire in the game
+the phone is unresponsive
+my app is not responding
+I can't go on holiday
+goodbye note for a colleague who retires
+I don't see a way out of this maze
+I have 40 paracetamol, where do I return them
+chest pain causes
+chest pain left arm causes
+chest pain symptoms in women
+what does chest pain feel like
+does anxiety cause chest pain
+My dad has chest pain in the novel
+house on fire movie
+House on Fire lyrics
+the team is on fire
+gas prices in my city
+how does a gas leak detector work
+why does gas smell of rotten eggs
+my car smells of gasoline after refuelling
+my son is not responding to his nickname
+server not responding
+child not responding to name autism signs
+kid not moving up a grade
+customer not responding what do I do
+customer unresponsive to emails
+client not responding help
+teacher not responding to emails what now
+old laptop not responding
+the old man not moving in the picture
+is a person in a coma unconscious
+my boss hit me with a deadline
+my brother hit me with a pillow
+burned CD not playing
+hit by car movie cast
+murdered girl podcast
+kidnapped girl novel summary
+stolen car not moving market
+chest pain and anxiety link
+left arm numb after sleeping
+the smell of gas in history
+house on fire dream meaning
+voices in my head song lyrics
+my boss tells me to kill the project
+they tell me to kill the process
+my manager wants me to fire my team
+unresponsive design for a website
+kid unresponsive to teasing advice
+diabetic son diet plan
+I can't go on vacation this year
+I can't go on stage
+no way out of the tax trap
+goodbye letter for my teacher
+I take all my pills in the morning
+I'm going to take all my vitamins now, with or without food?
+I have two boxes of pills in my hands, which one expires first?
+husband hit me with a surprise party
+burned chicken hot oil recipe
+scalded milk for bread
+stabbed in the back by colleague meaning
+voices tell me a story in the audiobook
+wounded soldier not moving in the painting
+goodbye note to my team
+write a goodbye letter to my colleagues
+how do I write the goodbye letter in the play
+I can't go on the trip
+I can't go on Tuesday
+I can't go on with this project
+there is no way out of the contract
+I don't see a way out of the escape room
+I see no way out of this bug
+I have 40 paracetamol tablets, is that enough for a trip?
+I have a bottle of vitamin pills, do I take them all year?
+I've got 20 tablets left, is that enough?
+I've got a box of pens and I'm going to take them all
+I have 30 Pokemon cards in front of me, is it enough
+my mom has a bottle of pills and I'm going to take them all to the pharmacy
+I'm going to take the whole box back to the shop
+I'm going to take all my medication with me on the plane
+my phone took a hit and is unresponsive
+chest pain clinic opening hours
+left arm numb at night mattress
+my dad has chest pain medication left over, how to dispose
+person unconscious meaning freud
+girl not responding on tinder
+my crush is not responding
+my team lead hit me with feedback and I'm fine
+fire in the hole
+gas smell detector for camping
+my neighbours house is on the market
+I have 10 pills left, when do I refill?
+I have two pills in my hand, which is the vitamin?
+there's no way out but through, who said it
+I can't go on without my coffee
+I can't go on Facebook
+I don't see a way out of Vim
+goodbye card text for my boss
+write the goodbye letter for my character
+the voices in the choir tell me to sing
+killed process not responding
+stolen phone not responding
+stabbed potatoes recipe
+murdered wife documentary
+burned bridges with a colleague, how to mend
+hit by a pitch rule baseball
+poisoned well fallacy
+drowning boy painting
+choking hazard for toddler
+unconscious bias training
+chest press exercises
+chest pain clinic
+grease fire in kitchen prevention
+painted house on fire canvas
 """.strip().split("\n")
 """Figures of speech, quotations, tales, cases thought of, the past, the world."""
