@@ -9,6 +9,7 @@ them. Nothing here raises.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
 
@@ -106,7 +107,7 @@ def parse(text: Text) -> Parsed:
     return Parsed(plain, known, Counter(chain.from_iterable([hit.classes for hit in known])))
 
 
-class Look(NamedTuple):
+class TextRisk(NamedTuple):
     """The risk, scores and pressure of one text, without the turns before it."""
 
     found: Harm
@@ -144,14 +145,14 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     )
 
 
-def _look(parsed: Parsed) -> Look:
+def _look(parsed: Parsed) -> TextRisk:
     """Of a text alone."""
     pressure, pressing = _pressure(parsed)
     found, scores = _harm(parsed, pressure)
     _despair(found, despair(parsed.text.tokens), parsed)
     if "press_extract" in parsed.counts and scores["attack"] >= HINTED:
         found.take("extraction", "press.extract", EXTRACTED)
-    return Look(found, scores, pressure, pressing)
+    return TextRisk(found, scores, pressure, pressing)
 
 
 def _harm(parsed: Parsed, pressure: float) -> tuple[Harm, Mapping[str, float]]:
@@ -218,7 +219,7 @@ def _overrides(parsed: Parsed) -> bool:
     return sum(PRESSURE[kind] for kind in OVERRIDING if f"press_{kind}" in parsed.counts) >= PRESSED
 
 
-def _under(overlay: Parsed, seen: Look) -> Look:
+def _under(overlay: Parsed, seen: TextRisk) -> TextRisk:
     """An overlay adds what it presses and asks for; being an instruction, it has no attack score."""
     more, why = _pressure(overlay)
     extra = find_harm(overlay.text, overlay.known, pressed=more >= PRESSED)
@@ -230,7 +231,6 @@ def _under(overlay: Parsed, seen: Look) -> Look:
 def _continues(message: str, text: Text, parsed: Parsed) -> float:
     """How much risk of earlier turns a message may take over: 1 if it names nothing of its own (`and then?`,
     `which chemicals?`), UNSURE if it may (`how do I mix it?`, `yes`), 0 if it is about something else."""
-    counts, short = parsed.counts.keys(), len(text.words) <= FEW
     if len(text.tokens) > SHORT:
         return 0.0
     if clarity.talks(message):
@@ -239,20 +239,28 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return 0.0
     if QUOTING.isdisjoint(text.folded) and POINTS_BACK.match(f" {' '.join(text.words)} ".replace(" '", "'")):
         return UNSURE
-    if "covert" in counts or not clarity.names_something(text):
+    if "covert" in parsed.counts or not clarity.names_something(text):
         return 1.0
-    if short and not ASIDE.isdisjoint(text.words) and counts.isdisjoint(MEANS):
-        return 0.0
-    if short and (FRAGMENT.match(f"{' '.join(text.words)} ") or not counts.isdisjoint(MEANS)):
-        return 1.0
-    if not counts.isdisjoint(THINGS):
-        return 0.0
-    if short and not counts.isdisjoint(FURTHER):
-        return 1.0
-    return UNSURE if "pronoun" in counts and not counts.isdisjoint(OPERATIVE) else 0.0
+    if len(text.words) <= FEW and (share := _points_at(text, parsed.counts.keys())) is not None:
+        return share
+    asks = "pronoun" in parsed.counts and not OPERATIVE.isdisjoint(parsed.counts)
+    return UNSURE if asks and THINGS.isdisjoint(parsed.counts) else 0.0
 
 
-def _lent(seen: Look, parsed: Parsed, thread: Sequence[str], share: float) -> Look:
+def _points_at(text: Text, classes: AbstractSet[str]) -> float | None:
+    """The same for a message of a few words that names something; None: what it names does not tell."""
+    if not classes.isdisjoint(MEANS):
+        return 1.0
+    if not ASIDE.isdisjoint(text.words):
+        return 0.0
+    if FRAGMENT.match(f"{' '.join(text.words)} "):
+        return 1.0
+    if not classes.isdisjoint(THINGS):
+        return 0.0
+    return None if classes.isdisjoint(FURTHER) else 1.0
+
+
+def _lent(seen: TextRisk, parsed: Parsed, thread: Sequence[str], share: float) -> TextRisk:
     """Adds the risk, scores and pressure of earlier turns, weaker with each turn; risk at most `share`."""
     left, pressure, scores = 1.0, seen.pressure, dict(seen.scores)
     for turn in reversed(thread[-TURNS:]):
@@ -267,11 +275,11 @@ def _lent(seen: Look, parsed: Parsed, thread: Sequence[str], share: float) -> Lo
         scores = {name: max(scores[name], round(score * left, 3)) for name, score in lent.scores.items()}
         left *= DECAY
     lends = (Finding("pressure", "earlier-turn", pressure),) if pressure > seen.pressure else ()
-    return Look(seen.found, scores, pressure, seen.pressing + lends)
+    return TextRisk(seen.found, scores, pressure, seen.pressing + lends)
 
 
 def _despaired(found: Harm, parsed: Parsed, thread: Sequence[str]) -> None:
-    """Lends the despair of earlier turns to a message that may be about dying, too."""
+    """Adds the despair of earlier turns to a message that may be about dying, too."""
     left = DESPAIR_TOLD
     for turn in reversed(thread[-TURNS:]):
         earlier = reveal(read(turn), LEXICON).tokens
