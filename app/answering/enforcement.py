@@ -190,8 +190,9 @@ class Enforcement:
 
     @property
     def names_sources(self) -> bool:
-        """True if it is told with its sources: questions and refusals are not, nor is a mere lead."""
-        return not self.whole and (not self.lead or len(self._left) > 1)
+        """True if sentences of the model left, and the class is told with its sources: questions, refusals and
+        the policy's own texts have none."""
+        return not self.whole and len(self._left) > bool(self.lead) and self._left != [HELP]
 
     def own(self) -> str:
         """The policy's text, of a class that is taken whole or where help is named."""

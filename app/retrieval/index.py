@@ -287,7 +287,7 @@ class IndexSearch:
 
     def addresses(self, index: ScopeIndex, keys: Iterable[PassageKey]) -> dict[PassageKey, Address]:
         """Where those passages of one index are that the asker may see."""
-        first = self._firsts[list(map(id, self.indexes)).index(id(index))]
+        first = self._first_segment(index)
         found = {key: (first + number, row) for key, (number, row) in index.locate(keys).items()}
         return {key: address for key, address in found.items() if self.is_visible(address)}
 
@@ -300,15 +300,22 @@ class IndexSearch:
         return self.indexes[bisect_right(self._firsts, address[0]) - 1]
 
     def visible(self, index: ScopeIndex, limit: int) -> list[PassageKey]:
-        """Passages of one index that the asker may see: all, or `limit` from its first to its last."""
-        first = self._firsts[list(map(id, self.indexes)).index(id(index))]
-        found: list[Address] = []
-        for number, segment in enumerate(index.segments, first):
-            alive = self._alive[number]
-            rows = range(segment.rows) if alive is None else np.flatnonzero(alive).tolist()
-            found += [(number, row) for row in rows]
-        step = max(1, len(found) // limit)
-        return [self.key(address) for address in found[::step][:limit]]
+        """Passages of one index that the asker may see: all, or about `limit` from its first to its last."""
+        first = self._first_segment(index)
+        rows = [
+            np.arange(segment.rows) if alive is None else np.flatnonzero(alive)
+            for segment, alive in zip(index.segments, self._alive[first:], strict=False)
+        ]
+        step = max(1, sum(map(len, rows)) // limit)
+        return [
+            self.key((number, row))
+            for number, some in enumerate(rows, first)
+            for row in some[::step].tolist()
+        ]
+
+    def _first_segment(self, index: ScopeIndex) -> int:
+        """Where the segments of one of the indexes begin among all."""
+        return self._firsts[list(map(id, self.indexes)).index(id(index))]
 
     def is_visible(self, address: Address) -> bool:
         """True for a live passage that the asker may see."""

@@ -123,9 +123,10 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     seen = _look(parsed)
     if overlay:
         seen = _under(parse(read(overlay)), seen)
-    if thread and (share := _continues(message, text, parsed)):
-        seen = _lent(seen, parsed, thread, share)
-    if thread and goes_on(text.words, clarity.lists()["empty"]):
+    share = _continues(message, text, parsed) if thread else 0.0
+    if share:
+        seen = _lent(seen, thread, share)
+    if share or (thread and goes_on(text.words, clarity.lists()["empty"])):
         _despaired(seen.found, parsed, thread)
     attack = seen.scores["attack"]
     pressing = (Finding("pressure", "score.attack", attack),) if attack >= ATTACKED else ()
@@ -260,17 +261,14 @@ def _points_at(text: Text, classes: AbstractSet[str]) -> float | None:
     return None if classes.isdisjoint(FURTHER) else 1.0
 
 
-def _lent(seen: TextRisk, parsed: Parsed, thread: Sequence[str], share: float) -> TextRisk:
+def _lent(seen: TextRisk, thread: Sequence[str], share: float) -> TextRisk:
     """Adds the risk, scores and pressure of earlier turns, weaker with each turn; risk at most `share`."""
     left, pressure, scores = 1.0, seen.pressure, dict(seen.scores)
     for turn in reversed(thread[-TURNS:]):
-        earlier = parse(read(turn))
-        lent = _look(earlier)
+        lent = _look(parse(read(turn)))
         for category, weight in lent.found.risk.items():
-            told = lent.found.by[category] == DESPAIR
-            seen.found.take(category, DESPAIR if told else "earlier-turn", min(weight * left, share))
-            if told and despair((*earlier.text.tokens, ".", *parsed.text.tokens)) is Despair.ASKED:
-                seen.found.take(category, DESPAIR, DESPAIR_ASKED)
+            if lent.found.by[category] != DESPAIR:
+                seen.found.take(category, "earlier-turn", min(weight * left, share))
         pressure = max(pressure, round(lent.pressure * left, 4))
         scores = {name: max(scores[name], round(score * left, 3)) for name, score in lent.scores.items()}
         left *= DECAY

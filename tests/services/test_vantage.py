@@ -34,7 +34,7 @@ from app.retrieval.search import Retrieval
 from app.services import vantage
 from app.services.vantage import Decided, VantageService, block_tokens, unsought_context
 from app.types import Candidate, Reason, Scope, Verdict
-from app.vantage.checks import LEADS, refusal
+from app.vantage.checks import HELP, LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
@@ -458,6 +458,22 @@ async def test_who_does_not_want_to_be_asked_is_answered(fields: dict[str, Any])
     said = await house.told("When is the deadline?", **fields)
     assert said["response_class"] == "COMPLY"
     assert read(house.log.answers[0].ruling or {}).evidence is None
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FakeModel(error=ModelTimeout()),
+        FakeModel(FakeStream(["Hal"], error=ModelTimeout())),
+        FakeModel(FakeStream([])),
+    ],
+    ids=["no head", "half a word", "nothing said"],
+)
+async def test_help_without_the_model_names_no_sources(model: FakeModel) -> None:
+    """It is the policy's own text, though memories were found for the model."""
+    said = await House(model=model).told("My husband is not breathing!")
+    assert said["answer"].endswith(HELP)
+    assert (said["appended"], said["class_check"]["held"]) == (False, True)
 
 
 @pytest.mark.parametrize("kind", [NEGOTIATE, REDIRECT])
