@@ -190,8 +190,8 @@ class Enforcement:
 
     @property
     def names_sources(self) -> bool:
-        """True if sentences of the model left, and the class is told with its sources: questions, refusals and
-        the policy's own texts have none."""
+        """True if a sentence of the model was sent; questions, refusals and the policy's own texts have no
+        sources."""
         return not self.whole and len(self._left) > bool(self.lead) and self._left != [HELP]
 
     def own(self) -> str:
