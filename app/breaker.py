@@ -112,7 +112,7 @@ class Breaker:
         return Attempt(self, self._own(), judge, patience)
 
     def note(self, failed: bool | None) -> None:
-        """For `on_recovery`: how an attempt ended, or that what answers from now on is another process."""
+        """Note how an attempt ended, and call `on_recovery` at the first success after a failure."""
         recovered = self._failed and failed is False
         self._failed = self._failed if failed is None else failed
         if recovered and self.on_recovery:

@@ -115,7 +115,7 @@ class Stages:
         self._since = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """What ran since the last lap is called so."""
+        """Record the time since the last lap under a name."""
         now = time.perf_counter()
         self.took[name] = round((now - self._since) * 1000)
         self._since = now

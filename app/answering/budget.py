@@ -48,8 +48,7 @@ class Meter:
         return scaled(self.plain(rest + "\n") + inner, self._factor)
 
     def most(self, passages: Sequence[Passage]) -> int:
-        """What the lines of these and the first one take at most, without counting them: a token is a byte at
-        least."""
+        """Upper bound of the block's tokens, without counting: a token has at least one byte."""
         rest, inner = self._lines_of(passages)
         return scaled(len(rest.encode("utf-8", "surrogatepass")) + len("\n") + inner, self._factor)
 

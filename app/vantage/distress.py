@@ -19,7 +19,7 @@ from app.vantage.topics import END
 
 QUESTION = "?？"
 LOOKED = 400
-"""Words of telling sentences that are searched for a call, from the text's begin and from its end."""
+"""Words searched for a call, from the beginning of a text and again from its end."""
 SLOT = re.compile(r"\{([a-z ]+)\}")
 GROUP = re.compile(r"\((?!\?)")
 

@@ -39,7 +39,7 @@ PRESSURE: Mapping[str, float] = {
 }
 """Pressure that each kind of phrase of `pressure.txt` adds; each kind counts once."""
 OVERRIDING = frozenset({"override", "persona", "extract", "suppress"})
-"""Kinds that want the rules talked away; who despairs may well beg or threaten, too."""
+"""Kinds of pressure on the rules. Begging and threats do not cancel the help offered in despair."""
 EXTRACTED = 0.6
 """Risk of `extraction` where a phrase of the kind `extract` is used."""
 DESPAIR_TOLD, DESPAIR_ASKED = 0.6, 0.8
@@ -249,7 +249,7 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
 
 
 def _points_at(text: Text, classes: AbstractSet[str]) -> float | None:
-    """The same for a message of a few words that names something; None: what it names does not tell."""
+    """`_continues` for a message of a few words that names something; None: undecided."""
     if not classes.isdisjoint(MEANS):
         return 1.0
     if not ASIDE.isdisjoint(text.words):

@@ -138,7 +138,7 @@ class HarmRule:
     """One class of each has to be in the clause."""
     unless: Classes
     full: Classes
-    """Of `FLAGS`: where the weight is not lowered."""
+    """Those of `FLAGS` that keep the full weight."""
 
     def factor(self, manner: str, lowered: float) -> float:
         """What the weight is multiplied by."""
