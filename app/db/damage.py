@@ -17,6 +17,7 @@ SECONDS = 30.0
 """Seconds for reading all relations; those left over are not read."""
 LOCK_SECONDS = 2
 """A rewrite holds its table for longer."""
+REFILL_ALL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant'), ('chroma')"
 CONNECT_SECONDS = 10.0
 MISSING = "its file is missing"
 
@@ -126,12 +127,15 @@ async def rebuild(dsn: str, damages: Sequence[Damage]) -> None:
 
 
 async def give_up(dsn: str, damages: Sequence[Damage]) -> None:
-    """Go on without the rows of damaged pages, and without any of a table whose file is missing."""
+    """Go on without the rows of damaged pages, and without any of a table whose file is missing. The search
+    engines are refilled at the next start: no trigger tells them which rows are gone."""
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
     try:
         await connection.execute("SET zero_damaged_pages = on")
         for each in damages:
             if not each.is_index:
                 await connection.execute(f"{'TRUNCATE' if each.said == MISSING else 'VACUUM FULL'} {each.of}")
+        if await connection.fetchval("SELECT to_regclass('ibid.outbox')"):
+            await connection.execute(REFILL_ALL)
     finally:
         connection.terminate()
