@@ -171,6 +171,8 @@ PHRASES = {
     "derniere semaine de": "lastweek",
 }
 """Several words that are one."""
+PHRASE_WORDS = frozenset(max(PARTS.findall(phrase), key=len) for phrase in PHRASES)
+"""The longest word of each."""
 HIER = re.compile(r"\bhier\b")
 PHRASE = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
 FRENCH = re.compile(r"\b(?:je|j|tu|il|elle|nous|vous|ils|le|la|les|est|ai|que|qu)\b")
@@ -178,17 +180,27 @@ FRENCH = re.compile(r"\b(?:je|j|tu|il|elle|nous|vous|ils|le|la|les|est|ai|que|qu
 NAMES = re.compile(r"\b(?:May|March|(?<!\d )Mars)\b")
 """English months that are verbs, too, unless written as names (the kind `m`); `Mars` is a planet."""
 NAMED = {"May": "mai", "March": "marz", "Mars": "planet"}
+NAME_WORDS = words("may march mars")
 OTHERWISE = (
-    (re.compile(r"\bsept (?=jours|semaines|mois|ans|annees)"), "7 "),
-    (re.compile(r"\bmes (?=dernier|prochain|passe)"), "mis "),
-    (re.compile(r"\bfor (?=the (?:spring|summer|autumn|winter)\b)"), "during "),
-    (re.compile(r"\b(?:fall|spring|summer|autumn|winter) of (?!(?:the )?(?:year|\d))"), "of "),
+    (words("sept"), re.compile(r"\bsept (?=jours|semaines|mois|ans|annees)"), "7 "),
+    (words("mes"), re.compile(r"\bmes (?=dernier|prochain|passe)"), "mis "),
     (
+        words("spring summer autumn winter"),
+        re.compile(r"\bfor (?=the (?:spring|summer|autumn|winter)\b)"),
+        "during ",
+    ),
+    (
+        words("fall spring summer autumn winter"),
+        re.compile(r"\b(?:fall|spring|summer|autumn|winter) of (?!(?:the )?(?:year|\d))"),
+        "of ",
+    ),
+    (
+        words("may"),
         re.compile(r"\bmay (?=(?:be|have|not|well|also|never|only|still|the|i|you|we|they|he|she|it)\b)"),
         "can ",
     ),
 )
-"""Words of time that mean something else beside certain words, and their replacements."""
+"""Words of time that mean something else beside certain words: the words, the pattern, the replacement."""
 
 
 def bare(text: str) -> str:
@@ -199,13 +211,23 @@ def bare(text: str) -> str:
     return "".join(sign for sign in text if not unicodedata.combining(sign))
 
 
-def plain(text: str) -> str:
-    """A `bare` text in lower case, with phrases and names as one word each."""
-    low = NAMES.sub(lambda found: NAMED[found[0]], text).lower()
-    low = PHRASE.sub(lambda found: PHRASES[found[0]], low)
-    for pattern, word in OTHERWISE:
-        low = pattern.sub(word, low)
-    return HIER.sub("gestern", low) if FRENCH.search(low) else low
+def parts(text: str) -> frozenset[str]:
+    """The words and numbers of a text, in lower case."""
+    return frozenset(PARTS.findall(text.lower()))
+
+
+def plain(text: str, held: frozenset[str] | None = None) -> str:
+    """A `bare` text in lower case, with phrases and names as one word each. `held`: its `parts`, if known."""
+    held = parts(text) if held is None else held
+    if not held.isdisjoint(NAME_WORDS):
+        text = NAMES.sub(lambda found: NAMED[found[0]], text)
+    low = text.lower()
+    if not held.isdisjoint(PHRASE_WORDS):
+        low = PHRASE.sub(lambda found: PHRASES[found[0]], low)
+    for needed, pattern, word in OTHERWISE:
+        if not held.isdisjoint(needed):
+            low = pattern.sub(word, low)
+    return HIER.sub("gestern", low) if "hier" in held and FRENCH.search(low) else low
 
 
 MOST = 1_000
@@ -256,9 +278,10 @@ class Expression:
 def expressions(text: str) -> tuple[Expression, ...]:
     """The first MANY expressions of a text, each once, in order."""
     text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
-    if HINTS.isdisjoint(PARTS.findall(text.lower())):  # most texts, and this is soon seen
+    held = parts(text)
+    if HINTS.isdisjoint(held):  # most texts, and this is soon seen
         return ()
-    read = reads(plain(text))
+    read = reads(plain(text, held))
     letters = "".join(letter for letter, _ in read)
     every = (expression(found, read) for found in islice(FORMS.finditer(letters), MANY))
     return tuple(dict.fromkeys(every))
@@ -274,15 +297,19 @@ def expression(found: re.Match[str], read: list[Read]) -> Expression:
 
 
 def reads(text: str) -> list[Read]:
-    """Kind and number of each word. Words that mean nothing between words of time are left out; words of one
-    number are joined."""
+    """Kind and number of each word of time. Words that mean nothing between them are left out, words of one
+    number are joined, and other words are NOTHING, once for as many as stand together."""
     read: list[Read] = []
+    last: Read = ("", 0)
     for word in WORD.findall(text):
-        found = KNOWN.get(word) or written(word)
-        if found[0] in NUMERAL and read and read[-1][0] in NUMERAL:
-            read[-1] = together(read[-1], found)
-        elif found[0]:
+        found = KNOWN.get(word) or (NOTHING if word[0] > "9" else written(word))
+        if not found[0] or found is last is NOTHING:
+            continue
+        if found[0] in NUMERAL and last[0] in NUMERAL:
+            read[-1] = last = together(last, found)
+        else:
             read.append(found)
+            last = found
     return read
 
 
@@ -295,9 +322,8 @@ def together(one: Read, other: Read) -> Read:
 
 
 def written(word: str) -> Read:
-    """`2023-05-07` or `7.5.2023` as the ordinal of the day, and `45`; any other word is nothing of time."""
-    if word[0] > "9":
-        return NOTHING
+    """`2023-05-07` or `7.5.2023` as the ordinal of the day, and `45`; any other word in figures is nothing of
+    time."""
     if word.isdecimal():
         return ("C", int(word)) if len(word) <= DIGITS else NOTHING
     if len(word) < len("7.5.2023"):
