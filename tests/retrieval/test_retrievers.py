@@ -1,5 +1,6 @@
 """The contract of the engines as retrievers: the nearest are found, filtered, replaced, gone when deleted."""
 
+import json
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,19 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient
 
+from app.db.pool import Pool
 from app.retrieval.index import Matrix
+from app.retrieval.project_tables import CHUNK, ProjectPart
 from app.retrieval.retrievers.chroma import Chroma, open_chroma
 from app.retrieval.retrievers.points import Point, Where
+from app.retrieval.retrievers.postgres import nearest
 from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, Qdrant
 from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
 from app.settings import Settings
-from app.types import Embedding
+from app.types import Embedding, Space
 from tests.fakes.chromas import chroma_server
 from tests.fakes.qdrant import QdrantServer, QdrantThread, qdrant_server
+from tests.fakes.records import insert
 
 pytestmark = [  # of the vendor's own small engine in memory
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),
@@ -83,6 +88,47 @@ class QdrantEngine:
         return [(each.id, each.score) for each in found]
 
 
+@dataclass
+class Pgvector:
+    """Rows with the same fields are one part: a collection is a tenant, the fields its owners. Parts are
+    asked one by one, as projects are."""
+
+    pool: Pool
+
+    async def put(self, name: str, points: Sequence[Point]) -> None:
+        await self.remove(name, [each.id for each in points])
+        rows = [
+            {"id": each.id, "tenant": name, "owner": fields(each.payload), "chunk_text": "text"}
+            | {"project": "", "embedding": each.dense}
+            for each in points
+        ]
+        await insert(self.pool, CHUNK.name, *rows)
+
+    async def remove(self, name: str, ids: Sequence[str]) -> None:
+        deleted = f"DELETE FROM {CHUNK.name} WHERE tenant = $1 AND id = ANY($2::uuid[])"  # noqa: S608 - ours
+        await self.pool.execute(deleted, name, ids)
+
+    async def nearest(
+        self, name: str, vector: Embedding, where: Equal, limit: int
+    ) -> list[tuple[str, float]]:
+        rows = await self.pool.fetch(f"SELECT DISTINCT owner FROM {CHUNK.name} WHERE tenant = $1", name)  # noqa: S608 - ours
+        space, found = Space("test@1", "test", len(vector) // 4, 0.0), list[tuple[str, float]]()
+        for row in rows:
+            if where.items() <= json.loads(row["owner"]).items():
+                part = ProjectPart(name, row["owner"], "")
+                found += await nearest(self.pool, space, CHUNK, part, vector, limit)
+        return sorted(found, key=lambda each: (-each[1], each[0]))[:limit]
+
+
+def fields(payload: Mapping[str, object]) -> str:
+    return json.dumps(payload, sort_keys=True)
+
+
+@pytest.fixture
+async def pgvector(pool: Pool) -> Engine:
+    return Pgvector(pool)
+
+
 @pytest.fixture(scope="module")
 def chroma_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with chroma_server(tmp_path_factory.mktemp("server")) as server:
@@ -143,7 +189,7 @@ CHROMAS = ["embedded_chroma", "served_chroma"]
 QDRANTS = ["embedded_qdrant", "served_qdrant", "qdrant_in_memory"]
 
 
-@pytest.fixture(params=[*CHROMAS, *QDRANTS])
+@pytest.fixture(params=[*CHROMAS, *QDRANTS, "pgvector"])
 def engine(request: pytest.FixtureRequest) -> Engine:
     """Each engine, opened by the fixture of its name."""
     found: Engine = request.getfixturevalue(request.param)
