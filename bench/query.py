@@ -17,7 +17,7 @@ from typing import Any
 from app.cli.serve import settle
 from app.db.corpus import ReferenceDraft
 from app.db.memories import Draft
-from app.evaluation.run import BATCH
+from app.evaluation.run import BATCH, copied
 from app.models.base import Embedder
 from app.services.services import Services
 from app.settings import Ibid, Rag, Settings
@@ -96,14 +96,6 @@ async def filled(services: Services, planted: Planted, rows: int) -> dict[str, f
     return found
 
 
-async def drained(services: Services) -> None:
-    """Until the engines have taken all of it, which needs the processor that questions need."""
-    for probe in (*services.probes, *services.optional):
-        if probe.name in {"qdrant", "chroma"}:
-            while not {"waiting", "refill"}.isdisjoint(await probe.check()):  # noqa: ASYNC110 - polled
-                await asyncio.sleep(1)
-
-
 async def one(services: Services, names: Sequence[str], n: int) -> float:
     """One question; milliseconds."""
     query = Query(question(n), Scope(session_id=SESSION, user_id=USER), limit=LIMIT)
@@ -142,7 +134,7 @@ async def measure(rows: int = ROWS) -> dict[str, Any]:
 
         async with open_services(settings, None, known) as services:
             rates |= await filled(services, planted[0], rows)
-            await drained(services)
+            await copied(services)  # which needs the processor that questions need
             settle()  # as the service does when it has started
             found = {
                 name: await asked(services, names, turn * (WARM + ASKED))

@@ -21,7 +21,7 @@ from app.cli.terminal import Json, as_json, configured, counted, progress, remar
 from app.evaluation import data, figures
 from app.evaluation.data import ABLATIONS, MEASURES, SERVED, Benchmark
 from app.evaluation.figures import COMPARED
-from app.evaluation.run import VECTORS, Evaluation, Measured, Place, open_target, open_vectors
+from app.evaluation.run import VECTORS, Evaluation, Measured, Place, copied, open_target, open_vectors
 from app.settings import Settings
 
 LEGEND = (
@@ -123,6 +123,7 @@ async def measured(config: Settings, benchmark: Benchmark, source: Place, vector
         evaluation = Evaluation(services.retrieval, target, benchmark)
         with progress(f"{benchmark.name}: texts", len(benchmark.texts)) as bar:
             await evaluation.put(bar.add)
+        await copied(services)
         with progress(f"{benchmark.name}: questions", len(benchmark.questions)) as bar:
             await evaluation.ask(bar.add)
     return evaluation.found

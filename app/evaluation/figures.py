@@ -167,6 +167,7 @@ def result(benchmark: Benchmark, source: str, found: Measured, ways: Ways) -> di
         "groups": groups,
         "texts": len(benchmark.texts),
         "stored": found.stored,
+        "searched": sorted(found.searched),
         "unanswerable": benchmark.unanswerable,
         "dangling": benchmark.dangling,
         "degraded": dict(found.degraded),

@@ -67,6 +67,8 @@ VECTORS = "eval"
 """The folder of kept vectors inside the data folder."""
 PREFIX = "ibid-eval-"
 """Temporary store folders begin with it."""
+ENGINES = frozenset(("chroma", "qdrant"))
+POLL_SECONDS = 0.5
 ABANDONED_SECONDS = 60.0
 """A folder that is being made has no lock for a moment."""
 
@@ -187,6 +189,8 @@ class Measured:
     stored: int = 0
     degraded: Counter[str] = field(default_factory=Counter)
     """Searches that a source failed, by `source: reason`."""
+    searched: set[str] = field(default_factory=set)
+    """`exact`, `engine`: how the source was searched."""
 
 
 class Evaluation:
@@ -234,6 +238,7 @@ class Evaluation:
         query = Query(question.text, self._target.scope(question.scope), limit=LIMIT, threshold=-1.0)
         found, every = await self._retrieval.apart(query, [self._target.source])
         self.found.degraded.update(f"{lost.source}: {lost.reason}" for lost in found.degraded)
+        self.found.searched.update(found.sources.values())
         ways: dict[str, Sequence[Passage]] = dict.fromkeys(ABLATIONS, ())
         ways[SERVED] = [candidate.passage for candidate in found.candidates]
         for legs in every:
@@ -241,6 +246,14 @@ class Evaluation:
             ways["meaning"] = [legs.passages[hit.key] for hit in legs.meaning]
             ways["fused"] = [legs.passages[key] for key in by_ranks(legs.words, legs.meaning)]
         return ways
+
+
+async def copied(services: Services) -> None:
+    """Wait until Chroma and Qdrant have taken all that was written."""
+    for probe in (*services.probes, *services.optional):
+        if probe.name in ENGINES:
+            while not {"waiting", "refill"}.isdisjoint(await probe.check()):  # noqa: ASYNC110 - polled
+                await asyncio.sleep(POLL_SECONDS)
 
 
 def by_ranks(*legs: Sequence[Hit]) -> list[str]:

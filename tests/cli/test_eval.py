@@ -139,6 +139,38 @@ def test_texts_without_scopes_go_to_the_corpus(ibid: Ibid) -> None:
     assert [told["stored"] for told in lines(done.out + asked.out)] == [2, 2]
 
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+
+
+def sections(folder: Path) -> Path:
+    """The guide as a benchmark: each section a text, its heading the question."""
+    folder.mkdir()
+    texts, questions = [], []
+    for page in sorted(GUIDE.glob("*.md")):
+        for n, part in enumerate(page.read_text().split("\n## ")[1:]):
+            heading, _, text = part.partition("\n")
+            name = f"{page.stem}-{n}"
+            texts.append({"id": name, "text": text[:1_000]})
+            questions.append({"id": name, "text": f"{heading} ({page.stem})", "rel": {name: 1}})
+    for name, rows in (("corpus", texts), ("queries_dev", questions)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_the_engines_alone_find_what_the_exact_index_finds(ibid: Ibid) -> None:
+    """At least .95 of what exact dense retrieval finds: Qdrant among texts and Chroma among documents.
+    Nothing is degraded."""
+    guide = sections(ibid.place / "guide")
+    [exact] = lines(ibid.process("eval", str(guide), "--json").out)
+    assert exact["searched"] == ["exact"]
+    for source in ("corpus", "documents"):
+        done = ibid.process("eval", str(guide), "--json", "--source", source, EXACT_MAX_MB="0")
+        [told] = lines(done.out)
+        assert (told["searched"], told["degraded"]) == (["engine"], {})
+        wanted = exact["ablations"]["meaning"]["metrics"]["recall@20"]
+        assert told["ablations"]["meaning"]["metrics"]["recall@20"] >= 0.95 * wanted > 0.4
+
+
 def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> None:
     """Only the models stay as they are; nothing is cached."""
     settings = Settings(

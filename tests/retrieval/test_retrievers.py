@@ -97,12 +97,9 @@ class Pgvector:
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
         await self.remove(name, [each.id for each in points])
-        rows = [
-            {"id": each.id, "tenant": name, "owner": fields(each.payload), "chunk_text": "text"}
-            | {"project": "", "embedding": each.dense}
-            for each in points
-        ]
-        await insert(self.pool, CHUNK.name, *rows)
+        named = {"tenant": name, "project": "", "chunk_text": "text"}
+        rows = [{"owner": fields(each.payload), "id": each.id, "embedding": each.dense} for each in points]
+        await insert(self.pool, CHUNK.name, *({**named, **row} for row in rows))
 
     async def remove(self, name: str, ids: Sequence[str]) -> None:
         deleted = f"DELETE FROM {CHUNK.name} WHERE tenant = $1 AND id = ANY($2::uuid[])"  # noqa: S608 - ours
