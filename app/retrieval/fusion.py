@@ -10,7 +10,7 @@ Ingber 2023, "An Analysis of Fusion Functions"; figures: docs/adr/0004.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache
@@ -288,21 +288,22 @@ class Asked:
         every = (span.of(each) for span in self.spans for each in (lately if span.yearly else (year,)))
         return tuple((each.start, each.end) for each in united(every))
 
-    def evidence(self, passage: Passage) -> float:
-        """What speaks for a passage, in [0, TIME + SPEAKER + DATED]."""
+    def shares(self, candidates: Iterable[Candidate]) -> dict[str, float]:
+        """How much each memory is of that time, in [0, 1], by id; the others are none of it."""
+        said = [item.passage for item in candidates if item.passage.source in SAID] if self.spans else []
+        every = {
+            passage.id: max((share(self.spans, each) for each in days(passage)), default=0.0)
+            for passage in said
+        }
+        return {key: part for key, part in every.items() if part}
+
+    def evidence(self, passage: Passage, share: float) -> float:
+        """What speaks for a passage, in [0, TIME + SPEAKER + DATED]; `share`: how much it is of the time."""
         if passage.source not in SAID:
             return 0.0
         dated = self.when and bool(expressions(passage.text))
         who = named(speaker(passage.text), self.text)
-        return TIME * self.share(passage) + SPEAKER * who + DATED * dated
-
-    def vouches(self, passage: Passage) -> bool:
-        """True if a passage is all that is asked for: of the time, where nothing else is named."""
-        return self.alone and passage.source in SAID and self.share(passage) == 1
-
-    def share(self, passage: Passage) -> float:
-        """How much a passage is of that time, in [0, 1]."""
-        return max((share(self.spans, each) for each in days(passage)), default=0.0) if self.spans else 0.0
+        return TIME * share + SPEAKER * who + DATED * dated
 
 
 def asked(text: str, at: datetime) -> Asked:
@@ -332,30 +333,35 @@ def bounded(found: Expression, at: date) -> Span | None:
     return span if span.start < span.end else None
 
 
-def with_time_evidence(candidates: Sequence[Candidate], question: Asked) -> list[Candidate]:
+def with_time_evidence(
+    candidates: Sequence[Candidate], question: Asked, shares: Mapping[str, float]
+) -> list[Candidate]:
     """The same, most relevant first, with this evidence; equal ones in their order."""
-    return sorted((supported(item, question) for item in candidates), key=lambda item: -item.passage.score)
+    every = (supported(item, question, shares.get(item.passage.id, 0.0)) for item in candidates)
+    return sorted(every, key=lambda item: -item.passage.score)
 
 
-def supported(item: Candidate, question: Asked) -> Candidate:
-    """One of them."""
+def supported(item: Candidate, question: Asked, share: float) -> Candidate:
+    """One of them. A memory of the time is all that is asked for where nothing else is named."""
     passage = item.passage
-    evidence = question.evidence(passage)
+    evidence = question.evidence(passage, share)
     if not evidence:
         return item
     words = item.words
-    if question.vouches(passage):
+    if question.alone and share == 1:
         words = replace(words or Hit(passage.id, 0.0), rare=True)
     return Candidate(scored(passage, passage.score + (1 - passage.score) * evidence), words)
 
 
-def notes(candidates: Sequence[Candidate], question: Asked, threshold: float) -> list[str]:
+def notes(
+    candidates: Sequence[Candidate], question: Asked, shares: Mapping[str, float], threshold: float
+) -> list[str]:
     """What was taken for the time asked about, where a match is of it. No labels: which of them the answer
     is told is decided later."""
     if not question.spans:
         return []
     times = ", ".join(map(date_written, question.spans))
-    found = any(is_match(item, threshold) and question.share(item.passage) for item in candidates)
+    found = any(item.passage.id in shares and is_match(item, threshold) for item in candidates)
     return [f"Time asked about: {times}"] if found else []
 
 

@@ -196,8 +196,11 @@ def fused(
     """What the sources found as one list, most relevant first. `now` tells what `yesterday` is, `grasp` how
     much of the question the embedder can read."""
     question = fusion.asked(query.text, now)
-    kept, duplicates, twins = without_duplicates(fusion.with_time_evidence(fuse(found, grasp), question))
-    named = fusion.notes(kept, question, query.threshold)
+    candidates = fuse(found, grasp)
+    shares = question.shares(candidates)
+    ranked = fusion.with_time_evidence(candidates, question, shares)
+    kept, duplicates, twins = without_duplicates(ranked)
+    named = fusion.notes(kept, question, shares, query.threshold)
     return Found(
         candidates=tuple(kept),
         duplicates=tuple(duplicates),

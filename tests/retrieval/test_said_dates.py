@@ -1,5 +1,6 @@
 """Who said it and when: evidence beside words and meaning."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -15,6 +16,7 @@ from app.retrieval.fusion import (
     TIME,
     WORDS,
     YEARS,
+    Asked,
     asked,
     named,
     notes,
@@ -38,7 +40,16 @@ def memory(
 
 def evidence(question: str, text: str = "I swam", at: datetime | None = MAY) -> float:
     """What a question says for a memory."""
-    return asked(question, NOW).evidence(memory(text, at).passage)
+    asks, item = asked(question, NOW), memory(text, at)
+    return asks.evidence(item.passage, asks.shares([item]).get("m", 0.0))
+
+
+def ranked_for(candidates: Sequence[Candidate], asks: Asked) -> list[Candidate]:
+    return with_time_evidence(candidates, asks, asks.shares(candidates))
+
+
+def notes_for(candidates: Sequence[Candidate], asks: Asked, threshold: float) -> list[str]:
+    return notes(candidates, asks, asks.shares(candidates), threshold)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +141,9 @@ def test_a_question_for_a_time_prefers_what_tells_one(question: str, weight: flo
 def test_a_document_has_no_such_time() -> None:
     """What says `yesterday` in it, and when it was uploaded, says nothing of what it is about."""
     found = replace(memory("Anna: I swam yesterday").passage, source="documents")
-    assert asked("When did Anna swim in May 2023?", NOW).evidence(found) == 0
+    asks = asked("When did Anna swim in May 2023?", NOW)
+    assert asks.shares([Candidate(found, None)]) == {}
+    assert asks.evidence(found, 1.0) == 0
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=9))
@@ -140,7 +153,7 @@ def test_evidence_is_bounded_and_takes_nothing(found: list[tuple[float, bool]]) 
         memory("Anna: I swam yesterday", MAY if dated else None, key=str(n), score=score)
         for n, (score, dated) in enumerate(found)
     ]
-    ranked = with_time_evidence(given_ones, asked("When did Anna swim in May?", NOW))
+    ranked = ranked_for(given_ones, asked("When did Anna swim in May?", NOW))
     scores = [item.passage.score for item in ranked]
     assert scores == sorted(scores, reverse=True)
     assert {item.passage.id for item in ranked} == {item.passage.id for item in given_ones}
@@ -155,7 +168,7 @@ def test_of_equal_relevance_the_one_of_that_time_is_first() -> None:
     """And what nothing is known of stays in its order."""
     june = memory(at=datetime(2023, 6, 1, tzinfo=UTC), key="june")
     others = [replace(june, passage=replace(june.passage, id=str(n))) for n in range(3)]
-    ranked = with_time_evidence([june, *others, memory()], asked("in May", NOW))
+    ranked = ranked_for([june, *others, memory()], asked("in May", NOW))
     assert [item.passage.id for item in ranked] == ["m", "june", "0", "1", "2"]
 
 
@@ -171,17 +184,19 @@ def test_of_equal_relevance_the_one_of_that_time_is_first() -> None:
 def test_what_a_question_was_taken_for_is_told(question: str, times: str) -> None:
     """Where a match is of it; no memory is named, for which of them are told is decided later."""
     found = [memory(), memory(at=None, key="n")]
-    assert notes(found, asked(question, NOW), -1) == []
+    assert notes_for(found, asked(question, NOW), -1) == []
     found[0] = Candidate(replace(found[0].passage, similarity=0.5), None)
-    assert notes(found, asked(question, NOW), 0.3) == [f"Time asked about: {times}"]
-    assert notes(found, asked(question, NOW), 0.6) == []
-    assert notes(found, asked("in June", NOW), 0.3) == notes(found, asked("Who swam?", NOW), 0.3) == []
+    assert notes_for(found, asked(question, NOW), 0.3) == [f"Time asked about: {times}"]
+    assert notes_for(found, asked(question, NOW), 0.6) == []
+    assert (
+        notes_for(found, asked("in June", NOW), 0.3) == notes_for(found, asked("Who swam?", NOW), 0.3) == []
+    )
 
 
 def test_only_what_somebody_said_is_of_a_time() -> None:
     """A document that was uploaded in May, and speaks of it, is neither looked at nor told of."""
     passage = replace(memory("on 8 May 2023").passage, source="documents", similarity=0.5)
-    assert notes([Candidate(passage, None)], asked("in May 2023", NOW), 0.3) == []
+    assert notes_for([Candidate(passage, None)], asked("in May 2023", NOW), 0.3) == []
 
 
 def test_the_same_words_are_another_question_tomorrow() -> None:
@@ -239,8 +254,8 @@ def test_no_text_and_no_day_is_a_fault(question: str, text: str, at: datetime, c
     found = [Candidate(replace(memory(text, created).passage, similarity=1.0), None)]
     asks = asked(question, at)
     assert all(each.start < each.end for each in (*days(found[0].passage), *asks.spans))
-    assert 0 <= with_time_evidence(found, asks)[0].passage.score <= 1
-    assert len(notes(found, asks, 0)) <= 1
+    assert 0 <= ranked_for(found, asks)[0].passage.score <= 1
+    assert len(notes_for(found, asks, 0)) <= 1
 
 
 def test_as_many_times_are_read_as_people_name() -> None:
@@ -290,9 +305,7 @@ def test_the_days_that_are_asked_about(question: str, stretches: tuple[Stretch, 
 def test_who_asks_for_a_time_alone_is_told_what_is_of_it(question: str, text: str, *, matches: bool) -> None:
     """However little its words and its meaning have in common with the question."""
     item = memory(text)
-    [found] = with_time_evidence(
-        [replace(item, passage=replace(item.passage, similarity=0.0))], asked(question, NOW)
-    )
+    [found] = ranked_for([replace(item, passage=replace(item.passage, similarity=0.0))], asked(question, NOW))
     assert is_match(found, 0.2) is matches
 
 
@@ -300,7 +313,7 @@ def test_what_words_say_of_it_stays_beside() -> None:
     """It is vouched for by one thing more."""
     item = memory("otters eat fish")
     hit = Hit("m", 2.0, 0.1, lent=0.5)
-    [found] = with_time_evidence([replace(item, words=hit)], asked("what did I do in May 2023", NOW))
+    [found] = ranked_for([replace(item, words=hit)], asked("what did I do in May 2023", NOW))
     assert found.words == replace(hit, rare=True)
     assert found.words.lent == 0.5
 
