@@ -76,7 +76,7 @@ class Breaker:
     @property
     def closed(self) -> bool:
         """True if the tenant may ask."""
-        return self._own().closed and not self.refuses
+        return self._circuit_of_caller().closed and not self.refuses
 
     @property
     def refuses(self) -> bool:
@@ -88,7 +88,7 @@ class Breaker:
         """Seconds until the tenant's next attempt may be made; 0: now."""
         if not self._opened:
             return 0.0
-        own, waits = self._own(), dict[object, float]()
+        own, waits = self._circuit_of_caller(), dict[object, float]()
         for circuit in self._opened - {own}:
             tenant, _ = circuit.caller
             witness = circuit.caller if tenant == own.caller[0] else tenant
@@ -104,12 +104,12 @@ class Breaker:
     @property
     def last(self) -> Exception | None:
         """The newest failure that was an error; None after a success."""
-        return self._own().last or next((each.last for each in self._opened), None)
+        return self._circuit_of_caller().last or next((each.last for each in self._opened), None)
 
     def attempt(self, judge: Judge = every, *, patience: float | None = None) -> "Attempt":
         """Around one call, awaits and all. Errors pass through. A cancellation says nothing, but for one that
         comes after `patience` seconds: that is the caller's deadline."""
-        return Attempt(self, self._own(), judge, patience)
+        return Attempt(self, self._circuit_of_caller(), judge, patience)
 
     def note(self, failed: bool | None) -> None:
         """Note how an attempt ended, and call `on_recovery` at the first success after a failure."""
@@ -118,7 +118,7 @@ class Breaker:
         if recovered and self.on_recovery:
             self.on_recovery()
 
-    def _own(self) -> "Circuit":
+    def _circuit_of_caller(self) -> "Circuit":
         caller = CALLER.get()
         if caller not in self._circuits:
             self._circuits[caller] = self._new(caller=caller)
@@ -146,14 +146,14 @@ class Circuit:
         self.caller = caller
         self._opened = opened
         """Those of the dependency that are open: this one joins and leaves."""
-        self._row = 0
+        self._consecutive = 0
         self._since = math.inf
         """When the first attempt of the row began."""
         self._latest = -math.inf
         """When the newest failure of the row was told."""
-        self._asked_again: float | None = None
+        self._probe_at: float | None = None
         """When the next attempt may be made; None: closed."""
-        self._era = 0
+        self._openings = 0
         """Counts openings: failures of attempts begun before the last opening are ignored."""
         self.last: Exception | None = None
         """The newest failure that was an error; None after a success."""
@@ -161,48 +161,48 @@ class Circuit:
     @property
     def closed(self) -> bool:
         """True if anybody may ask, not only a probe."""
-        return self._asked_again is None
+        return self._probe_at is None
 
     @property
     def wait(self) -> float:
-        return 0.0 if self._asked_again is None else max(0.0, self._asked_again - self._clock())
+        return 0.0 if self._probe_at is None else max(0.0, self._probe_at - self._clock())
 
     def begin(self) -> tuple[int, float]:
         begun = self._clock()
         if not self.closed:
             # The probe. Whoever comes meanwhile is refused; a probe that never ends gives way to another.
-            self._asked_again = begun + self._seconds
-        return self._era, begun
+            self._probe_at = begun + self._seconds
+        return self._openings, begun
 
     def waited(self, begun: float) -> float:
         return self._clock() - begun
 
-    def tell(self, failed: bool | None, era: int, begun: float, error: BaseException | None) -> None:
+    def record(self, failed: bool | None, openings: int, begun: float, error: BaseException | None) -> None:
         if failed and isinstance(error, Exception):
             self.last = error
         if failed is False:
-            self._row, self._since, self._asked_again, self.last = 0, math.inf, None, None
+            self._consecutive, self._since, self._probe_at, self.last = 0, math.inf, None, None
             self._opened.discard(self)
-        elif era == self._era and failed:
+        elif openings == self._openings and failed:
             self._count(begun)
-        elif era == self._era and not self.closed:
-            self._asked_again = self._clock()
+        elif openings == self._openings and not self.closed:
+            self._probe_at = self._clock()
 
     def _count(self, begun: float) -> None:
         """Count a failure. A failed probe always counts, however long ago the failure before it was."""
         now = self._clock()
         if self.closed and begun - self._latest > PAUSE:
-            self._row, self._since = 0, begun
-        self._row, self._since, self._latest = self._row + 1, min(self._since, begun), now
-        if self._row >= self._failures and now - self._since >= self._lasting:
+            self._consecutive, self._since = 0, begun
+        self._consecutive, self._since, self._latest = self._consecutive + 1, min(self._since, begun), now
+        if self._consecutive >= self._failures and now - self._since >= self._lasting:
             self._open()
 
     def _open(self) -> None:
         """Refuse for a while; one failure of the probe is then enough."""
-        self._row = self._failures - 1
-        self._era += 1
+        self._consecutive = self._failures - 1
+        self._openings += 1
         self._opened.add(self)
-        self._asked_again = self._clock() + self._seconds
+        self._probe_at = self._clock() + self._seconds
 
 
 class Attempt:
@@ -213,16 +213,16 @@ class Attempt:
         self._circuit = circuit
         self._judge = judge
         self._patience = patience
-        self._era, self._begun = 0, 0.0
+        self._openings, self._begun = 0, 0.0
 
     def __enter__(self) -> None:
-        self._era, self._begun = self._circuit.begin()
+        self._openings, self._begun = self._circuit.begin()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         failed = self._verdict(error)
-        self._circuit.tell(failed, self._era, self._begun, error)
+        self._circuit.record(failed, self._openings, self._begun, error)
         self._breaker.note(failed)
 
     def _verdict(self, error: BaseException | None) -> bool | None:

@@ -38,8 +38,8 @@ READ_AHEAD = 1 << 20
 """Bytes that the stream reader buffers; larger data are copied in pieces of half of it."""
 EXIT_SECONDS = 5.0
 """How long to wait for the exit code after the socket closed."""
-SAID_LINES = 100
-SAID_LETTERS = 300
+OUTPUT_LINES = 100
+OUTPUT_CHARACTERS = 300
 """How much of one child's output is logged: a native crash prints a lot."""
 UNTRUSTED_JSON = 1 << 16
 """Maximum bytes of JSON in a frame of an untrusted child: it is decoded on the event loop."""
@@ -104,7 +104,7 @@ class Program:
     still needs time within the five seconds of a stop (`cli/serve.py`)."""
     silence_seconds: float | None = None
     """A child that sends nothing for so long during a call has hung. It must send heartbeats (`serve`)."""
-    look_seconds: float = 1.0
+    check_seconds: float = 1.0
     """Interval of the check whether it hangs."""
     calls: int = 1_024
     """Maximum calls in flight."""
@@ -154,9 +154,9 @@ class Child:
         self._hung = False
         self._refusal = ""
         self._blamed: frozenset[str] = frozenset()
-        self._heard = 0.0
+        self._last_frame_at = 0.0
         self._output = 0
-        self._look: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     @classmethod
     async def start(cls, program: Program, *arguments: str, files: Sequence[int] = ()) -> "Child":
@@ -222,14 +222,14 @@ class Child:
             raise Full(f"{self.program.name}: too many calls at once")
         now = self._loop.time()
         if not self._calls:
-            self._heard = now
+            self._last_frame_at = now
         number = next(self._numbers)
         told = frame(FrameKind.CALL, number, {"call": name, **(payload or {})}, data)
         until = None if hangs_after is None else now + hangs_after
         pending = self._calls[number] = PendingCall(self._loop.create_future(), until, each, about)
         self._write(told)
-        if self._look is None:
-            self._look = self._loop.call_later(self.program.look_seconds, self._watch)
+        if self._timer is None:
+            self._timer = self._loop.call_later(self.program.check_seconds, self._watch)
         try:
             return await pending.answer
         except asyncio.CancelledError:
@@ -271,10 +271,10 @@ class Child:
 
     async def _open(self, ours: socket.socket) -> None:
         reader, self._writer = await asyncio.open_unix_connection(sock=ours, limit=READ_AHEAD)
-        self._tasks = [asyncio.create_task(self._read(reader)), asyncio.create_task(self._overhear())]
+        self._tasks = [asyncio.create_task(self._read(reader)), asyncio.create_task(self._log_output())]
         await self._ready
 
-    async def _overhear(self) -> None:
+    async def _log_output(self) -> None:
         """Log its output until the pipe closes; a grandchild may hold it open after the child has exited."""
         reader = asyncio.StreamReader()
         pipe, _ = await self._loop.connect_read_pipe(
@@ -285,8 +285,8 @@ class Child:
             while part := await reader.read(1 << 12):
                 for line in part.decode("utf-8", "replace").splitlines():
                     lines += 1
-                    if lines <= SAID_LINES and (text := line.strip()):
-                        log.warning("child_says", child=self.program.name, text=text[:SAID_LETTERS])
+                    if lines <= OUTPUT_LINES and (text := line.strip()):
+                        log.warning("child_says", child=self.program.name, text=text[:OUTPUT_CHARACTERS])
         finally:
             pipe.close()
 
@@ -295,10 +295,10 @@ class Child:
             while True:
                 code, number, size, length = HEAD.unpack(await reader.readexactly(HEAD.size))
                 kind = FrameKind(code)
-                self._weigh(size, length)
+                self._check_size(size, length)
                 payload = json.loads(await reader.readexactly(size)) if size else {}
                 data = await read(reader, length)
-                self._hear(kind, number, payload, data)
+                self._handle_frame(kind, number, payload, data)
         except (asyncio.IncompleteReadError, OSError):
             self._over = True  # new calls need not wait for the exit code
             status = await self.exited()
@@ -306,16 +306,16 @@ class Child:
         except (ValueError, TypeError, LookupError, RecursionError, MemoryError) as error:
             self._end(Died(f"its process said what cannot be read ({type(error).__name__})"))
 
-    def _weigh(self, size: int, length: int) -> None:
+    def _check_size(self, size: int, length: int) -> None:
         """Enforce the bounds of an untrusted child. Raises `ValueError`."""
         if self.program.output_bytes is not None:
             self._output += size + length + UNTRUSTED_FRAME
             if size > UNTRUSTED_JSON or self._output > self.program.output_bytes:
                 raise ValueError("too much")
 
-    def _hear(self, kind: FrameKind, number: int, payload: Payload, data: bytes | bytearray) -> None:
+    def _handle_frame(self, kind: FrameKind, number: int, payload: Payload, data: bytes | bytearray) -> None:
         """Handle one frame. Raises `ValueError`, `TypeError` or `LookupError` for a protocol violation."""
-        self._heard = self._loop.time()
+        self._last_frame_at = self._loop.time()
         if not isinstance(payload, dict):
             raise TypeError("no object")
         if kind == FrameKind.BEAT:
@@ -346,23 +346,23 @@ class Child:
             self._writer.write(told)
 
     def _watch(self) -> None:
-        """Kill the child if it hangs. Runs every `look_seconds` while calls are in flight."""
-        now, due = self._loop.time(), self._look.when() if self._look else 0.0
-        self._look = None
+        """Kill the child if it hangs. Runs every `check_seconds` while calls are in flight."""
+        now, due = self._loop.time(), self._timer.when() if self._timer else 0.0
+        self._timer = None
         if self._over or not self._calls:
             return
-        if now - due > self.program.look_seconds:  # the loop was blocked: frames may wait to be read
-            self._heard = now
+        if now - due > self.program.check_seconds:  # the loop was blocked: frames may wait to be read
+            self._last_frame_at = now
         elif self._hangs(now):
             self._hung = True
             self._blamed = self._unanswered(now)
             self._end(Died("its process does not answer", hung=True))
             return
-        self._look = self._loop.call_later(self.program.look_seconds, self._watch)
+        self._timer = self._loop.call_later(self.program.check_seconds, self._watch)
 
     def _hangs(self, now: float) -> bool:
         silence = self.program.silence_seconds
-        return (silence is not None and now - self._heard > silence) or any(
+        return (silence is not None and now - self._last_frame_at > silence) or any(
             pending.until is not None and now > pending.until for pending in self._calls.values()
         )
 
@@ -384,8 +384,8 @@ class Child:
         self.kill()
         if self._writer:
             self._writer.transport.abort()
-        if self._look:
-            self._look.cancel()
+        if self._timer:
+            self._timer.cancel()
         if not self._ready.done():
             self._ready.set_exception(NotStarted(str(died), code=died.code, reason=self._refusal))
             self._ready.exception()  # mark it as retrieved: `start` may have been cancelled

@@ -85,7 +85,7 @@ parent.ready()
 receive(wire)
 """
 """A child that was called once; its socket is `wire`."""
-PROGRAM = Program("test", program(SERVES), look_seconds=0.05, close_seconds=2.0)
+PROGRAM = Program("test", program(SERVES), check_seconds=0.05, close_seconds=2.0)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),

@@ -90,7 +90,7 @@ KNOWN = {
     False: "SELECT point FROM ibid.corpus_text WHERE point = ANY($1) AND collection = $2",
 }
 """Of these points those that the record has; by whether they are memories."""
-ENTER = {
+ENQUEUE = {
     True: "INSERT INTO ibid.outbox (engine, collection, item)"
     " SELECT 'qdrant', $2::text, id FROM ibid.memory WHERE space = $1",
     False: "INSERT INTO ibid.outbox (engine, collection, item)"
@@ -315,7 +315,7 @@ class QdrantCopy:
             if not fits(shape, self._space):
                 await self._try(name, partial(self._sweep, name, everything=True))
         for name in {RAW, *await self._counts()}:
-            await self._try(name, partial(self._home, name))
+            await self._try(name, partial(self._collection_for, name))
 
     async def total(self) -> int:
         return sum((await self._counts()).values())
@@ -382,7 +382,7 @@ class QdrantCopy:
                 taken += len(some)
                 continue
             with postgres_faults():
-                await self._pool.execute(ENTER[name == RAW], self._space.name, name)
+                await self._pool.execute(ENQUEUE[name == RAW], self._space.name, name)
             self._failed.add(name)
         return taken
 
@@ -413,7 +413,7 @@ class QdrantCopy:
 
     async def _put(self, name: str, points: Sequence[Point]) -> bool:
         """Write points. True: the collection had to be made."""
-        return await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
+        return await self._catalogue.put(await self._collection_for(name), self._space, FIELDS, points)
 
     async def _had_rows(self, name: str) -> bool:
         """True if a collection that was missing had taken rows, and no refill gives them back."""
@@ -423,7 +423,7 @@ class QdrantCopy:
                 and await self._pool.fetchval(TAKEN[name == RAW], self._space.name, name)
             )
 
-    async def _home(self, name: str) -> str:
+    async def _collection_for(self, name: str) -> str:
         """The collection that holds the copy, or may be made for it. Where the present one cannot hold our
         vectors and has points of another tool, or is another copy's, the copy moves to a new one."""
         imports = await self._read_imports()
@@ -438,7 +438,7 @@ class QdrantCopy:
         log.warning("the collection of this name is another's; ours is kept apart", collection=name, home=new)
         async with transaction(self._pool) as connection:
             await set_home(connection, name, new, imports.spaces.get(name, NOT_IMPORTED))
-            await connection.execute(ENTER[name == RAW], self._space.name, name)
+            await connection.execute(ENQUEUE[name == RAW], self._space.name, name)
         await self._read_imports()
         return new
 

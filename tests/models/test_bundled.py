@@ -458,7 +458,7 @@ child.main()
 def program(code: str) -> Program:
     """A child of this code, soon given up."""
     command = (sys.executable, "-c", code)
-    return replace(PROGRAM, command=command, start_seconds=5.0, silence_seconds=1.0, look_seconds=0.05)
+    return replace(PROGRAM, command=command, start_seconds=5.0, silence_seconds=1.0, check_seconds=0.05)
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     """It is named, again each time, and what a crash left stays for a start to sweep."""
     place = stored(tmp_path)
     DAMAGES["log"](place)
-    (tmp_path / f"half{qdrant_engine.GONE}").mkdir()
+    (tmp_path / f"half{qdrant_engine.DELETED}").mkdir()
     before = sorted(inside(tmp_path))
     with opened(tmp_path, read_only=True) as edge:
         for _ in range(2):
@@ -145,7 +145,7 @@ def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
 def test_a_page_that_is_gone_costs_its_collection(tmp_path: Path) -> None:
     """Nobody knows its name any more until it is created again; its files are put aside then."""
     place = stored(tmp_path)
-    (place / qdrant_engine.PAGE).unlink()
+    (place / qdrant_engine.SHAPE_FILE).unlink()
     with opened(tmp_path) as edge:
         assert names(edge) == ["other"]
         edge.create(NAME, DIM, *FIELDS)
@@ -296,7 +296,7 @@ def test_writes_during_compaction_are_not_lost(tmp_path: Path) -> None:
     wanted = {point(n).id for n in range(len(written), 300 + len(written))}
     assert set(ids(shard.scroll(EVERY, 99_999, None, vectors=False))) == wanted
     shard.close()
-    again = StoredCollection.load(shard.place, shard.shape)
+    again = StoredCollection.load(shard.folder, shard.shape)
     assert set(ids(again.scroll(EVERY, 99_999, None, vectors=False))) == wanted
     again.close()
 
@@ -495,7 +495,7 @@ def test_the_true_name_is_kept(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"name": "x", "dim": "y"}', "\xff"])
 def test_a_page_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").mkdir()
-    (tmp_path / "x" / qdrant_engine.PAGE).write_bytes(content.encode("latin-1"))
+    (tmp_path / "x" / qdrant_engine.SHAPE_FILE).write_bytes(content.encode("latin-1"))
     assert qdrant_engine.read_shape(tmp_path / "x") is None
     assert list(qdrant_engine.shapes_in(tmp_path)) == []
 
@@ -506,12 +506,12 @@ def test_what_a_crash_left_is_swept(tmp_path: Path) -> None:
     qdrant_engine.write_shape(place, Shape("n", 8, turn=2))
     for number in "123":
         (place / number / "wal").mkdir(parents=True)
-    (tmp_path / f"old{qdrant_engine.GONE}" / "1").mkdir(parents=True)
+    (tmp_path / f"old{qdrant_engine.DELETED}" / "1").mkdir(parents=True)
     (tmp_path / f"bad{qdrant_engine.ASIDE}").mkdir()
 
     qdrant_engine.sweep(tmp_path)
 
-    assert sorted(each.name for each in place.iterdir()) == ["2", qdrant_engine.PAGE]
+    assert sorted(each.name for each in place.iterdir()) == ["2", qdrant_engine.SHAPE_FILE]
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
         [f"bad{qdrant_engine.ASIDE}", place.name]
     )

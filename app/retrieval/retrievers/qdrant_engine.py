@@ -8,9 +8,9 @@ then on, and the outbox writes it anew. Collections that older versions made wit
 written as they are; compaction leaves that vector out. Collections that are suspected of having crashed the
 last process (their names as JSON) are put aside first; read-only, nothing in the folder is moved.
 
-A collection has a folder, and in it a page with its true name and shape. Names come from clients of the API,
+A collection has a folder, and in it a file with its true name and shape. Names come from clients of the API,
 so a folder is named after a hash (any name is safe, on any disk) with as much of the name in front as is
-plain. The vendor's files are in a numbered folder within, and the page says which number counts: a new one is
+plain. The vendor's files are in a numbered folder within, and the file says which number counts: a new one is
 built beside and then takes over in one step, crash or not.
 
 Raises `RetrievalError` (`missing`: no such collection; `rejected`: the engine refuses), `NoRoom` before a
@@ -54,10 +54,10 @@ from app.retrieval.retrievers.points import (
 )
 from app.types import Embedding
 
-PAGE = "collection.json"
+SHAPE_FILE = "collection.json"
 ASIDE = ".aside"
 """Ends the folder of a collection that could not be read; the newest one of each is kept."""
-GONE = ".gone"
+DELETED = ".gone"
 """Ends the folder of one that is being deleted."""
 PLAIN = 40
 """Characters of the name that its folder shows."""
@@ -65,7 +65,7 @@ PLAIN = 40
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a collection is, and where its files are."""
+    """A collection's name, indexed fields and current folder, as its file SHAPE_FILE keeps them."""
 
     name: str
     dim: int
@@ -73,7 +73,7 @@ class Shape:
     tenants: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     turn: int = 1
-    """The number of the folder that counts."""
+    """The number of the current folder of the vendor's files."""
 
     def also(self, keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]) -> "Shape":
         """With these fields indexed too."""
@@ -92,26 +92,26 @@ def folder_of(root: Path, name: str) -> Path:
     return root / f"{plain}-{digest}"
 
 
-def read_shape(place: Path) -> Shape | None:
-    """What the page says; None: there is none that can be read."""
+def read_shape(folder: Path) -> Shape | None:
+    """From its file; None: there is none that can be read."""
     try:
-        page = json.loads((place / PAGE).read_text("utf-8"))
+        page = json.loads((folder / SHAPE_FILE).read_text("utf-8"))
         fields = {name: tuple(page[name]) for name in ("keys", "tenants", "times")}
         return Shape(str(page["name"]), int(page["dim"]), turn=int(page["turn"]), **fields)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def write_shape(place: Path, shape: Shape) -> None:
-    """In one step: a crash leaves the old page or the new one."""
-    place.mkdir(parents=True, exist_ok=True)
-    draft = place / f"{PAGE}.new"
+def write_shape(folder: Path, shape: Shape) -> None:
+    """In one step: a crash leaves the old file or the new one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"{SHAPE_FILE}.new"
     with draft.open("w", encoding="utf-8") as page:
         json.dump(asdict(shape), page)
         page.flush()
         os.fsync(page.fileno())
-    draft.replace(place / PAGE)
-    sync_folder(place)
+    draft.replace(folder / SHAPE_FILE)
+    sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:
@@ -123,8 +123,8 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def files_of(place: Path, shape: Shape) -> Path:
-    return place / str(shape.turn)
+def files_of(folder: Path, shape: Shape) -> Path:
+    return folder / str(shape.turn)
 
 
 def size_of(folder: Path) -> int:
@@ -133,48 +133,48 @@ def size_of(folder: Path) -> int:
 
 
 def shapes_in(root: Path) -> Iterator[tuple[Path, Shape]]:
-    """Every collection's folder and page."""
-    for place in sorted(root.iterdir() if root.is_dir() else ()):
-        shape = None if place.name.endswith((GONE, ASIDE)) else read_shape(place)
+    """Every collection's folder and shape."""
+    for folder in sorted(root.iterdir() if root.is_dir() else ()):
+        shape = None if folder.name.endswith((DELETED, ASIDE)) else read_shape(folder)
         if shape:
-            yield place, shape
+            yield folder, shape
 
 
 def sweep(root: Path) -> None:
     """Remove what a crash left half deleted or half built. Only while nobody uses the folder."""
-    for gone in root.glob(f"*{GONE}"):
+    for gone in root.glob(f"*{DELETED}"):
         shutil.rmtree(gone, ignore_errors=True)
-    for place, shape in shapes_in(root):
-        tidy(place, shape)
+    for folder, shape in shapes_in(root):
+        tidy(folder, shape)
 
 
-def tidy(place: Path, shape: Shape) -> None:
-    """Only the folder that counts stays."""
-    for each in place.iterdir():
+def tidy(folder: Path, shape: Shape) -> None:
+    """Remove all but the current folder."""
+    for each in folder.iterdir():
         if each.is_dir() and each.name != str(shape.turn):
             shutil.rmtree(each, ignore_errors=True)
 
 
-def set_aside(place: Path) -> None:
-    """Out of the way, for whoever wants to look."""
-    aside = place.with_name(place.name + ASIDE)
+def set_aside(folder: Path) -> None:
+    """Rename the folder of a collection that cannot be read, for whoever wants to look."""
+    aside = folder.with_name(folder.name + ASIDE)
     shutil.rmtree(aside, ignore_errors=True)
-    place.replace(aside)
+    folder.replace(aside)
 
 
-def forget_aside(place: Path) -> None:
-    """What was put aside holds texts too."""
-    shutil.rmtree(place.with_name(place.name + ASIDE), ignore_errors=True)
+def forget_aside(folder: Path) -> None:
+    """Remove the folder that was put aside: it holds texts too."""
+    shutil.rmtree(folder.with_name(folder.name + ASIDE), ignore_errors=True)
 
 
-def delete_folder(place: Path) -> None:
-    """Gone at once by name, then by its files."""
-    gone = place.with_name(place.name + GONE)
+def delete_folder(folder: Path) -> None:
+    """Rename it first, so that a crash leaves nothing that looks whole."""
+    gone = folder.with_name(folder.name + DELETED)
     shutil.rmtree(gone, ignore_errors=True)
-    if place.exists():
-        place.replace(gone)
+    if folder.exists():
+        folder.replace(gone)
         shutil.rmtree(gone, ignore_errors=True)
-    forget_aside(place)
+    forget_aside(folder)
 
 
 REFUSALS = (
@@ -226,10 +226,10 @@ EXACT = qdrant_edge.SearchParams(exact=True)
 
 
 class StoredCollection:
-    """The files of one collection. `place` is its folder."""
+    """The files of one collection, in its folder."""
 
-    def __init__(self, place: Path, shape: Shape, vendor: qdrant_edge.EdgeShard) -> None:
-        self.place = place
+    def __init__(self, folder: Path, shape: Shape, vendor: qdrant_edge.EdgeShard) -> None:
+        self.folder = folder
         self.shape = shape
         self._vendor = vendor
         self._writing = threading.Lock()
@@ -242,20 +242,20 @@ class StoredCollection:
         self._compacting = threading.Lock()
 
     @classmethod
-    def make(cls, place: Path, shape: Shape) -> "StoredCollection":
+    def make(cls, folder: Path, shape: Shape) -> "StoredCollection":
         """A new and empty one, on disk."""
-        vendor = build(files_of(place, shape), shape)
-        write_shape(place, shape)
-        return cls(place, shape, vendor)
+        vendor = build(files_of(folder, shape), shape)
+        write_shape(folder, shape)
+        return cls(folder, shape, vendor)
 
     @classmethod
-    def load(cls, place: Path, shape: Shape) -> "StoredCollection":
+    def load(cls, folder: Path, shape: Shape) -> "StoredCollection":
         """The one that is there."""
-        files = files_of(place, shape)
+        files = files_of(folder, shape)
         disk.check(files, 0, disk.mapped(files))
         with vendor_errors:
             vendor = qdrant_edge.EdgeShard.load(str(files), config(shape))
-        return cls(place, shape, vendor)
+        return cls(folder, shape, vendor)
 
     def search(self, where: Where, dense: Embedding, limit: int, *, payload: bool) -> list[Point]:
         """The nearest, best first; equal scores by id."""
@@ -290,9 +290,9 @@ class StoredCollection:
         """Index what `shape` wants beside what is indexed already."""
         with self._writing, vendor_errors:
             for operation in indexes(shape, self.shape):
-                with disk.room(self.place):
+                with disk.room(self.folder):
                     self._vendor.update(operation)
-            write_shape(self.place, shape)
+            write_shape(self.folder, shape)
             self.shape = shape
 
     def put(self, points: Sequence[Point]) -> None:
@@ -308,7 +308,7 @@ class StoredCollection:
 
     def _write(self, operation: qdrant_edge.UpdateOperation, *, least: int = disk.RESERVE) -> None:
         """One update, given to the shard that is being built too. `least`: what must be free on the disk."""
-        with self._writing, disk.room(self.place, least), vendor_errors:
+        with self._writing, disk.room(self.folder, least), vendor_errors:
             try:
                 self._vendor.update(operation)
             finally:  # half of it may be done
@@ -329,17 +329,17 @@ class StoredCollection:
         """Built anew beside, from what is in it; then it takes over. Writes meanwhile are in both."""
         with self._compacting:
             after = replace(self.shape, turn=self.shape.turn + 1)
-            beside = files_of(self.place, after)
-            tidy(self.place, self.shape)
-            disk.check(self.place, disk.RESERVE, size_of(files_of(self.place, self.shape)))
+            beside = files_of(self.folder, after)
+            tidy(self.folder, self.shape)
+            disk.check(self.folder, disk.RESERVE, size_of(files_of(self.folder, self.shape)))
             with self._writing:
                 self._meanwhile = []
             try:
                 self._take_over(self._copied(beside, after), after)
             finally:
                 self._meanwhile = None
-                tidy(self.place, self.shape)  # half a copy would keep room that is wanted
-            forget_aside(self.place)
+                tidy(self.folder, self.shape)  # half a copy would keep room that is wanted
+            forget_aside(self.folder)
 
     def _copied(self, beside: Path, shape: Shape) -> qdrant_edge.EdgeShard:
         """A new shard with all the points."""
@@ -367,13 +367,13 @@ class StoredCollection:
         """What was written meanwhile goes in too; from then on the new one counts."""
         with self._writing, self._flushing, vendor_errors:
             for operation in self._meanwhile or ():
-                with disk.room(self.place):
+                with disk.room(self.folder):
                     made.update(operation)
             made.flush()
-            write_shape(self.place, shape)
+            write_shape(self.folder, shape)
             # Searches under way keep the old one until they end; its files go now.
             self._vendor, self.shape, self._flushed = made, shape, self._written
-            tidy(self.place, shape)
+            tidy(self.folder, shape)
 
     def close(self) -> None:
         """Everything on disk, files let go of."""
@@ -467,13 +467,13 @@ class EmbeddedQdrant:
         self, name: str, dim: int, keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]
     ) -> None:
         """Make a collection, or index the fields that are not indexed yet."""
-        wanted, place = Shape(name, dim).also(keys, tenants, times), folder_of(self._root, name)
+        wanted, folder = Shape(name, dim).also(keys, tenants, times), folder_of(self._root, name)
         with self._opening:
-            collection = self._collections.get(name) or self._load(place)
+            collection = self._collections.get(name) or self._load(folder)
             if collection is None:
-                if place.exists():
-                    set_aside(place)
-                self._collections[name] = StoredCollection.make(place, wanted)
+                if folder.exists():
+                    set_aside(folder)
+                self._collections[name] = StoredCollection.make(folder, wanted)
             elif (also := collection.shape.also(keys, tenants, times)) != collection.shape:
                 collection.index(also)
 
@@ -520,9 +520,9 @@ class EmbeddedQdrant:
 
     def suspect(self, name: str) -> None:
         """Move a collection's folder away: its files are suspected of crashing the process."""
-        place = folder_of(self._root, name)
-        if place.exists():
-            self._set_folder_aside(place, name)
+        folder = folder_of(self._root, name)
+        if folder.exists():
+            self._set_folder_aside(folder, name)
 
     def close(self) -> None:
         """Write everything to the disk and let go of the files."""
@@ -565,17 +565,17 @@ class EmbeddedQdrant:
             raise RetrievalError("unavailable", missing=True)
         return collection
 
-    def _load(self, place: Path) -> StoredCollection | None:
+    def _load(self, folder: Path) -> StoredCollection | None:
         """From its folder; None: there is none, or it had to be put aside."""
-        shape = read_shape(place)
+        shape = read_shape(folder)
         if shape is None:
             return None
         try:
-            collection = StoredCollection.load(place, shape)
+            collection = StoredCollection.load(folder, shape)
         except EngineError as error:
             if not error.files:
                 raise
-            self._set_folder_aside(place, shape.name)
+            self._set_folder_aside(folder, shape.name)
             return None
         self._collections[shape.name] = collection
         return collection
@@ -585,7 +585,7 @@ class EmbeddedQdrant:
         with self._opening:
             if self._collections.get(collection.shape.name) is collection:
                 self._close(collection)
-                if read_shape(collection.place) is None:  # somebody removed it
+                if read_shape(collection.folder) is None:  # somebody removed it
                     self.set_aside.append(collection.shape.name)
         return self._collection(collection.shape.name)
 
@@ -594,7 +594,7 @@ class EmbeddedQdrant:
         with self._opening:
             if self._collections.get(collection.shape.name) is collection:
                 self._close(collection)
-                self._set_folder_aside(collection.place, collection.shape.name)
+                self._set_folder_aside(collection.folder, collection.shape.name)
 
     def _close(self, collection: StoredCollection) -> None:
         """Close it, however broken it is."""
@@ -604,11 +604,11 @@ class EmbeddedQdrant:
         except EngineError as error:
             sys.stderr.write(f"a collection could not be closed: {str(error)[:80]}\n")
 
-    def _set_folder_aside(self, place: Path, name: str) -> None:
+    def _set_folder_aside(self, folder: Path, name: str) -> None:
         """Put a folder aside, and remember to tell."""
-        sys.stderr.write(f"a collection of qdrant cannot be read; it is put aside: {place.name}\n")
+        sys.stderr.write(f"a collection of qdrant cannot be read; it is put aside: {folder.name}\n")
         if not self._read_only:
-            set_aside(place)
+            set_aside(folder)
         self.set_aside.append(name)
 
 
