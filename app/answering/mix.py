@@ -4,7 +4,7 @@
 are UTC. Raises `InvalidField` for an unknown lens. Source: docs/contract.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from app.answering.budget import judged as with_verdict
@@ -51,12 +51,7 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Rem
     recorded = {(entry.source, entry.id): entry for entry in entries}
     chosen = {key(item) for item in running(judge(entries, was))}
     crowded = {name for name in chosen if recorded[name].verdict is Verdict.OVER_BUDGET}
-    judged = [
-        replace(
-            item, verdict=item.verdict or (Verdict.OVER_BUDGET if key(item) in crowded else Verdict.PACKED)
-        )
-        for item in judge(entries, now)
-    ]
+    judged = [with_room(item, crowded) for item in judge(entries, now)]
     packed = [item for item in judged if item.verdict is Verdict.PACKED]
     left = [item for item in judged if item.verdict is not Verdict.PACKED]
     order = {name: at for at, name in enumerate(recorded)}
@@ -74,6 +69,12 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Rem
         )
         for item in (*packed, *sorted(left, key=lambda item: (-item.score, order[key(item)])))
     ]
+
+
+def with_room(item: Candidate, crowded: Container[tuple[str, str]]) -> Candidate:
+    """A candidate still in the running is packed, or has no room (`crowded`)."""
+    fits = Verdict.OVER_BUDGET if key(item) in crowded else Verdict.PACKED
+    return replace(item, verdict=item.verdict or fits)
 
 
 def judge(entries: Sequence[Entry], by: Weighing) -> list[Candidate]:

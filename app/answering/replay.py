@@ -195,30 +195,13 @@ def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
 
 def text_of(block: Block, message: str, today: Today) -> str | None:
     """A block's text today; None: nothing of it is there any more."""
-    match block.kind:
-        case Kind.INSTRUCTIONS:
-            text = block.text or NAMED.get(block.name)
-        case Kind.PERSONA:
-            text = block_of(there(block, today.cards))
-        case Kind.GRAVITY:
-            text = pull(there(block, today.cards), message)
-        case Kind.KNOWLEDGE:
-            text = knowledge_text(part(block, today))
-        case Kind.PROJECT_NOTES:
-            text = notes_text(part(block, today))
-        case Kind.CARDS:
-            text = cards_text(there(block, today.notices))
-        case Kind.THREAD:
-            text = thread_text(there(block, today.turns))
-        case Kind.POLICY | Kind.LENS:
-            text = today.texts.get(block.kind)
-        case _ if unkept(block):
-            return today.said.get(block.sha256)
-        case _ if block.refs:
-            return next((turn.content for turn in there(block, today.turns)), None)
-        case _:
-            return block.text
-    return text or None
+    if make := MADE_ANEW.get(block.kind):
+        return make(block, message, today) or None
+    if unkept(block):
+        return today.said.get(block.sha256)
+    if block.refs:
+        return next((turn.content for turn in there(block, today.turns)), None)
+    return block.text
 
 
 def pull(cards: Sequence[Memory], message: str) -> str:
@@ -230,6 +213,20 @@ def pull(cards: Sequence[Memory], message: str) -> str:
 def there(block: Block, kept: Mapping[str, T]) -> list[T]:
     """What a block refers to, as far as it is there, in the block's order."""
     return [kept[ref.id] for ref in block.refs if ref.id in kept]
+
+
+MADE_ANEW: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
+    Kind.INSTRUCTIONS: lambda block, _message, _today: block.text or NAMED.get(block.name),
+    Kind.PERSONA: lambda block, _message, today: block_of(there(block, today.cards)),
+    Kind.GRAVITY: lambda block, message, today: pull(there(block, today.cards), message),
+    Kind.KNOWLEDGE: lambda block, _message, today: knowledge_text(part(block, today)),
+    Kind.PROJECT_NOTES: lambda block, _message, today: notes_text(part(block, today)),
+    Kind.CARDS: lambda block, _message, today: cards_text(there(block, today.notices)),
+    Kind.THREAD: lambda block, _message, today: thread_text(there(block, today.turns)),
+    Kind.POLICY: lambda block, _message, today: today.texts.get(block.kind),
+    Kind.LENS: lambda block, _message, today: today.texts.get(block.kind),
+}
+"""The text of blocks that are made of what is there today."""
 
 
 def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:

@@ -316,7 +316,6 @@ async def outbox(settings: Settings) -> str:
     opened: the service itself compares it."""
     folder = settings.ibid.data_dir
     free = read_lock(folder) is None
-    lost: list[str] = []
     try:
         async with open_store(settings, migrate=False) as pool:
             space = await SpaceStore(pool).current()
@@ -325,18 +324,23 @@ async def outbox(settings: Settings) -> str:
             found = [f"{name} {waiting(await state(pool, name))}" for name in ("qdrant", "chroma")]
             # `open_store` holds the folder unless Postgres is elsewhere.
             async with hold(folder) if free and settings.postgres.dsn else nullcontext():
-                if settings.qdrant.url or (free and (folder / "qdrant").exists()):
-                    async with open_points(settings, dim=space.dim, read_only=True) as points:
-                        copy = QdrantCopy(pool, points, CollectionCache(points), space)
-                        lost.append(await compare(pool, copy))
-                if settings.chroma.url or (free and (folder / "chroma").exists()):
-                    async with open_chroma(settings, read_only=True) as chroma:
-                        lost.append(await compare(pool, ChromaCopy(pool, chroma, space)))
+                lost = [reason async for reason in losses(settings, pool, space, free=free) if reason]
     except Behind:
         return "not looked at: see postgres"
-    if any(lost):
-        raise Ailment("; ".join(filter(None, lost)), REFILLED)
+    if lost:
+        raise Ailment("; ".join(lost), REFILLED)
     return "; ".join(found)
+
+
+async def losses(settings: Settings, pool: Pool, space: Space, *, free: bool) -> AsyncIterator[str]:
+    """The result of `compare` for each engine that can be opened; `free`: nobody has the data folder open."""
+    folder = settings.ibid.data_dir
+    if settings.qdrant.url or (free and (folder / "qdrant").exists()):
+        async with open_points(settings, dim=space.dim, read_only=True) as points:
+            yield await compare(pool, QdrantCopy(pool, points, CollectionCache(points), space))
+    if settings.chroma.url or (free and (folder / "chroma").exists()):
+        async with open_chroma(settings, read_only=True) as chroma:
+            yield await compare(pool, ChromaCopy(pool, chroma, space))
 
 
 async def compare(pool: Pool, copy: Copy) -> str:

@@ -110,23 +110,31 @@ class Target:
 
     async def put(self, name: str | None, texts: Sequence[CorpusText]) -> int:
         """Make texts searchable; returns how many were stored (the same words are stored once)."""
-        if self.source is Place.MEMORIES:
-            drafts = [Draft(text.whole, thread_id=text.thread, created_at=text.said_at) for text in texts]
-            written = await self._services.memories.remember(self.scope(name), drafts, seconds=BATCH_SECONDS)
-            self._note_words(name, texts)
-            return sum(one.outcome is MemoryOutcome.CREATED for one in written)
-        if self.source is Place.CORPUS:
-            given = [ReferenceDraft(text.text, text.id, text.title) for text in texts]
-            corpus = self._services.corpus
-            self._note_words(name, texts)
-            return len(await corpus.keep(self.scope(name), "texts", given, seconds=BATCH_SECONDS))
-        if self.source is Place.DOCUMENTS:
-            return await self._upload_all(name, texts)
-        if self.source is Place.CODE:
-            rows = [code_row(text) for text in texts]
-            code = self._services.code
-            filed = await code.put(Scope(), name or EVERYONE, rows, seconds=BATCH_SECONDS)
-            return self._note_rows(texts, [row for row, _ in filed])
+        match self.source:
+            case Place.MEMORIES:
+                return await self._remember(name, texts)
+            case Place.CORPUS:
+                given = [ReferenceDraft(text.text, text.id, text.title) for text in texts]
+                corpus = self._services.corpus
+                self._note_words(name, texts)
+                return len(await corpus.keep(self.scope(name), "texts", given, seconds=BATCH_SECONDS))
+            case Place.DOCUMENTS:
+                return await self._upload_all(name, texts)
+            case Place.CODE:
+                rows = [code_row(text) for text in texts]
+                code = self._services.code
+                filed = await code.put(Scope(), name or EVERYONE, rows, seconds=BATCH_SECONDS)
+                return self._note_rows(texts, [row for row, _ in filed])
+            case Place.CONVERSATIONS:
+                return await self._converse(name, texts)
+
+    async def _remember(self, name: str | None, texts: Sequence[CorpusText]) -> int:
+        drafts = [Draft(text.whole, thread_id=text.thread, created_at=text.said_at) for text in texts]
+        written = await self._services.memories.remember(self.scope(name), drafts, seconds=BATCH_SECONDS)
+        self._note_words(name, texts)
+        return sum(one.outcome is MemoryOutcome.CREATED for one in written)
+
+    async def _converse(self, name: str | None, texts: Sequence[CorpusText]) -> int:
         talks = [
             Conversation(text.id, text.title or None, summary_detailed=text.text, indexed_at=text.said_at)
             for text in texts

@@ -120,16 +120,20 @@ def merge_segments(segments: Sequence[Segment]) -> Segment:
     masks = [segment.live for segment in segments]
     chosen = [(segment, at) for segment in segments for at in _live_entries(segment)]
     lengths = [segment.firsts[at + 1] - segment.firsts[at] for segment, at in chosen]
-    names = segments[0].columns if segments else {}
     vectorless = _concatenate([_without_vector(segment) for segment in segments], masks)
     return Segment(
         tuple(segment.entries[at] for segment, at in chosen),
         range(len(lengths) + 1) if set(lengths) == {1} else tuple(accumulate(lengths, initial=0)),
         merge([segment.postings for segment in segments], masks),
         _matrix(segments),
-        {name: _concatenate([segment.columns[name] for segment in segments], masks) for name in names},
+        _columns(segments, masks),
         vectorless=vectorless if vectorless.any() else None,
     )
+
+
+def _columns(segments: Sequence[Segment], masks: Sequence[Mask | None]) -> dict[str, NDArray[Any]]:
+    names = segments[0].columns if segments else {}
+    return {name: _concatenate([segment.columns[name] for segment in segments], masks) for name in names}
 
 
 def _matrix(segments: Sequence[Segment]) -> Matrix | None:

@@ -254,11 +254,10 @@ def faults(*, missing_ok: bool = False) -> Iterator[None]:
     except ResponseHandlingException as error:
         late = isinstance(error.source, httpx.TimeoutException)
         raise RetrievalError("timeout" if late else "unavailable") from error
-    except ValueError as error:  # plain: what its own checks refuse, before anything is sent; else not JSON
-        own = type(error) is ValueError
-        missing = own and str(error).endswith("not found")  # the client's memory mode
-        if not (missing_ok and missing):
-            raise RetrievalError("unavailable", rejected=own, missing=missing) from error
+    except ValueError as error:
+        refused = own_refusal(error)
+        if not (missing_ok and refused.missing):
+            raise refused from error
     except (ApiException, QdrantException, httpx.HTTPError, OSError) as error:
         raise RetrievalError("unavailable") from error
 
@@ -268,6 +267,13 @@ def refusal(status: int) -> RetrievalError:
     if status == 429:
         return RetrievalError("overloaded")
     return RetrievalError("unavailable", rejected=status < 500, missing=status == 404)
+
+
+def own_refusal(error: ValueError) -> RetrievalError:
+    """A plain `ValueError` of the client is what its own checks refuse, any other an answer without JSON."""
+    plain = type(error) is ValueError
+    missing = plain and str(error).endswith("not found")  # the client's memory mode
+    return RetrievalError("unavailable", rejected=plain, missing=missing)
 
 
 def condition(where: Where) -> models.Filter:
