@@ -158,9 +158,9 @@ class ChatService:
         until = deadline(self._retrieval.seconds)
         lost, unknown = list[Degraded](), list[Degraded]()
         async with asyncio.TaskGroup() as group:
-            fetched = group.create_task(self._searched(question, until, lost))
             told = group.create_task(self._known(question.scope, unknown))
-        return replace(fetched.result(), knowledge=told.result(), lost=(*lost, *unknown))
+            fetched = await self._searched(question, until, lost)
+        return replace(fetched, knowledge=told.result(), lost=(*lost, *unknown))
 
     async def _searched(self, question: Question, until: float, lost: list[Degraded]) -> Fetched:
         """The earlier turns and what was found. Small talk is not searched for, unless it answers a
@@ -170,8 +170,8 @@ class ChatService:
         if not talk and not refers(message):
             async with asyncio.TaskGroup() as group:
                 history = group.create_task(self._history(question, seconds, lost))
-                search = group.create_task(self._search(question, message, until))
-            return Fetched(message, search.result(), history.result())
+                found = await self._search(question, message, until)
+            return Fetched(message, found, history.result())
         turns = await self._history(question, seconds * HISTORY_SHARE, lost)
         text = resolve(message, turns)
         if talk:
