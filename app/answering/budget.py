@@ -283,13 +283,17 @@ def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[E
     )
 
 
+def nobody_knows(found: Found) -> bool:
+    """True if no source answered, or those that did have nothing stored and one that failed may have."""
+    lost = any(item.source not in ASIDE and item.reason != "not_available" for item in found.degraded)
+    return not found.answered or (lost and not found.stored)
+
+
 def reason_of(found: Found, asked: int, candidates: Iterable[Candidate], *, short: bool = False) -> Reason:
     """`rag.reason` in its precedence; `asked` counts sources, `short`: the skip rule holds."""
     if found.unsought:
         return Reason.SMALL_TALK
-    lost = any(item.source not in ASIDE and item.reason != "not_available" for item in found.degraded)
-    # What has failed may hold something: that nothing is stored can only be told by all.
-    if asked and (not found.answered or (lost and not found.stored)):
+    if asked and nobody_knows(found):
         timed_out = any(item.reason == "timeout" for item in found.degraded if item.source not in STAGES)
         return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE
     if not found.stored:

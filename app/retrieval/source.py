@@ -352,11 +352,15 @@ def _legs(  # noqa: PLR0917 - all that the search found
         meaning=tuple(meaning),
         passages=shown,
         stored=search.size + other.stored,
-        beside={hits[address].key: hits[address] for address in hits if address in only_near},
-        dated={hits[address].key: hits[address] for address in hits if address in dated},
+        beside=_by_key(hits[address] for address in hits if address in only_near),
+        dated=_by_key(hits[address] for address in hits if address in dated),
         notes=other.notes,
         engine=bool(others) or not all(index.exact for index in search.indexes),
     )
+
+
+def _by_key(hits: Iterable[Hit]) -> dict[str, Hit]:
+    return {hit.key: hit for hit in hits}
 
 
 async def analysed(
