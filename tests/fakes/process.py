@@ -39,10 +39,9 @@ def meanwhile(work: Callable[[], object]) -> Iterator[threading.Thread]:
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 COMMAND_SECONDS = 90.0
-PRELOADED = ("serve", "doctor", "maintenance", "users", "keys", "eval")
 
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload([__name__, *(f"app.cli.{name}" for name in PRELOADED)])
+forks.set_forkserver_preload([__name__, "tests.fakes.preloaded"])
 
 
 class Program:
