@@ -54,6 +54,10 @@ class Program:
         assert self.process.pid
         self.pid = self.process.pid
 
+    @property
+    def returncode(self) -> int | None:
+        return self.process.exitcode
+
     def poll(self) -> int | None:
         return self.process.exitcode
 
