@@ -250,6 +250,26 @@ class PendingDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document, cut at structure."""
+
+    ordinal: int
+    text: str
+    page: int
+    page_end: int
+    heading: str
+    """Heading path, outermost first, joined by ` › `; "" where there is none."""
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    pages: int
+    title: str
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     reason: Reason
     entries: tuple[Entry, ...] = ()

@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from app.db.documents import Chunk, DocumentStore, ParsedDocument, Upload
+from app.db.documents import DocumentStore, Upload
 from app.models.tokens import O200k
 from app.settings import load
-from app.types import Scope
+from app.types import Chunk, ParsedDocument, Scope
 from app.wiring import Resources, open_resources
 from bench.byhand import collection
 from bench.corpus import text

@@ -9,7 +9,9 @@ import gc
 import itertools
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -107,6 +109,16 @@ async def pool(dsn: str) -> AsyncIterator[Pool]:
     """The service's own kind of pool on that database."""
     async with open_pool(dsn, max_size=5) as opened:
         yield opened
+
+
+@pytest.fixture
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A fresh folder, in memory where it can be: every write of an engine waits for the disk."""
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of our own in it
+    with tempfile.TemporaryDirectory(
+        dir=memory if memory.is_dir() else tmp_path_factory.getbasetemp()
+    ) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_settings_of_the_machine_are_out_of_sight() -> None:
 @pytest.mark.parametrize(
     ("folder", "place"),
     [
-        ("/var/pytest-of-me/pytest-7/popen-gw1/test_a0/data", "/var/pytest-of-me/pytest-7/popen-gw1"),
+        ("/var/pytest-of-me/pytest-7/popen-gw1/test_a0/data", "/var/pytest-of-me/pytest-7"),
         ("/var/pytest-of-me/pytest-7/test_a0/data", "/var/pytest-of-me/pytest-7"),
         ("/mine/test_a0/data", "/mine/test_a0"),
     ],
@@ -52,7 +52,7 @@ def test_settings_of_the_machine_are_out_of_sight() -> None:
 def test_a_new_folder_has_its_pattern_wherever_tests_write(
     monkeypatch: pytest.MonkeyPatch, folder: str, place: str
 ) -> None:
-    """In the place of all that this worker leaves behind, else beside it."""
+    """In the place of all that this run leaves behind, else beside it."""
     monkeypatch.setattr(process, "made", lambda found: found)
     assert process.pattern(Path(folder)) == Path(place)
 

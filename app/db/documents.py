@@ -24,7 +24,7 @@ from app.db.rows import Connection, check_not_erased, closed, is_id, opened, sto
 from app.errors import Conflict, Missing, Overloaded, Unavailable
 from app.retrieval.terms import encode_terms
 from app.text.labels import clean, distinct, key, label_name, unique
-from app.types import Embedding, PendingDocument, Scope
+from app.types import Chunk, Embedding, ParsedDocument, PendingDocument, Scope
 
 
 class State(StrEnum):
@@ -73,26 +73,6 @@ class Document:
     @property
     def scope(self) -> str:
         return "global" if self.session_id is None else "session"
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A piece of a document, cut at structure."""
-
-    ordinal: int
-    text: str
-    page: int
-    page_end: int
-    heading: str
-    """Heading path, outermost first, joined by ` › `; "" where there is none."""
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedDocument:
-    pages: int
-    title: str
-    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from typing import TypeVar
 from app.db.code import CodeRow
 from app.db.conversations import ConversationDraft as Conversation
 from app.db.corpus import ReferenceDraft
-from app.db.documents import ParsedDocument, Parser, Upload
+from app.db.documents import Parser, Upload
 from app.db.folder import read_lock
 from app.db.memories import Draft, MemoryOutcome
 from app.errors import PdfTextless, StartError
@@ -50,7 +50,7 @@ from app.services.memories import BATCH_SECONDS
 from app.services.services import Services
 from app.settings import CacheSettings, ChromaSettings, Postgres, QdrantSettings, Settings
 from app.tasks import side_by_side
-from app.types import CONVERSATIONS, Embedding, Hit, Passage, Query, Scope
+from app.types import CONVERSATIONS, Embedding, Hit, ParsedDocument, Passage, Query, Scope
 from app.wiring import open_services
 
 LIMIT = 50

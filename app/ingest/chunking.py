@@ -13,7 +13,6 @@ from itertools import accumulate, takewhile
 from math import ceil
 from typing import TypeAlias
 
-from app.db.documents import Chunk
 from app.ingest.layout import BlockKind, LayoutBlock
 from app.ingest.tables import (
     MAX_GAP,
@@ -23,6 +22,7 @@ from app.ingest.tables import (
     has_only_dates,
     is_column_header,
 )
+from app.types import Chunk
 
 TARGET = 300
 """Tokens to which a chunk is filled: one thought with its context; forty of them are 12,000 tokens."""

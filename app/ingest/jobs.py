@@ -14,20 +14,12 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.db.documents import (
-    Document,
-    DocumentFault,
-    DocumentStore,
-    ParsedDocument,
-    Parser,
-    State,
-    embedded_text,
-)
+from app.db.documents import Document, DocumentFault, DocumentStore, Parser, State, embedded_text
 from app.db.jobs import Job
 from app.db.jobs import JobStore as Jobs
 from app.errors import BadInput, Damaged, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
 from app.models.base import Embedder
-from app.types import Embedding
+from app.types import Embedding, ParsedDocument
 
 LEASE_SECONDS = 30.0
 """After this a dead worker's job is leased to another. Renewed three times as often."""

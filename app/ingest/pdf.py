@@ -14,7 +14,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
     BadInput,
     NotPdf,
@@ -27,6 +26,7 @@ from app.errors import (
 )
 from app.process import Died, Fault, NotStarted, Program, python, started
 from app.settings import DocumentLimits
+from app.types import Chunk, ParsedDocument
 
 MAX_OUTPUT = 128 << 20
 """Bytes a worker may send: more than the longest text it accepts (`reader.MAX_CHARS`)."""

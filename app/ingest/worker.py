@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from app.child import Call, confine, connected
-from app.db.code import CodeFile
-from app.db.documents import ParsedDocument
 from app.errors import IbidError, PdfTextless, PdfTooComplex
 from app.ingest import reader
 from app.ingest.chunking import chunks
 from app.ingest.layout import blocks, merge_headings, remove_running_heads
 from app.ingest.lines import clean
 from app.retrieval.vocabulary import count
+from app.types import ParsedDocument
 
 FILE_SECONDS = 8.0
 """Processor time after which a source file kills the worker: parsing ends by itself after `syntax.SECONDS`,
@@ -81,6 +80,7 @@ def cut_files(parent: int, call: Call) -> None:
     """Send an empty item, then an item per file as soon as it is cut; the first `plain` files are cut by
     lines. A file that takes too much processor time or memory kills the process, since nothing else
     interrupts native code."""
+    from app.db.code import CodeFile  # noqa: PLC0415 - imports the database client
     from app.ingest.code import cut_file  # noqa: PLC0415
     from app.ingest.syntax import SECONDS, TEXT, grammar, language_of  # noqa: PLC0415
     from app.retrieval.vocabulary import pieces  # noqa: PLC0415 - not needed for PDFs

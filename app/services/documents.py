@@ -11,9 +11,9 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
-from app.db.documents import Chunk, Document, DocumentStore, State, Upload
+from app.db.documents import Document, DocumentStore, State, Upload
 from app.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, problem
-from app.types import Scope
+from app.types import Chunk, Scope
 
 HEAD = 1024
 """Bytes within which a PDF says that it is one (PDF 1.7, Adobe's implementation note 13)."""

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from structlog.testing import capture_logs
 from app.cli import terminal
 from app.cli.main import main
 from tests.fakes.pdfs import encrypted_pdf, text_pdf
-from tests.fakes.process import Done, furnish, run
+from tests.fakes.process import Done, Program, furnish, run, wait_for
 
 PROGRAM = Path(sys.executable).with_name("ibid")
 READY_SECONDS = 60.0
@@ -66,36 +65,38 @@ class Ibid:
         """Run one command in a process of its own."""
         return run(self.place, *arguments, **self.environment(**settings))
 
-    def start(self, **settings: str) -> "Running":
-        """Start the installed `ibid serve` on a free port and wait until it says where it is."""
-        process = subprocess.Popen(
-            [PROGRAM, "serve", "--port", "0"],
-            cwd=self.place,
-            env=self.environment(**settings),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        return Running(process)
+    def start(self, *, installed: bool = False, **settings: str) -> "Running":
+        """Start `ibid serve` on a free port and wait until it says where it is. `installed`: the program that
+        people start, which has everything to import first; else forked from a process that has."""
+        out, err = (self.place / name for name in ("serve.out", "serve.err"))
+        words, environ = ("serve", "--port", "0"), self.environment(**settings)
+        out.touch()
+        err.touch()
+        if not installed:
+            return Running(Program(*words, cwd=self.place, out=out, err=err, **environ), out, err)
+        with out.open("ab") as said, err.open("ab") as told:
+            process = subprocess.Popen(
+                [PROGRAM, *words], cwd=self.place, env=environ, stdout=said, stderr=told
+            )
+        return Running(process, out, err)
 
 
 class Running:
-    """A service under way; its stderr is collected, so that it never blocks on a full pipe."""
+    """A service under way, with its output in files."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: "Program | subprocess.Popen[bytes]", out: Path, err: Path) -> None:
         self.process = process
-        self.errors: list[str] = []
-        assert process.stdout
-        assert process.stderr
-        self.reader = threading.Thread(target=self.errors.extend, args=(process.stderr,), daemon=True)
-        self.reader.start()
-        alarm = threading.Timer(READY_SECONDS, process.kill)
-        alarm.start()
-        self.greeting = process.stdout.readline()
-        alarm.cancel()
+        self._err = err
+        wait_for(lambda: "\n" in out.read_text() or process.poll() is not None, READY_SECONDS)
+        self.greeting = out.read_text()
         told = re.search(r"http://\S+:\d+", self.greeting)
         self.url = told[0] if told else ""
         assert self.url, "".join(self.errors)
+
+    @property
+    def errors(self) -> list[str]:
+        """Lines on stderr."""
+        return self._err.read_text().splitlines(keepends=True)
 
     @property
     def port(self) -> int:
@@ -109,10 +110,6 @@ class Running:
         finally:
             self.process.kill()
             self.process.wait()
-            self.reader.join(5)
-            for pipe in (self.process.stdout, self.process.stderr):
-                assert pipe
-                pipe.close()
 
 
 @pytest.fixture
@@ -136,10 +133,11 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Ibid:
 
 @pytest.fixture(scope="session")
 def service(held: Ibid) -> Iterator[Running]:
-    """One service for this worker's tests: a start takes seconds."""
-    running = held.start()
+    """One service for this worker's tests, of the installed program: a start takes seconds."""
+    running = held.start(installed=True)
     yield running
     running.stop()
+    assert running.process.returncode == 0, "".join(running.errors)
 
 
 @pytest.fixture(scope="session")

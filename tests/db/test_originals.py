@@ -32,8 +32,8 @@ ERASING = "UPDATE ibid.memory_user SET erased_at = now(), ended_at = NULL"
 
 
 @pytest.fixture
-async def edge(tmp_path: Path) -> AsyncIterator[QdrantProcess]:
-    async with QdrantThread(tmp_path) as opened:
+async def edge(drive: Path) -> AsyncIterator[QdrantProcess]:
+    async with QdrantThread(drive) as opened:
         yield opened
 
 

@@ -4,7 +4,6 @@ Chroma's copy of the documents' vectors, and which engines' files are rewritten 
 import asyncio
 import shutil
 import struct
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -92,8 +91,8 @@ class House:
 
 
 @pytest.fixture
-def house(pool: Pool, tmp_path: Path) -> House:
-    return House(pool, tmp_path / "qdrant")
+def house(pool: Pool, drive: Path) -> House:
+    return House(pool, drive / "qdrant")
 
 
 async def test_every_change_of_the_record_is_entered(pool: Pool) -> None:
@@ -909,12 +908,11 @@ RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea
 
 
 @pytest.fixture
-def chroma() -> Iterator[Chroma]:
+def chroma(drive: Path) -> Iterator[Chroma]:
     """On a fresh folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        opened = EmbeddedChroma(Path(folder))
-        yield InProcess(opened)
-        opened.close()
+    opened = EmbeddedChroma(drive / "chroma")
+    yield InProcess(opened)
+    opened.close()
 
 
 @pytest.fixture

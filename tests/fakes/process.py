@@ -1,8 +1,9 @@
 """The whole service as its users meet it: `ibid serve` in a process of its own, real stores, real HTTP.
 
 The process is forked from one that has imported the program, which saves 1.5 s of a processor. `tests/cli`
-starts the installed program. A new folder is a copy of one that `ibid migrate` has made, once a worker."""
+starts the installed program. A new folder is a copy of one that `ibid migrate` has made, once a run."""
 
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -39,10 +40,9 @@ def meanwhile(work: Callable[[], object]) -> Iterator[threading.Thread]:
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 COMMAND_SECONDS = 90.0
-PRELOADED = ("serve", "doctor", "maintenance", "users", "keys", "eval")
 
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload([__name__, *(f"app.cli.{name}" for name in PRELOADED)])
+forks.set_forkserver_preload([__name__, "tests.fakes.preloaded"])
 
 
 class Program:
@@ -53,6 +53,10 @@ class Program:
         self.process.start()
         assert self.process.pid
         self.pid = self.process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self.process.exitcode
 
     def poll(self) -> int | None:
         return self.process.exitcode
@@ -145,19 +149,22 @@ def environment(**settings: str) -> Mapping[str, str]:
 
 
 def pattern(folder: Path) -> Path:
-    """What a new folder begins as; in the place of all that this worker leaves behind, or under `--basetemp`,
-    which may have any name, beside it."""
-    ours = (place for place in folder.parents if place.name.startswith(("popen-", "pytest-")))
-    return made(next(ours, folder.parent))
+    """What a new folder begins as: a migrated database and nothing else. The first worker that needs it makes
+    it, beside the folders of all workers; under `--basetemp`, which may have any name, beside `folder`."""
+    ours = (place.parent for place in folder.parents if place.name.startswith("popen-"))
+    alone = (place for place in folder.parents if place.name.startswith("pytest-"))
+    return made(next(ours, None) or next(alone, folder.parent))
 
 
 @cache
 def made(place: Path) -> Path:
-    """A folder with a migrated database and nothing in it."""
-    home = Path(tempfile.mkdtemp(prefix="pattern-", dir=place))
-    data = home / "data"
-    done = ibid(data, "migrate")
-    assert done.code == 0, done.err
+    data = place / "pattern" / "data"
+    with (place / "pattern.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not data.parent.exists():
+            data.parent.mkdir()
+            done = ibid(data, "migrate")
+            assert done.code == 0, done.err
     return data
 
 

@@ -15,7 +15,7 @@ from app.api.openapi import EXAMPLES
 from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
-from app.db.documents import Chunk, Document, State, Upload
+from app.db.documents import Document, State, Upload
 from app.db.keys import Caller, KeyStore
 from app.db.memories import Draft, Memory, MemoryOutcome, MemoryStore, Moment, Tally, Written
 from app.db.pool import Pool
@@ -37,7 +37,7 @@ from app.services.rag import RagService
 from app.services.services import Services
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
-from app.types import Embedding, Hit, Legs, Passage, Query, Scope
+from app.types import Chunk, Embedding, Hit, Legs, Passage, Query, Scope
 from tests.fakes.remembering import FakeProfiles
 from tests.fakes.talks import FakeDigest, FakeKnowledge, FakeTalks
 from tests.fakes.uploads import SPACE, vector

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.db.documents import Chunk, Document, DocumentStore, ParsedDocument, Upload
+from app.db.documents import Document, DocumentStore, Upload
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore
 from app.errors import IbidError
-from app.types import Embedding, Scope, Space
+from app.types import Chunk, Embedding, ParsedDocument, Scope, Space
 
 SPACE = Space("fake@8", "fake", 8, 0.0)
 ALICE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1")

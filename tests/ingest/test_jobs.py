@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from app.db.documents import Chunk, Document, DocumentPart, DocumentStore, State, enqueue
+from app.db.documents import Document, DocumentPart, DocumentStore, State, enqueue
 from app.db.jobs import Job, JobStore
 from app.db.pool import Pool
 from app.db.rows import transaction
@@ -18,7 +18,7 @@ from app.db.vectors import SpaceStore
 from app.errors import IbidError, NotPdf, PdfDamaged, PdfEncrypted, RetrievalError, Unavailable
 from app.ingest import jobs as workers
 from app.ingest.jobs import BATCH, MAX_ATTEMPTS, MAX_LOST, Chore, Ingest, JobRunner
-from app.types import Space
+from app.types import Chunk, Space
 from tests.fakes.uploads import (
     ALICE,
     SPACE,

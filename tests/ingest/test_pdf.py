@@ -18,7 +18,6 @@ from structlog.testing import capture_logs
 
 from app.api.openapi import READING
 from app.child import UNPRIVILEGED
-from app.db.documents import Chunk, ParsedDocument
 from app.errors import (
     BadInput,
     PdfDamaged,
@@ -32,6 +31,7 @@ from app.ingest.worker import parse, to_json
 from app.process import ENVIRONMENT, NotStarted, Program
 from app.retrieval.vocabulary import count
 from app.settings import DocumentLimits
+from app.types import Chunk, ParsedDocument
 from tests.fakes.pdfs import (
     bomb_pdf,
     damaged_pdf,
@@ -488,3 +488,13 @@ def test_a_refusal_that_is_not_known_is_damage(payload: dict[str, object]) -> No
 def test_a_refusals_detail_is_cut() -> None:
     """It is kept in a row."""
     assert len(decode_problem({"fault": "pdf-damaged", "detail": "x" * 100_000}).detail) == 1_000
+
+
+def test_a_worker_starts_without_what_it_does_not_need() -> None:
+    """It is started for each document: the clients of databases and the log's renderer take longer to import
+    than three pages to read."""
+    code = (
+        "import sys, app.ingest.worker; print({'asyncpg', 'numpy', 'pydantic', 'structlog'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n", done.stdout

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.db.documents import ParsedDocument
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
 from app.ingest import reader
 from app.ingest.lines import Bookmark, Line
 from app.ingest.reader import document_title, is_readable
 from app.ingest.worker import parse
+from app.types import ParsedDocument
 from tests.fakes.lines import BOLD, TITLE, line
 from tests.fakes.pdfs import (
     annotated_pdf,

@@ -4,10 +4,12 @@ place, and when files vanish or are damaged. A person is erased and exported wha
 import os
 import shutil
 import signal
+import subprocess
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from anyio import run
 
 from app.db.outbox import DAMAGED
@@ -17,6 +19,7 @@ from tests.fakes.process import Service, family, ibid, kill, service, wait_for
 
 SECRET = "I keep the lighthouse key under the third stone."
 FERRY = "The ferry to Anholt leaves at seven in the morning."
+TEXTS = [f"Ferry number {n} carries apples, pears and plums to the islands." for n in range(60)]
 SETTLED_SECONDS = 60.0
 
 
@@ -61,47 +64,60 @@ def held(folder: Path, user: str) -> int:
     return run(count)
 
 
-def test_what_was_acknowledged_before_a_kill_reaches_the_engine(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a stopped service, whose engines have what the record has."""
+    data = tmp_path_factory.mktemp("kept") / "data"
+    with service(data) as running:
+        keep_memory(running, "ada", SECRET)
+        body = [{"user_id": "bob", "text": text} for text in TEXTS]
+        assert running.client.post("/memories", json=body).status_code == 201
+        running.client.post("/corpus/tides", json={"texts": ["Spring tides follow the new moon."]})
+        wait_for(lambda: list((data / "qdrant").glob("tides-*")))
+        settled(running)
+    return data
+
+
+@pytest.fixture
+def data(kept: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    subprocess.run(["/bin/cp", "-a", kept, tmp_path / "data"], check=True)  # with their owners
+    return tmp_path / "data"
+
+
+def test_what_was_acknowledged_before_a_kill_reaches_the_engine(data: Path) -> None:
     """Killed at once, before the outbox was drained: found by the next start, and soon by the engine."""
-    data = tmp_path / "data"
     with service(data) as first:
-        keep_memory(first, "bob", FERRY)
-        settled(first)
         for n in range(5):
-            keep_memory(first, "ada", f"{SECRET} {n}")
+            keep_memory(first, "eve", f"{SECRET} {n}")
         kill(family(first.process.pid))
         first.process.wait()
     with service(data, EXACT_MAX_MB="0") as second:
         settled(second)
-        assert found(second, "ada", SECRET)
-    assert held(data, "ada") == 5
+        assert found(second, "eve", SECRET)
+    assert held(data, "eve") == 5
 
 
-def test_an_older_engine_folder_under_a_newer_record_is_noticed(tmp_path: Path) -> None:
+def test_an_older_engine_folder_under_a_newer_record_is_noticed(kept: Path, data: Path) -> None:
     """Put back from a copy: the doctor tells, an erased person is not answered again, what was written since
     is found, and the folder is soon as the record is."""
-    data, older = tmp_path / "data", tmp_path / "older"
-    with service(data) as running:
-        keep_memory(running, "ada", SECRET)
-        settled(running)
-    shutil.copytree(data / "qdrant", older)
     with service(data) as running:
         assert running.client.delete("/users/ada").status_code == 200
-        keep_memory(running, "bob", FERRY)
+        keep_memory(running, "eve", FERRY)
         settled(running)
     shutil.rmtree(data / "qdrant")
-    older.rename(data / "qdrant")
-    assert (held(data, "ada"), held(data, "bob")) == (1, 0)
+    shutil.copytree(kept / "qdrant", data / "qdrant")
+    assert (held(data, "ada"), held(data, "eve")) == (1, 0)
 
     told = ibid(data, "doctor").out
     with service(data, EXACT_MAX_MB="0") as running:
         assert not found(running, "ada", SECRET)
         wait_for(partial(refilled, data), SETTLED_SECONDS)  # `settled` may come before the first comparison
         assert not found(running, "ada", SECRET)
-        assert found(running, "bob", FERRY)
+        assert found(running, "eve", FERRY)
 
     assert "its files are older than the record" in told
-    assert (held(data, "ada"), held(data, "bob")) == (0, 1)
+    assert (held(data, "ada"), held(data, "eve")) == (0, 1)
 
 
 RABBITS = "I keep two rabbits in Odense. They are called Juno and Bramble."
@@ -189,54 +205,38 @@ def test_answers_fed_back_leave_no_recall_loop(house: Service) -> None:
     assert house.client.post("/rag/query", json=body).json()["remembered"] == "skipped"
 
 
-def test_an_index_that_is_lost_comes_back_from_the_record(tmp_path: Path) -> None:
+def test_an_index_that_is_lost_comes_back_from_the_record(data: Path) -> None:
     """Qdrant's folder deleted between two starts: everything is found, and soon there again."""
-    data = tmp_path / "data"
-    with service(data) as first:
-        keep(first, "ada", RABBITS)
-        first.client.post("/corpus/tides", json={"texts": ["Spring tides follow the new moon."]})
-        wait_for(lambda: list((data / "qdrant").glob("tides-*")))
     shutil.rmtree(data / "qdrant")
-    with service(data) as second:
-        for ask, source in ((ASKED, "memories"), ("When do spring tides follow?", "corpus")):
-            found = second.chat(ask, user_id="ada", sources=[source], session_id="s")
-            assert [each["source"] for each in found["citations"][:1]] == [source]
+    with service(data) as running:
+        for ask, source, user in (
+            (SECRET, "memories", "ada"),
+            ("When do spring tides follow?", "corpus", ""),
+        ):
+            answer = running.chat(ask, user_id=user or "eve", sources=[source], session_id="s")
+            assert [each["source"] for each in answer["citations"][:1]] == [source]
         wait_for(lambda: list((data / "qdrant").glob("tides-*")))
 
 
-TEXTS = [f"Ferry number {n} carries apples, pears and plums to the islands." for n in range(60)]
-
-
-def keep_all(running: Service) -> None:
-    body = [{"user_id": "bob", "text": text} for text in TEXTS]
-    assert running.client.post("/memories", json=body).status_code == 201
-
-
-def test_files_put_in_place_at_run_time_are_noticed(tmp_path: Path) -> None:
+def test_files_put_in_place_at_run_time_are_noticed(kept: Path, data: Path) -> None:
     """Older files, with as many rows as the newer ones had: what was written since is found, and what was
     deleted is gone. No write is needed for that."""
-    data, older = tmp_path / "data", tmp_path / "older"
     with service(data, EXACT_MAX_MB="0") as running:
-        keep_memory(running, "ada", SECRET)
-        settled(running)
-        shutil.copytree(data / "qdrant", older)
         assert running.client.delete("/users/ada").status_code == 200
-        keep_memory(running, "bob", FERRY)
+        keep_memory(running, "eve", FERRY)
         settled(running)
-        (data / "qdrant").rename(tmp_path / "newer")
-        older.rename(data / "qdrant")
+        (data / "qdrant").rename(data.with_name("newer"))
+        shutil.copytree(kept / "qdrant", data / "qdrant")
         os.kill(running.child("qdrant_engine"), signal.SIGKILL)
-        assert found(running, "bob", FERRY)  # it asks the engine, in a process that now has the older files
+        assert found(running, "eve", FERRY)  # it asks the engine, in a process that now has the older files
         wait_for(partial(refilled, data), SETTLED_SECONDS)
         assert not found(running, "ada", SECRET)
-    assert (held(data, "ada"), held(data, "bob")) == (0, 1)
+    assert (held(data, "ada"), held(data, "eve")) == (0, 1)
 
 
-def test_a_collection_that_vanishes_is_whole_again_after_the_next_write(tmp_path: Path) -> None:
+def test_a_collection_that_vanishes_is_whole_again_after_the_next_write(data: Path) -> None:
     """It is not begun with that write alone."""
-    data = tmp_path / "data"
     with service(data) as running:
-        keep_all(running)
         settled(running)
         for folder in (data / "qdrant").glob("memory_raw-*"):
             shutil.rmtree(folder)
@@ -246,30 +246,24 @@ def test_a_collection_that_vanishes_is_whole_again_after_the_next_write(tmp_path
     assert held(data, "bob") == len(TEXTS) + 1
 
 
-def test_damaged_vectors_are_noticed_at_the_start(tmp_path: Path) -> None:
+def test_damaged_vectors_are_noticed_at_the_start(data: Path) -> None:
     """Files of the same size with other numbers: the doctor names them, and they are written again."""
-    data = tmp_path / "data"
-    with service(data) as running:
-        keep_all(running)
-        settled(running)
     before = stored(data)
     for file in (data / "qdrant").rglob("vector*/**/chunk_*.mmap"):
         file.write_bytes(os.urandom(file.stat().st_size))
     assert stored(data) != before
 
     told = ibid(data, "doctor").out
-    with service(data) as running:
+    with service(data):
         wait_for(lambda: "engine refilled" in log_of(data).rpartition(DAMAGED)[2], SETTLED_SECONDS)
 
     assert DAMAGED in told
     assert stored(data) == before
 
 
-def test_a_person_is_exported_and_erased_while_qdrant_hangs(tmp_path: Path) -> None:
+def test_a_person_is_exported_and_erased_while_qdrant_hangs(data: Path) -> None:
     """Nobody else writes to the embedded engine: the outbox has it follow."""
-    data = tmp_path / "data"
     with service(data) as running:
-        keep_memory(running, "ada", SECRET)
         settled(running)
         child = running.child("qdrant_engine")
         os.kill(child, signal.SIGSTOP)

@@ -165,9 +165,9 @@ def said(text: str, **facts: Any) -> Json:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[QdrantServer]:
+def server(drive: Path) -> Iterator[QdrantServer]:
     """A fresh one."""
-    with qdrant_server(tmp_path) as running:
+    with qdrant_server(drive) as running:
         yield running
 
 
