@@ -74,6 +74,15 @@ def day_of(moment: datetime) -> date | None:
     return day if day.year in KNOWABLE else None
 
 
+LONG_AGO = datetime.fromtimestamp(0, UTC)
+"""Of a memory or card whose writer does not say when it was made."""
+
+
+def day_said(created_at: datetime) -> date | None:
+    """When a memory was said; None: its writer does not say."""
+    return None if created_at == LONG_AGO else day_of(created_at)
+
+
 @dataclass(slots=True)  # unfrozen: an answer makes hundreds, and frozen ones cost seven times as much
 class Passage:
     """A piece of text that can be packed and cited. Not changed once it is made."""
@@ -101,6 +110,9 @@ class Passage:
     written; 0: not counted, or it has no middle."""
     lined: int = 0
     """The same as `one_line` shows it."""
+    days: tuple[date, ...] | None = None
+    """Start and end of each span of days that a memory speaks of, as kept with it; None: to be read from
+    `text`."""
 
     @property
     def said_on(self) -> date | None:

@@ -34,7 +34,6 @@ from app.retrieval import payload
 from app.retrieval.memories import standing_of
 from app.retrieval.points import (
     CORPUS,
-    LONG_AGO,
     MEMORIES,
     memory_from_point,
     owned,
@@ -43,7 +42,7 @@ from app.retrieval.points import (
 )
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, Qdrant, imported
-from app.types import SAID_ON, Entry, Passage, Scope
+from app.types import LONG_AGO, SAID_ON, Entry, Passage, Scope
 
 BODY = (
     "citations",

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import asyncpg
 
@@ -31,7 +31,8 @@ from app.db.rows import (
 )
 from app.retrieval.retrievers.points import DIGITS
 from app.retrieval.terms import encode_terms
-from app.types import Embedding, Scope
+from app.text.dates import Expression, expressions, spoken
+from app.types import Embedding, Scope, day_said
 
 RAW = "memory_raw"
 """The collection of memories and cards."""
@@ -282,13 +283,13 @@ def memory(row: asyncpg.Record) -> Memory:
 
 # What is there under the id is a card that this one replaces.
 WRITE = f"""
-    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms, days)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
     ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,
         created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
         origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
         place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
-        terms = excluded.terms, revision = excluded.revision
+        terms = excluded.terms, days = excluded.days, revision = excluded.revision
 """  # noqa: S608 - a constant of ours
 REMOVE = """
     DELETE FROM ibid.memory WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
@@ -307,8 +308,25 @@ PAGE = f"""
 """  # noqa: S608 - constants of ours
 
 
-def analysed(texts: Sequence[str]) -> list[bytes]:
-    return [encode_terms(storable(text)) for text in texts]
+class AnalysedText(NamedTuple):
+    terms: bytes
+    dates: tuple[Expression, ...]
+
+
+def analysed(texts: Sequence[str]) -> list[AnalysedText]:
+    """CPU: about half a millisecond a text."""
+    stored = [storable(text) for text in texts]
+    return [AnalysedText(encode_terms(text), expressions(text)) for text in stored]
+
+
+def written_row(
+    tenant: str, space: str, memory: Memory, vector: Embedding, found: AnalysedText
+) -> tuple[object, ...]:
+    """The parameters of WRITE."""
+    at = day_said(memory.created_at)
+    spans = spoken(found.dates, at) if at else ()
+    days = [day for span in spans for day in (span.start, span.end)]
+    return (tenant, space, *row_of(memory), vector, found.terms, days)
 
 
 class MemoryStore:
@@ -330,15 +348,16 @@ class MemoryStore:
         Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
-        terms = await asyncio.to_thread(analysed, [draft.text for draft in drafts])
-        self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
+        found = await asyncio.to_thread(analysed, [draft.text for draft in drafts])
+        texts, terms = (draft.text for draft in drafts), (each.terms for each in found)
+        self._pool.check_room(sum(map(len, (*terms, *embeddings, *texts))))
         async with transaction(self._pool) as connection:
             await lock_user(connection, tenant, user)
             await check_not_erased(connection, tenant, user, since)
             written = await decide(connection, (tenant, user), drafts, ids, tokens)
             rows = [
-                (tenant, space, *row_of(each.memory), vector, packed)
-                for each, vector, packed in zip(written, embeddings, terms, strict=True)
+                written_row(tenant, space, each.memory, vector, text)
+                for each, vector, text in zip(written, embeddings, found, strict=True)
                 if each.memory and each.outcome is MemoryOutcome.CREATED
             ]
             if rows:

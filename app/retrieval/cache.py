@@ -86,7 +86,7 @@ class Flights(Generic[Result]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-FORMAT = 6
+FORMAT = 7
 """Changes with the fields of a result."""
 ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
 """How the address of a passage begins, by source; those of other sources have none."""

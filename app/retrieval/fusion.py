@@ -164,6 +164,7 @@ def scored(passage: Passage, score: float) -> Passage:
         passage.created_at,
         passage.quoted,
         passage.lined,
+        passage.days,
     )
 
 

@@ -30,7 +30,6 @@ from app.retrieval.index import Address, Floats, IndexSearch, NeighbourScores, P
 from app.retrieval.index_cache import Listing
 from app.retrieval.points import (
     MEMORIES,
-    day_said,
     memory_from_point,
     memory_point_passage,
     memory_row_passage,
@@ -40,7 +39,7 @@ from app.retrieval.qdrant_source import PointSource, PointTable, Row
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
 from app.retrieval.source import DAY, Foreign, Reached, day_number, label_suffixes, revisions
-from app.types import Embedding, Passage, Query, Scope
+from app.types import Embedding, Passage, Query, Scope, day_said
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +67,7 @@ LISTED = f"""
 """  # noqa: S608 - a constant of ours
 OWNED = "SELECT true FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = $3"
 SHOWN = """
-    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place
+    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place, days
     FROM ibid.memory WHERE id = ANY($1) AND tenant = $2 AND user_id = $3
 """
 

@@ -6,7 +6,6 @@ text are read wherever older tools put them. Nothing here raises.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
 from typing import Any
 
 import orjson
@@ -17,13 +16,11 @@ from app.retrieval import payload
 from app.retrieval.retrievers.points import Payload, Point, Where
 from app.retrieval.retrievers.qdrant import MARK
 from app.text.labels import label, label_name
-from app.types import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of
+from app.types import DEFAULT_TENANT, LONG_AGO, SAID_ON, Embedding, Passage, Scope, day_said
 
 MEMORIES = "memories"
 LABEL = "memory"
 ORIGIN = ("source", "origin")
-LONG_AGO = datetime.fromtimestamp(0, UTC)
-"""Of a memory or card whose writer does not say when it was made."""
 KNOWN = frozenset(
     {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
     | {"place", "created_at", "tokens", "space", "fields", *MARK}
@@ -86,11 +83,6 @@ def memory_from_point(found: Point) -> Memory:
     )
 
 
-def day_said(created_at: datetime) -> date | None:
-    """When a memory was said; None: its writer does not say."""
-    return None if created_at == LONG_AGO else day_of(created_at)
-
-
 def memory_point_passage(found: Point, short: str, similar: float | None) -> Passage:
     """A point as a passage; `short` is its id for labels."""
     facts = found.payload
@@ -133,6 +125,7 @@ def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None
     return Passage(
         *(MEMORIES, row["id"], text, row["tokens"], label(LABEL, short)),
         *(similar, 0.0, "", fields, row["created_at"] if day else None),
+        days=None if row["days"] is None else tuple(row["days"]),
     )
 
 

@@ -453,10 +453,10 @@ class ForeignCollections:
     async def _insert_memories(self, connection: Connection, imports: Sequence[Import], space: str) -> None:
         _, revision = await memories_.stamp(connection)
         memories = [memory_of(each, revision) for each in imports]
-        terms = await asyncio.to_thread(memories_.analysed, [memory.text for memory in memories])
+        found = await asyncio.to_thread(memories_.analysed, [memory.text for memory in memories])
         rows = [
-            (each.tenant, space, *memories_.row_of(memory), each.vector, packed)
-            for each, memory, packed in zip(imports, memories, terms, strict=True)
+            memories_.written_row(each.tenant, space, memory, each.vector, text)
+            for each, memory, text in zip(imports, memories, found, strict=True)
         ]
         await connection.executemany(WRITE, rows)
 

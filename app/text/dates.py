@@ -601,12 +601,15 @@ def days(passage: Passage) -> Iterator[Span]:
     if at is None:
         return
     yield around(at, DAY)
-    yield from spoken(passage.text, at)
+    if passage.days is None:
+        yield from spoken(expressions(passage.text), at)
+    else:
+        yield from map(Span, passage.days[::2], passage.days[1::2])
 
 
-def spoken(text: str, at: date) -> tuple[Span, ...]:
-    """The days that a text speaks of, seen from a day."""
-    every = (resolved(each, at) for each in expressions(text))
+def spoken(found: Iterable[Expression], at: date) -> tuple[Span, ...]:
+    """The days that the expressions of a text mean, seen from a day."""
+    every = (resolved(each, at) for each in found)
     return tuple(dict.fromkeys(nearest(span, at) for span in every if span))
 
 

@@ -26,10 +26,11 @@ from app.db.memories import (
     RecentTextStore,
     Tally,
     Written,
+    analysed,
     memory,
     memory_id,
     new_memory,
-    row_of,
+    written_row,
 )
 from app.db.pool import Pool
 from app.db.votes import VoteStore
@@ -247,7 +248,8 @@ async def test_memories_are_a_user_s(pool: Pool) -> None:
     ],
 )
 async def test_a_row_reads_back_as_the_memory(pool: Pool, given: Memory) -> None:
-    await pool.execute(WRITE, "acme", SPACE.name, *row_of(given), vector("x"), None)
+    [found] = analysed([given.text])
+    await pool.execute(WRITE, *written_row("acme", SPACE.name, given, vector("x"), found))
 
     row = await pool.fetchrow(f"SELECT {COLUMNS} FROM ibid.memory")  # noqa: S608 - a constant of ours
 

@@ -11,11 +11,10 @@ from typing import Any
 from app.db.copies import QdrantCopy
 from app.db.corpus import BUMP as BUMP_COLLECTION
 from app.db.corpus import Reference
-from app.db.memories import BUMP, RAW, WRITE, Memory, row_of
+from app.db.memories import BUMP, RAW, WRITE, Memory, analysed, written_row
 from app.db.pool import Pool
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.memories import MemorySource
-from app.retrieval.terms import encode_terms
 from app.types import Embedding, Scope
 from tests.fakes.filing import SPACE, bag
 
@@ -60,8 +59,8 @@ async def enter(pool: Pool, scope: Scope, *memories: Memory) -> None:
     """Memories as the write side leaves them in the record."""
     for each in memories:
         revised = replace(each, revision=await pool.fetchval("SELECT nextval('ibid.revision')"))
-        row = (*row_of(revised), bag(each.text), encode_terms(each.text))
-        await pool.execute(WRITE, scope.tenant, SPACE.name, *row)
+        [found] = analysed([each.text])
+        await pool.execute(WRITE, *written_row(scope.tenant, SPACE.name, revised, bag(each.text), found))
     await pool.execute(BUMP, scope.tenant, scope.user_id or "")
 
 

@@ -18,6 +18,7 @@ from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.source import FRESH, UNTAKEN, untaken
 from app.retrieval.terms import encode_terms
+from app.text.dates import days
 from app.text.labels import is_label
 from app.types import Hit, Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
@@ -53,6 +54,19 @@ async def test_a_memory_is_found_by_both_legs_as_soon_as_it_is_written(memories:
     cosine = np.frombuffer(bag(RIVERS[0]), "<f4") @ np.frombuffer(bag("danube black sea"), "<f4")
     assert legs.passages[danube].similarity == pytest.approx(float(cosine), abs=1e-6)
     assert legs.stored == 3
+
+
+async def test_the_days_a_memory_speaks_of_are_kept_with_it(memories: MemorySource, pool: Pool) -> None:
+    """Those that its text says, seen from the day it was said; another version's row has none."""
+    said = "I swam yesterday, and in the summer of 2021"
+    [key] = await keep(memories, ANN, said)
+    kept = (await search(memories, "swam")).passages[key]
+    assert kept.days is not None
+    assert len(kept.days) == 4
+    await pool.execute("UPDATE ibid.memory SET days = NULL")
+    bare = (await search(memories, "swam")).passages[key]
+    assert bare.days is None
+    assert [*days(bare)] == [*days(kept)]
 
 
 async def test_a_passage_says_whose_words_it_is(memories: MemorySource) -> None:

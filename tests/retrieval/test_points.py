@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from app.retrieval import payload, source
 from app.retrieval.points import (
-    LONG_AGO,
     REFERENCE,
     memory_from_point,
     memory_to_point,
@@ -22,7 +21,7 @@ from app.retrieval.points import (
 from app.retrieval.retrievers.points import Point
 from app.retrieval.source import label_suffixes
 from app.text.labels import is_label
-from app.types import Scope
+from app.types import LONG_AGO, Scope
 from tests.fakes.filing import bag
 from tests.fakes.recollections import ANN, reference
 from tests.fakes.recollections import memory as draft

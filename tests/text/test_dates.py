@@ -1,5 +1,6 @@
 """Expressions of time in texts, and the days they mean."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 
@@ -372,12 +373,21 @@ def test_the_day_it_was_said_and_those_it_speaks_of() -> None:
     """Seen from that day, each once."""
     found = [*days(passage(SWAM, datetime(2023, 5, 8, 13, tzinfo=UTC)))]
     assert found[0].start == MONDAY
-    assert found[1:] == [*spoken(SWAM, MONDAY)]
+    assert found[1:] == [*spoken(expressions(SWAM), MONDAY)]
     assert [span.start.year for span in found[1:]] == [2023, 2021, 2020]
 
 
+def test_days_that_are_kept_are_not_read_again() -> None:
+    """Of a memory that another version wrote they are."""
+    memory = passage(SWAM, datetime(2023, 5, 8, 13, tzinfo=UTC))
+    _, *spans = days(memory)
+    kept = replace(memory, text="", days=tuple(day for each in spans for day in (each.start, each.end)))
+    assert [*days(kept)] == [*days(memory)]
+
+
 def test_yesterday_is_another_day_from_another_day() -> None:
-    assert spoken("I swam yesterday", MONDAY) != spoken("I swam yesterday", date(2023, 5, 9))
+    swam = expressions("I swam yesterday")
+    assert spoken(swam, MONDAY) != spoken(swam, date(2023, 5, 9))
 
 
 def test_without_a_day_nothing_is_known() -> None:
