@@ -7,11 +7,10 @@ guarded against less. The strongest rule of each category counts. Weights are in
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from app.vantage.lexicon import IRREGULAR, KINDS, LEXICON, NO_CLASSES, Classes, Hit, Line, sections
@@ -264,25 +263,23 @@ def _telling(rule: HarmRule) -> Classes:
     return next((group for group in rule.groups if not group <= frames), rule.groups[0])
 
 
-def _by_class(keys: Iterable[Classes]) -> Mapping[str, Sequence[int]]:
-    """By class, the places of the rules that it is a key of, so that a clause looks at few rules."""
-    found = defaultdict[str, list[int]](list)
-    for place, key in enumerate(keys):
-        for name in key:
-            found[name].append(place)
-    return found
-
-
 RULES = tuple(rules(sections("risk.txt")))
-ON_OBJECTS = tuple([rule for rule in RULES if rule.acts])
-BY_ACT = _by_class([rule.acts for rule in ON_OBJECTS])
+ON_OBJECTS = tuple([(rule, rule.acts) for rule in RULES if rule.acts])
 TOGETHER = tuple([(rule, _telling(rule)) for rule in RULES if not rule.acts])
-BY_TELLING = _by_class([telling for _, telling in TOGETHER])
+ACTING = frozenset().union(*(acts for _, acts in ON_OBJECTS))
+TELLING_CLASSES = frozenset().union(*(telling for _, telling in TOGETHER))
 
 
-def _candidates(table: Mapping[str, Sequence[int]], classes: Iterable[str]) -> list[int]:
-    """The places of the rules whose key has one of the classes, in the table's order."""
-    return sorted({place for name in classes if name in table for place in table[name]})
+@lru_cache(maxsize=4_096)
+def _acting(classes: Classes) -> Sequence[HarmRule]:
+    """The rules on objects that have an act among these classes."""
+    return [rule for rule, acts in ON_OBJECTS if not acts.isdisjoint(classes)]
+
+
+@lru_cache(maxsize=4_096)
+def _told_by(classes: Classes) -> Sequence[tuple[HarmRule, Classes]]:
+    """The rules of classes that meet whose telling group has one of these, with that group."""
+    return [(rule, telling) for rule, telling in TOGETHER if not telling.isdisjoint(classes)]
 
 
 def _met(rule: HarmRule, classes: AbstractSet[str]) -> bool:
@@ -311,8 +308,10 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
             clause = Clause(hit.end if cut else hit.start)
             if cut:
                 continue
-        classes = _in_place(clause, text, hit)
-        if classes:
+        if hit.classes.isdisjoint(AMBIGUOUS):
+            clause.hits.append(hit)
+            clause.classes |= hit.classes
+        elif classes := _in_place(clause, text, hit):
             clause.hits.append(hit if classes is hit.classes else Hit(hit.start, hit.end, classes))
             clause.classes |= classes
     return [*found, clause] if clause.hits else found
@@ -322,8 +321,6 @@ def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     """A hit's classes, as the words beside it leave them."""
     classes = hit.classes
     ambiguity = _ambiguity(classes)
-    if ambiguity is None:
-        return classes
     if ambiguity.verb:
         classes = _verb_in_place(clause, text, hit)
     if "want" in classes and _is_told(text, hit):
@@ -346,10 +343,8 @@ class Ambiguity(NamedTuple):
 
 
 @cache
-def _ambiguity(classes: Classes) -> Ambiguity | None:
-    """Of a hit of these classes; None: nothing beside it changes them."""
-    if AMBIGUOUS.isdisjoint(classes):
-        return None
+def _ambiguity(classes: Classes) -> Ambiguity:
+    """Of a hit of these classes."""
     added = [(holds, name) for having, holds, name in ADDED if not having.isdisjoint(classes)]
     return Ambiguity(not VERBS.isdisjoint(classes), added)
 
@@ -444,7 +439,7 @@ def find_harm(text: Text, known: Iterable[Hit], pressed: bool) -> Harm:
     nothing lowers a weight."""
     found, carried, seen = Harm(), frozenset[str](), set[tuple[object, ...]]()
     for clause in clauses(text, known):
-        key = (carried, *text.cased[clause.start : clause.hits[-1].end + 3])
+        key = (carried, text.cased[clause.start : clause.hits[-1].end + 3])
         if key not in seen:  # what is said again weighs the same
             seen.add(key)
             _find_acts(found, text, clause, carried, pressed)
@@ -457,10 +452,13 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
     """Takes the weights of the rules `act > object` of each act of a clause and the object that it has there.
     `carried`: the classes that `it` and `them` may mean, from earlier clauses."""
     classes = clause.classes
+    acting = ACTING & classes
+    if not acting:
+        return
     there = classes | carried
     met = [
         rule
-        for rule in (ON_OBJECTS[at] for at in _candidates(BY_ACT, classes))
+        for rule in _acting(acting)
         if not rule.objects or not rule.objects.isdisjoint(there)
         if _met(rule, classes)
     ]
@@ -485,8 +483,7 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
 def _find_meetings(found: Harm, text: Text, clause: Clause, pressed: bool) -> None:
     """Applies the rules of classes that meet in one clause."""
     classes = clause.classes
-    for at in _candidates(BY_TELLING, classes):
-        rule, telling = TOGETHER[at]
+    for rule, telling in _told_by(TELLING_CLASSES & classes):
         if _met(rule, classes):
             place = next(at for at, hit in enumerate(clause.hits) if hit.classes & telling)
             weight = rule.weight * _manner(rule, clause, text, place, pressed)

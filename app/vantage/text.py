@@ -82,18 +82,6 @@ class Text:
             [token for token in self.tokens if token[0].isalnum() or (token[0] == "'" and len(token) > 1)]
         )
 
-    @cached_property
-    def sentences(self) -> tuple[tuple[str, ...], ...]:
-        """Tokens up to and with a mark that ends a sentence; none is empty."""
-        found: list[tuple[str, ...]] = []
-        begun = 0
-        for index, token in enumerate(self.tokens):
-            if token in ENDS:
-                if index > begun:
-                    found.append(self.tokens[begun : index + 1])
-                begun = index + 1
-        return (*found, self.tokens[begun:]) if begun < len(self.tokens) else tuple(found)
-
 
 class _Folds(dict[int, str | None]):
     """The plain form of a character, found when it is first met; None drops it."""
@@ -153,10 +141,18 @@ def reveal(text: Text, known: Collection[str]) -> Text:
         return rows[found[0]]
 
     shown = APART.sub(joined, shown)
-    if DISGUISED.search(shown):
-        plain = {word: _plainly(word, known) for word in set(shown.split())}
+    plain = {word: _plainly(word, known) for word in _suspects(shown)}
+    if any(word != revealed for word, revealed in plain.items()):
         shown = WORD.sub(lambda found: plain.get(found[0], found[0]), shown)
     return text if shown == text.folded else cut(shown)
+
+
+def _suspects(shown: str) -> list[str]:
+    """The words that may be written with digits for letters, or with drawn-out letters."""
+    words = set(shown.split())
+    if DRAWN_OUT.search(" ".join(words)):
+        return list(words)
+    return [word for word in words if not word.strip(EDGES).isalpha()]
 
 
 def _plainly(word: str, known: Collection[str]) -> str:
