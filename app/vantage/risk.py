@@ -98,7 +98,7 @@ TOLD_OF = PLAYABLE - {"weapons"}
 """Categories that tales and history are about."""
 ASKING = ALIASES["ASKED"] | {"how_i"}
 LEARN, GUARD, SAFE = _words("learn"), _words("guard"), _words("safe")
-HARMLESS, OWNING = SAFE | {"self"}, _words("relation group")
+HARMLESS, OWNING, MINOR = SAFE | {"self"}, _words("relation group"), _words("minor")
 DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("deed_"))
 TELLERS = _words("voices they he she it who demons head")
 """Behind these `tell me` is told, not asked."""
@@ -522,8 +522,10 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
             break
         if things := hit.classes & THINGS:
             own = own or (not head and text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes))
-            # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's.
-            head, end = things if things == SAFE else things | (head & OWNING), hit.end
+            # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's. A
+            # cousin of ten years is a child.
+            kept = OWNING if WHO.isdisjoint(things) else OWNING | MINOR
+            head, end = things if things == SAFE else things | (head & kept), hit.end
         elif "pronoun" in hit.classes and not head:
             head, end = carried, hit.end
     return head, end, own or _is_part_of_own(text, clause, index, end)

@@ -38,6 +38,8 @@ WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+")
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 GOES_ON = re.compile(r"(?:^|\s)(?:[A-Z][a-z]{0,2}|\d{1,2})\.$")
 """A piece that ends with an abbreviation or an ordinal goes on: `Dr.`, `3.`."""
+POSSESSIVE = re.compile(r"(?<=[^\W\d_])'s(?![^\W_])|(?<=s)'(?= [^\W_])")
+"""`Anna's`, `James' flight`: what stands behind the name is no word and no mark."""
 MARKS = "?？؟"
 BRACKETED = re.compile(r"\[[^\[\]\n]{0,200}+\]")
 """What is no part of a statement: labels and what passes for one."""
@@ -163,7 +165,7 @@ def answer(query: Sequence[str], passage: Passage, title: str) -> Contender | No
 
 def runs(query: Sequence[str], told: str) -> list[tuple[str, list[str]]]:
     """A sentence as runs of one kind: words of the QUESTION, EMPTY words, FRESH ones as written, a MARK."""
-    folded, end = fold(told), 0
+    folded, end = POSSESSIVE.sub("", fold(told)), 0
     found: list[tuple[str, str]] = []
     for match in WORD.finditer(folded):
         if any(not sign.isspace() and sign != "," for sign in folded[end : match.start()]):
