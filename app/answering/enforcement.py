@@ -21,7 +21,7 @@ from app.errors import ModelError
 from app.models.base import Delta, ModelStream
 from app.tasks import aside
 from app.vantage import checks
-from app.vantage.checks import HELP, HELPED, enforce_clarify_shape, satisfied, unthought
+from app.vantage.checks import HELP, HELPED, asked_enough, enforce_clarify_shape, unthought
 from app.vantage.terms import Check, ResponseClass
 
 LONGEST = 2_000
@@ -238,7 +238,7 @@ class Enforcement:
             said = said.within(most, self.count)
         elif self._left and self.count(said) > most:
             said = ""
-        hedges, questions = checks.spent(said)
+        hedges, questions = checks.hedges_and_questions(said)
         tokens = self._tokens + self.count(said)
         if self._overspent(tokens, hedges, questions):
             if not self._left:
@@ -275,7 +275,7 @@ class Enforcement:
         """True if what is to come changes nothing: it is too long, or asks all that it may ask."""
         plain, _ = self._plain(unthought(text))
         params = self.ruling.params
-        if self.ruling.decision.response_class is ResponseClass.CLARIFY and satisfied(plain, params):
+        if self.ruling.decision.response_class is ResponseClass.CLARIFY and asked_enough(plain, params):
             return True
         return len(text) > MOST or self.count(plain) > max(checks.OWN, params.token_target)
 

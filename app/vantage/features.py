@@ -134,16 +134,16 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     fiction = _free_fiction(seen, parsed)
     if overlay:
         seen = _under(parse(read(overlay)), seen)
-    share = _continues(message, text, parsed) if thread else 0.0
-    if share:
-        seen = _lent(seen, thread, share)
-    if share or (thread and goes_on(text.words, clarity.lists()["empty"])):
+    carried_over = _continues(message, text, parsed) if thread else 0.0
+    if carried_over:
+        seen = _with_earlier_turns(seen, thread, carried_over)
+    if carried_over or (thread and goes_on(text.words, clarity.lists()["empty"])):
         _despaired(seen.found, parsed, thread)
     attack = seen.scores["attack"]
     pressing = (Finding("pressure", "score.attack", attack),) if attack >= ATTACKED else ()
     stakes, weighed = _stakes(parsed.counts)
     reading = clarity.describe(message, text, thread)
-    told = (Finding("score.risk", FICTION, seen.scores["risk"]),) if fiction and not share else ()
+    told = (Finding("score.risk", FICTION, seen.scores["risk"]),) if fiction and not carried_over else ()
     return Descriptors(
         clarity=reading.clarity,
         specificity=reading.specificity,
@@ -301,8 +301,8 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return UNSURE
     if "covert" in parsed.counts or not clarity.names_something(text):
         return 1.0
-    if len(text.words) <= FEW and (share := _points_at(text, parsed.counts.keys())) is not None:
-        return share
+    if len(text.words) <= FEW and (carried_over := _points_at(text, parsed.counts.keys())) is not None:
+        return carried_over
     asks = "pronoun" in parsed.counts and not OPERATIVE.isdisjoint(parsed.counts)
     return UNSURE if asks and THINGS.isdisjoint(parsed.counts) else 0.0
 
@@ -320,14 +320,14 @@ def _points_at(text: Text, classes: AbstractSet[str]) -> float | None:
     return None if classes.isdisjoint(FURTHER) else 1.0
 
 
-def _lent(seen: TextRisk, thread: Sequence[str], share: float) -> TextRisk:
-    """Adds the risk, scores and pressure of earlier turns, weaker with each turn; risk at most `share`."""
+def _with_earlier_turns(seen: TextRisk, thread: Sequence[str], carried_over: float) -> TextRisk:
+    """Adds the risk, scores and pressure of earlier turns, weaker with each; risk at most `carried_over`."""
     left, pressure, scores = 1.0, seen.pressure, dict(seen.scores)
     for turn in reversed(thread[-TURNS:]):
         lent = _look(parse(read(turn)))
         for category, weight in lent.found.risk.items():
             if lent.found.by[category] != DESPAIR:
-                seen.found.take(category, "earlier-turn", min(weight * left, share))
+                seen.found.take(category, "earlier-turn", min(weight * left, carried_over))
         pressure = max(pressure, round(lent.pressure * left, 4))
         scores = {name: max(scores[name], round(score * left, 3)) for name, score in lent.scores.items()}
         left *= DECAY

@@ -476,7 +476,7 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
         done.add(key)
         for rule in met:
             if rule.takes(head) and not rule.acts.isdisjoint(hit.classes):
-                weight = rule.owned(own) * _manner(rule, clause, text, index, pressed)
+                weight = rule.owned(own) * _phrasing_factor(rule, clause, text, index, pressed)
                 found.take(rule.category, rule.id, weight, clause.start)
 
 
@@ -486,7 +486,7 @@ def _find_meetings(found: Harm, text: Text, clause: Clause, pressed: bool) -> No
     for rule, telling in _told_by(TELLING_CLASSES & classes):
         if _met(rule, classes):
             place = next(at for at, hit in enumerate(clause.hits) if hit.classes & telling)
-            weight = rule.weight * _manner(rule, clause, text, place, pressed)
+            weight = rule.weight * _phrasing_factor(rule, clause, text, place, pressed)
             found.take(rule.category, rule.id, weight, clause.start)
 
 
@@ -571,25 +571,25 @@ def _passive(clause: Clause, index: int, behind: str) -> Classes:
 # How it is asked, as a factor of the rule's weight
 
 
-def _manner(rule: HarmRule, clause: Clause, text: Text, index: int, pressed: bool) -> float:
+def _phrasing_factor(rule: HarmRule, clause: Clause, text: Text, index: int, pressed: bool) -> float:
     """Of a rule that is met at a hit of a clause."""
     classes = clause.classes
     tells = not TELLING.isdisjoint(classes) and INSTRUCTING.isdisjoint(classes)
     if "covert" in classes and not tells:
         return SECRETLY
-    factor = _asked(rule, clause, text, index)
+    factor = _how_asked(rule, clause, text, index)
     if pressed:
         return max(factor, rule.factor("written", WRITTEN))
-    factor *= _opposed(rule, clause, index)
+    factor *= _guarded_or_condemned(rule, clause, index)
     if tells and rule.category in TOLD_OF:
         wanted = classes & {"make_me", "want"} and "text" not in classes
         factor = min(factor, PRETEXT / rule.weight if wanted else rule.factor("past", KNOWN))
     if "game" in classes and "relation" not in classes and rule.category in PLAYABLE:
-        factor = _played(rule, clause, index, factor)
+        factor = _in_a_game(rule, clause, index, factor)
     return factor
 
 
-def _asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
+def _how_asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
     """To learn about it, as a text, to do it, out of curiosity, or told as a fact."""
     classes = clause.classes
     if "learn" in classes and clause.before(index, LEARN):
@@ -624,7 +624,7 @@ def _is_order(clause: Clause, text: Text) -> bool:
     return not participle and word not in IRREGULAR_PARTICIPLES and behind != ("by",)
 
 
-def _opposed(rule: HarmRule, clause: Clause, index: int) -> float:
+def _guarded_or_condemned(rule: HarmRule, clause: Clause, index: int) -> float:
     """Lower where it is guarded against (`protect her from …`), or called wrong."""
     classes = clause.classes
     if "guard" in classes and clause.before(index, GUARD):
@@ -642,7 +642,7 @@ def _condemned(clause: Clause, index: int) -> bool:
     return any("wrong" in hit.classes for hit in clause.hits[max(index, asked) :])
 
 
-def _played(rule: HarmRule, clause: Clause, index: int, factor: float) -> float:
+def _in_a_game(rule: HarmRule, clause: Clause, index: int, factor: float) -> float:
     """`rob a bank in GTA` is what games are about; a game's name in front may be a pretext."""
     lowered = factor * (FOUGHT if rule.category in BODILY or rule.category == "weapons" else PLAYED)
     named_behind = any("game" in hit.classes for hit in clause.hits[index:])
