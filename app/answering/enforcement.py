@@ -2,7 +2,8 @@
 
 CLARIFY and REFUSE are collected, checked and then sent; if the model fails, is late or breaks the class,
 the policy's own text is sent. Other classes are sent sentence by sentence; the sentence that would exceed
-the budget of tokens, hedges or questions ends the answer (`length`), except the first. Help is added at the
+the budget of tokens, hedges or questions ends the answer (`length`). A first sentence that exceeds the tokens
+is sent; one that exceeds hedges or questions is sent only if no later sentence fits. Help is added at the
 end where the class requires it. o200k tokens. Raises `ModelError` for classes that are sent by sentence.
 """
 
@@ -20,7 +21,7 @@ from app.errors import ModelError
 from app.models.base import Delta, ModelStream
 from app.tasks import aside
 from app.vantage import checks
-from app.vantage.checks import HELP, HELPED, enforce_clarify_shape, satisfied, unthought
+from app.vantage.checks import HELP, HELPED, asked_enough, enforce_clarify_shape, unthought
 from app.vantage.terms import Check, ResponseClass
 
 LONGEST = 2_000
@@ -170,6 +171,8 @@ class Enforcement:
     full: bool = False
     """Whether something did not leave, or not all of it: a budget is spent."""
     _left: list[str] = field(default_factory=list)
+    _spare: str = ""
+    """The first sentence, where it has more hedges or questions than the budget; sent if nothing else is."""
     _tokens: int = 0
     _hedges: int = 0
     _questions: int = 0
@@ -223,9 +226,11 @@ class Enforcement:
         yield PolicyText(self)
 
     def fits(self, sentence: str) -> str:
-        """What of one more may leave; it is noted. The first always may, and blanks alone never."""
+        """What of one more may leave; it is noted. Blanks alone never do."""
         if not sentence.strip():
             return ""
+        if self._spare and not self._left:
+            sentence = type(sentence)(sentence.lstrip())
         gap = GAP if len(self._left) == bool(self.lead) == 1 else ""
         said = trimmed(sentence, first=bool(gap) or not self._left)
         most, whole = self.ruling.params.token_target - self._tokens, len(said)
@@ -233,9 +238,12 @@ class Enforcement:
             said = said.within(most, self.count)
         elif self._left and self.count(said) > most:
             said = ""
-        hedges, questions = checks.spent(said)
+        hedges, questions = checks.hedges_and_questions(said)
         tokens = self._tokens + self.count(said)
-        if self._left and self._overspent(tokens, hedges, questions):
+        if self._overspent(tokens, hedges, questions):
+            if not self._left:
+                self._spare = self._spare or said
+                return ""
             said = ""
         self.full = len(said) < whole
         if not said:
@@ -247,6 +255,13 @@ class Enforcement:
             self._questions + questions,
         )
         return gap + said
+
+    def spare(self) -> str:
+        """The first sentence, if nothing has left: an answer is never empty."""
+        if self._left or not self._spare:
+            return ""
+        self._left.append(self._spare)
+        return self._spare
 
     def _overspent(self, tokens: int, hedges: int, questions: int) -> bool:
         """True if an answer of so many tokens with that much more would exceed a budget. What adds nothing to
@@ -260,7 +275,7 @@ class Enforcement:
         """True if what is to come changes nothing: it is too long, or asks all that it may ask."""
         plain, _ = self._plain(unthought(text))
         params = self.ruling.params
-        if self.ruling.decision.response_class is ResponseClass.CLARIFY and satisfied(plain, params):
+        if self.ruling.decision.response_class is ResponseClass.CLARIFY and asked_enough(plain, params):
             return True
         return len(text) > MOST or self.count(plain) > max(checks.OWN, params.token_target)
 
@@ -373,7 +388,7 @@ class EnforcedStream:
 
     async def _ended(self, rest: str, last: Delta) -> list[Delta]:
         """What is still to leave; the model's stream is closed first where there is more."""
-        left = [said.rstrip() for said in self._leaving([rest])]
+        left = [said.rstrip() for said in self._leaving([rest])] or [self.enforcement.spare()]
         if self.enforcement.full:
             await self.close()
         left.append(await self.enforcement.end())

@@ -194,7 +194,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
     ),
     "clarify.budget": Requirement(
         "At least one question, and at most question_budget (or one if that is 0).",
-        lambda answer: 1 <= answer.asking <= allowed(answer.params),
+        lambda answer: 1 <= answer.asking <= allowed_questions(answer.params),
     ),
     "clarify.no_citation": Requirement("No citation.", lambda answer: not answer.cites),
     "clarify.names": Requirement(
@@ -295,7 +295,7 @@ def named(names: Sequence[str], words: Sequence[str]) -> list[str]:
     return [name for name, part in zip(names, own, strict=True) if not part.isdisjoint(words)]
 
 
-def spent(sentence: str) -> tuple[int, int]:
+def hedges_and_questions(sentence: str) -> tuple[int, int]:
     """(hedges, questions to the user) of a sentence on its way, quotations aside. Questions of a list count
     only once the whole list is there (`check`)."""
     own = QUOTED.sub(" ", sentence)
@@ -335,24 +335,24 @@ def enforce_clarify_shape(text: str, params: Params, decision: Decision) -> str:
     """The questions of a model's text, at least one and at most `question_budget`: statements, orders, code,
     links, citations and very long questions are dropped, and lists stay lists. Without a question, the
     policy's own. Whoever may be in danger reads first where help is."""
-    most = allowed(params)
-    kept = [one for one in rephrased(text) if asks_only(one)][:most]
+    most = allowed_questions(params)
+    kept = [one for one in as_questions(text) if asks_only(one)][:most]
     if not in_danger(decision) or helps(kept):
         return _written(kept) if kept else question(decision)
     return "\n".join([question(decision), _written(kept[: most - 1])]).strip()
 
 
-def satisfied(text: str, params: Params) -> bool:
+def asked_enough(text: str, params: Params) -> bool:
     """True if an unfinished text already holds all the questions that may be kept."""
-    return sum(map(asks_only, rephrased(text)[:-1])) >= allowed(params)
+    return sum(map(asks_only, as_questions(text)[:-1])) >= allowed_questions(params)
 
 
-def allowed(params: Params) -> int:
+def allowed_questions(params: Params) -> int:
     """How many questions a CLARIFY may hold: one even where the budget is 0, if routing forced the class."""
     return max(1, params.question_budget)
 
 
-def rephrased(text: str) -> list[Sentence]:
+def as_questions(text: str) -> list[Sentence]:
     """The sentences of a model's text, as questions where something is asked without a mark: a list under
     "Could you tell me:", and "let me know which"."""
     found: list[Sentence] = []

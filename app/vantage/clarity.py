@@ -126,8 +126,8 @@ def specificity(message: str, text: Text) -> float:
     """How much narrows the answer down: n / (n + 4) over numbers, names, quotations and conditions."""
     listed, tokens, cased = lists(), text.tokens[:LONGEST], text.cased[:LONGEST]
     words = [word for word in tokens if word[0].isalnum()]
-    pairs = pairwise(cased)
-    named = [word for before, word in pairs if word[0].isupper() and len(word) > 1 and before not in FIRST]
+    capitals = [(before, word) for before, word in pairwise(cased) if word[0].isupper()]
+    named = [word for before, word in capitals if len(word) > 1 and before not in FIRST]
     signs = 0.1 * len(words) + len(named) + sum(map(str.isdecimal, words))
     signs += 0.75 * sum(map(listed["condition"].__contains__, words))
     signs += 0.4 * sum(map(listed["constraint"].__contains__, words))
@@ -143,7 +143,7 @@ def affect(message: str, text: Text) -> float:
     stressed = sum(map(listed["emphasis"].__contains__, tokens))
     begun = message[:FAR]
     counts = (
-        sum(len(word) >= SHOUT and word.isupper() for word in text.cased[:LONGEST]),
+        sum([len(word) >= SHOUT for word in filter(str.isupper, text.cased[:LONGEST])]),
         message.count("!") + message.count("！"),
         len(PICTURES.findall(begun)),
         len(STRETCHED.findall(begun)),
@@ -172,16 +172,18 @@ def between_marks(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
         if token in ENDS:
             yield tuple(tokens[begun : n + 1])
             begun = n + 1
-    yield tuple(tokens[begun:])
+    if begun < len(tokens):
+        yield tuple(tokens[begun:])
 
 
 def _asks(sentence: tuple[str, ...], *, item: bool) -> int:
     """How many things a sentence asks."""
-    listed = lists()
+    listed, asked = lists(), sentence[-1] in MARKS
+    if not asked and not item and listed["begins an ask"].isdisjoint(sentence) and not _is_item(sentence):
+        return 0
     said = [token for token in sentence if token[0].isalnum()]
     if not said:
         return 0
-    asked = sentence[-1] in MARKS
     begun = next((n for n, token in enumerate(said) if token not in listed["courtesy"]), 0)
     if not (asked or item or _is_item(sentence) or _is_wish(said) or said[begun] in listed["orders"]):
         return 0
@@ -191,6 +193,8 @@ def _asks(sentence: tuple[str, ...], *, item: bool) -> int:
 def _joined(sentence: Sequence[str], begun: int, openings: frozenset[str]) -> int:
     """How many further asks are joined to the first: `and how`, `then tell`."""
     joining = lists()["joining"]
+    if joining.isdisjoint(sentence):
+        return 0
     joints = [n for n, token in enumerate(sentence[:-1]) if n > begun and token in joining]
     return sum(_behind(sentence, n + 1) in openings for n in joints)
 
@@ -218,5 +222,6 @@ def lists() -> Mapping[str, frozenset[str]]:
         found[name] = found.get(name, frozenset()).union(read(" ".join(listed)).tokens)
     found["empty"] = frozenset().union(*(own for name, own in found.items() if name.startswith("empty ")))
     found["questions and orders"] = found["questions"] | found["orders"]
+    found["begins an ask"] = found["orders"] | {"i"}
     found["joining and courtesy"] = found["joining"] | {"please", "finally"}
     return found

@@ -76,6 +76,9 @@ IN_EMERGENCY = "the message names one of emergencies"
 DESPAIR = "despair"
 """Evidence of the finding that the writer does not want to live."""
 IN_DESPAIR = f"found by {DESPAIR}"
+FICTION = "fiction"
+"""Evidence of the finding that a tale is wanted, and no way of doing what happens in it."""
+IN_FICTION = f"found by {FICTION}"
 
 Levels: TypeAlias = Mapping[str, float]
 """Descriptors by name (`clarity`, `risk.violence`, `risk.*` for the highest risk), all in [0, 1]."""
@@ -155,7 +158,7 @@ def _asked(category: str, what: str) -> Rule:
 def _likely(category: str, what: str) -> Rule:
     """Harm of a category may be asked for."""
     condition = at_least(LIKELY, f"risk.{category}", below=SURE)
-    unless = ("distress",) if category == "selfharm" else ()
+    unless = {"selfharm": ("distress",), "violence": ("emergency",)}.get(category, ())
     return Rule(f"{category}.likely", NEGOTIATE, f"It may ask for {what}.", (condition,), unless=unless)
 
 
@@ -190,9 +193,9 @@ RULES = (
     Rule(
         "score",
         NEGOTIATE,
-        "It reads like a request for help in harm. Who may be in danger is helped first.",
+        "It reads like a request for help in harm, and is no tale. Who may be in danger is helped first.",
         (at_least(SCORED, "score.risk"),),
-        unless=_IN_DANGER,
+        unless=(*_IN_DANGER, FICTION),
     ),
     Rule(
         "outside.agrees",
@@ -244,6 +247,12 @@ RULES = (
         "Sources of equal strength answer differently, and the question does not say which of them it means.",
         needs=(RIVALLED, MAY_ASK),
         unless=(*_IN_DANGER, "outside.distress"),
+    ),
+    Rule(
+        FICTION,
+        COMPLY,
+        "A tale in which harm is done, without a way of doing it.",
+        needs=(IN_FICTION,),
     ),
     Rule(
         "pressed",
@@ -330,6 +339,7 @@ def facts(sd: Descriptors, params: Params, limits: Limits, evidence: Evidence | 
         NEGOTIATED_TOPIC: bool(named(limits.negotiate, sd.terms)),
         IN_EMERGENCY: alarmed(sd.terms),
         IN_DESPAIR: any(finding.evidence == DESPAIR for finding in sd.findings),
+        IN_FICTION: any(finding.evidence == FICTION for finding in sd.findings),
         RIVALLED: bool(evidence and evidence.rivals),
         MAY_ASK: params.question_budget >= 1,
     }

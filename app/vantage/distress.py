@@ -143,6 +143,8 @@ def _meant(row: str, found: re.Match[str], name: str) -> bool:
 
 _DISTRESS, _PARTS = sections("distress.txt"), {**_SLOTS, **slots("distress.txt")}
 _WORDS = {kind: _spelled(row) for kind, row in entries(_DISTRESS["words"]).items()}
+TELLING = _WORDS["telling"]
+"""Words of which every sentence of despair has one."""
 _ABOUT = _WORDS["matters"] | _WORDS["asking"] | _WORDS["means"]
 
 
@@ -173,10 +175,14 @@ class Despair(Enum):
 
 def despair(tokens: Sequence[str]) -> Despair:
     """Finds despair in a message of these tokens (words and marks, folded, in lower case)."""
+    if TELLING.isdisjoint(tokens):
+        return Despair.NONE
     sentences = _sentences(tokens)
-    told = any(_tells(SAYS_SO, sentence) for sentence in sentences) or _slang(sentences)
-    told = told or any(LAST_NOTE.search(_row(sentence)) for sentence in sentences)
-    if not told and not any(_tells(HINTS, sentence) for sentence in sentences):
+    telling = [sentence for sentence in sentences if not TELLING.isdisjoint(sentence)]
+    told = any(_tells(SAYS_SO, sentence) for sentence in telling)
+    told = told or ("kms" in tokens and _slang(sentences))
+    told = told or any(LAST_NOTE.search(_row(sentence)) for sentence in telling)
+    if not told and not any(_tells(HINTS, sentence) for sentence in telling):
         return Despair.NONE
     rows = list(map(_row, sentences))
     if any(WAYS.search(COMFORT.sub(" ", row)) for row in rows):
@@ -224,8 +230,8 @@ def _tells(patterns: re.Pattern[str], sentence: Sequence[str]) -> bool:
 
 def _slang(sentences: Iterable[Iterable[str]]) -> bool:
     """True if the whole message is `kms`, or little more."""
-    words = {word for sentence in sentences for word in sentence if word.isalnum()}
-    return "kms" in words and _WORDS["slang"].issuperset(words)
+    words = {word for word in chain.from_iterable(sentences) if word.isalnum()}
+    return _WORDS["slang"].issuperset(words)
 
 
 def _asks(row: str) -> bool:

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from app.text.greeting import is_assent
 from app.vantage import clarity, topics
-from app.vantage.decision import ATTACKED, DESPAIR, PRESSED, SURE
+from app.vantage.decision import ATTACKED, DESPAIR, FICTION, PRESSED, SURE
 from app.vantage.distress import Despair, despair, goes_on, pattern, slots
-from app.vantage.lexicon import LEXICON, Hit, entries, hits, sections
-from app.vantage.risk import OPERATIVE, RISKS, RULES, THINGS, Harm, find_harm
+from app.vantage.lexicon import LEXICON, NO_CLASSES, Hit, entries, hits, sections
+from app.vantage.risk import OPERATIVE, PLAYABLE, RISKS, RULES, THINGS, VERBS, Harm, find_harm
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
-from app.vantage.text import ENDS, Text, read, reveal
+from app.vantage.text import CUTS, ENDS, Text, read, reveal
 
 __all__ = ["RISKS", "STAKES", "extract_sd_features"]
 
@@ -52,6 +52,10 @@ story around a request frees it, and one that would negotiate is not held."""
 NOT_HELD, NEGOTIATED = 0.35, 0.4
 """The risk that such a veto leaves: below what negotiates, and just that."""
 GRAVITY = {rule.id: rule.weight for rule in RULES}
+SPREADING = frozenset(rule.id for rule in RULES if "written" in rule.full)
+"""Rules about texts that do harm when they are read."""
+LONG_TALE = 60
+"""Tokens of a request for a tale: a longer one may set up more than a tale."""
 UNVETOED = frozenset({"selfharm", "minors"})
 TURNS = 6
 """Earlier turns that are looked at, the latest."""
@@ -87,6 +91,12 @@ MEANS = frozenset(
     ["weapon", "bomb", "toxin", "noxious", "medicine", "drug", "hard_drug", "malware", "contraband"]
 )
 """`and the detonator?`"""
+WAYS = frozenset({"how", "how_i", "recipe", "covert", "code_of"})
+"""Classes that ask for a way of doing it, whatever tale is around."""
+STORY = re.compile(r"(?<!news )(?<!cover )(?<!true )\b(?:story|tale|novel) (?:about|where|in which|of) ")
+NEAR_ASKER = frozenset({"person", "relation", "minor"})
+DETAILED = frozenset(entries(_FOLLOW_UPS["lists"])["detailed"])
+"""Words that ask for more than a tale."""
 FURTHER = frozenset({"more", "recipe"})
 """`step by step`"""
 
@@ -121,17 +131,19 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     text = read(message)
     parsed = parse(text)
     seen = _look(parsed)
+    fiction = _free_fiction(seen, parsed)
     if overlay:
         seen = _under(parse(read(overlay)), seen)
-    share = _continues(message, text, parsed) if thread else 0.0
-    if share:
-        seen = _lent(seen, thread, share)
-    if share or (thread and goes_on(text.words, clarity.lists()["empty"])):
+    carried_over = _continues(message, text, parsed) if thread else 0.0
+    if carried_over:
+        seen = _with_earlier_turns(seen, thread, carried_over)
+    if carried_over or (thread and goes_on(text.words, clarity.lists()["empty"])):
         _despaired(seen.found, parsed, thread)
     attack = seen.scores["attack"]
     pressing = (Finding("pressure", "score.attack", attack),) if attack >= ATTACKED else ()
     stakes, weighed = _stakes(parsed.counts)
     reading = clarity.describe(message, text, thread)
+    told = (Finding("score.risk", FICTION, seen.scores["risk"]),) if fiction and not carried_over else ()
     return Descriptors(
         clarity=reading.clarity,
         specificity=reading.specificity,
@@ -142,7 +154,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
         breadth=reading.breadth,
         terms=topics.terms(message, text),
         scores=seen.scores,
-        findings=(*seen.found.findings(), *seen.pressing, *pressing, *weighed, *reading.findings),
+        findings=(*seen.found.findings(), *seen.pressing, *pressing, *told, *weighed, *reading.findings),
     )
 
 
@@ -198,6 +210,53 @@ def _fired(found: Harm) -> Mapping[str, float]:
     return {rule: found.risk[category] for category, rule in found.by.items()}
 
 
+def _free_fiction(seen: TextRisk, parsed: Parsed) -> bool:
+    """True if the harm of a message happens in a tale, as it does in games, and no way of doing it is wanted:
+    its risk is lowered below what negotiates. A tale about the asker's own people is none."""
+    found, tokens = seen.found, parsed.text.tokens
+    if PLAYABLE.isdisjoint(found.risk) or len(tokens) > LONG_TALE or not DETAILED.isdisjoint(tokens):
+        return False
+    if seen.pressure >= PRESSED or seen.scores["attack"] >= ATTACKED or _names_own_people(parsed):
+        return False
+    if any(name not in PLAYABLE or found.by[name] in SPREADING for name in found.risk):
+        return False
+    if not all(_is_told(parsed, found.at[name]) for name in found.risk):
+        return False
+    for name, weight in found.risk.items():
+        found.risk[name] = min(weight, NOT_HELD)
+    return True
+
+
+def _is_told(parsed: Parsed, at: int) -> bool:
+    """True if the clause that begins at a token tells or wants a tale, and neither orders nor asks for a way
+    of doing what happens in it."""
+    tokens = parsed.text.tokens
+    end = next((n for n in range(at, len(tokens)) if tokens[n] in CUTS), len(tokens))
+    hits = [hit for hit in parsed.known if at <= hit.start < end]
+    classes = NO_CLASSES.union(*(hit.classes for hit in hits))
+    if "tale" not in classes and not STORY.search(" ".join(tokens[at:end])):
+        return False
+    if any(not WAYS.isdisjoint(hit.classes) and "carry_out" not in hit.classes for hit in hits):
+        return False  # `plans` is a verb, too
+    return "make_me" in classes or ("want" not in classes and not _orders(hits, at))
+
+
+def _orders(hits: Sequence[Hit], at: int) -> bool:
+    return bool(hits) and hits[0].start == at and not VERBS.isdisjoint(hits[0].classes)
+
+
+def _names_own_people(parsed: Parsed) -> bool:
+    """True for `my boss`, and for a full name."""
+    return any(
+        "name" in hit.classes or (not NEAR_ASKER.isdisjoint(hit.classes) and _is_my(parsed.text, hit))
+        for hit in parsed.known
+    )
+
+
+def _is_my(text: Text, hit: Hit) -> bool:
+    return "my" in text.tokens[max(0, hit.start - 2) : hit.end]
+
+
 def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:
     """Each kind counts once."""
     kinds = {kind: weight for kind, weight in PRESSURE.items() if f"press_{kind}" in parsed.counts}
@@ -242,8 +301,8 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return UNSURE
     if "covert" in parsed.counts or not clarity.names_something(text):
         return 1.0
-    if len(text.words) <= FEW and (share := _points_at(text, parsed.counts.keys())) is not None:
-        return share
+    if len(text.words) <= FEW and (carried_over := _points_at(text, parsed.counts.keys())) is not None:
+        return carried_over
     asks = "pronoun" in parsed.counts and not OPERATIVE.isdisjoint(parsed.counts)
     return UNSURE if asks and THINGS.isdisjoint(parsed.counts) else 0.0
 
@@ -261,14 +320,14 @@ def _points_at(text: Text, classes: AbstractSet[str]) -> float | None:
     return None if classes.isdisjoint(FURTHER) else 1.0
 
 
-def _lent(seen: TextRisk, thread: Sequence[str], share: float) -> TextRisk:
-    """Adds the risk, scores and pressure of earlier turns, weaker with each turn; risk at most `share`."""
+def _with_earlier_turns(seen: TextRisk, thread: Sequence[str], carried_over: float) -> TextRisk:
+    """Adds the risk, scores and pressure of earlier turns, weaker with each; risk at most `carried_over`."""
     left, pressure, scores = 1.0, seen.pressure, dict(seen.scores)
     for turn in reversed(thread[-TURNS:]):
         lent = _look(parse(read(turn)))
         for category, weight in lent.found.risk.items():
             if lent.found.by[category] != DESPAIR:
-                seen.found.take(category, "earlier-turn", min(weight * left, share))
+                seen.found.take(category, "earlier-turn", min(weight * left, carried_over))
         pressure = max(pressure, round(lent.pressure * left, 4))
         scores = {name: max(scores[name], round(score * left, 3)) for name, score in lent.scores.items()}
         left *= DECAY

@@ -210,24 +210,26 @@ LEXICON = _load()
 
 def hits(text: Text) -> list[Hit]:
     """The known words of a text in order, the longest phrase at each place."""
-    tokens, cased, found, at = text.tokens, text.cased, list[Hit](), 0
-    while at < len(tokens):
-        entry = LEXICON.get(tokens[at])
-        end, classes = at + 1, entry.classes if entry else NO_CLASSES
+    tokens, found, end = text.tokens, list[Hit](), 0
+    for at, token in enumerate(tokens):
+        if at < end:
+            continue
+        end, classes = at + 1, NO_CLASSES
+        entry = LEXICON.get(token)
         if entry is None:
-            if cased[at].istitle():
+            if token in QUOTES:
+                classes = TITLE if _titled(text, at) else NO_CLASSES
+            elif text.cased[at].istitle():
                 end = _name_ends(text, at)
                 classes = NAME if end > at + 1 else NO_CLASSES
         elif entry.phrases and end < len(tokens) and tokens[end] in entry.phrases:
             end, classes = _longest(entry, tokens, at)
-        if tokens[at] in QUOTES and _titled(text, at):
-            end, classes = at + 1, TITLE
-        if classes is CUT:
-            while end < len(tokens) and tokens[end] in CUTS:
+        else:
+            classes = entry.classes
+            while classes is CUT and end < len(tokens) and tokens[end] in CUTS:
                 end += 1
         if classes:
             found.append(Hit(at, end, classes))
-        at = end
     return found
 
 

@@ -7,11 +7,10 @@ guarded against less. The strongest rule of each category counts. Weights are in
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from app.vantage.lexicon import IRREGULAR, KINDS, LEXICON, NO_CLASSES, Classes, Hit, Line, sections
@@ -99,7 +98,7 @@ TOLD_OF = PLAYABLE - {"weapons"}
 """Categories that tales and history are about."""
 ASKING = ALIASES["ASKED"] | {"how_i"}
 LEARN, GUARD, SAFE = _words("learn"), _words("guard"), _words("safe")
-HARMLESS, OWNING = SAFE | {"self"}, _words("relation group")
+HARMLESS, OWNING, MINOR = SAFE | {"self"}, _words("relation group"), _words("minor")
 DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("deed_"))
 TELLERS = _words("voices they he she it who demons head")
 """Behind these `tell me` is told, not asked."""
@@ -264,25 +263,23 @@ def _telling(rule: HarmRule) -> Classes:
     return next((group for group in rule.groups if not group <= frames), rule.groups[0])
 
 
-def _by_class(keys: Iterable[Classes]) -> Mapping[str, Sequence[int]]:
-    """By class, the places of the rules that it is a key of, so that a clause looks at few rules."""
-    found = defaultdict[str, list[int]](list)
-    for place, key in enumerate(keys):
-        for name in key:
-            found[name].append(place)
-    return found
-
-
 RULES = tuple(rules(sections("risk.txt")))
-ON_OBJECTS = tuple([rule for rule in RULES if rule.acts])
-BY_ACT = _by_class([rule.acts for rule in ON_OBJECTS])
+ON_OBJECTS = tuple([(rule, rule.acts) for rule in RULES if rule.acts])
 TOGETHER = tuple([(rule, _telling(rule)) for rule in RULES if not rule.acts])
-BY_TELLING = _by_class([telling for _, telling in TOGETHER])
+ACTING = frozenset().union(*(acts for _, acts in ON_OBJECTS))
+TELLING_CLASSES = frozenset().union(*(telling for _, telling in TOGETHER))
 
 
-def _candidates(table: Mapping[str, Sequence[int]], classes: Iterable[str]) -> list[int]:
-    """The places of the rules whose key has one of the classes, in the table's order."""
-    return sorted({place for name in classes if name in table for place in table[name]})
+@lru_cache(maxsize=4_096)
+def _acting(classes: Classes) -> Sequence[HarmRule]:
+    """The rules on objects that have an act among these classes."""
+    return [rule for rule, acts in ON_OBJECTS if not acts.isdisjoint(classes)]
+
+
+@lru_cache(maxsize=4_096)
+def _told_by(classes: Classes) -> Sequence[tuple[HarmRule, Classes]]:
+    """The rules of classes that meet whose telling group has one of these, with that group."""
+    return [(rule, telling) for rule, telling in TOGETHER if not telling.isdisjoint(classes)]
 
 
 def _met(rule: HarmRule, classes: AbstractSet[str]) -> bool:
@@ -311,8 +308,10 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
             clause = Clause(hit.end if cut else hit.start)
             if cut:
                 continue
-        classes = _in_place(clause, text, hit)
-        if classes:
+        if hit.classes.isdisjoint(AMBIGUOUS):
+            clause.hits.append(hit)
+            clause.classes |= hit.classes
+        elif classes := _in_place(clause, text, hit):
             clause.hits.append(hit if classes is hit.classes else Hit(hit.start, hit.end, classes))
             clause.classes |= classes
     return [*found, clause] if clause.hits else found
@@ -322,8 +321,6 @@ def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     """A hit's classes, as the words beside it leave them."""
     classes = hit.classes
     ambiguity = _ambiguity(classes)
-    if ambiguity is None:
-        return classes
     if ambiguity.verb:
         classes = _verb_in_place(clause, text, hit)
     if "want" in classes and _is_told(text, hit):
@@ -346,10 +343,8 @@ class Ambiguity(NamedTuple):
 
 
 @cache
-def _ambiguity(classes: Classes) -> Ambiguity | None:
-    """Of a hit of these classes; None: nothing beside it changes them."""
-    if AMBIGUOUS.isdisjoint(classes):
-        return None
+def _ambiguity(classes: Classes) -> Ambiguity:
+    """Of a hit of these classes."""
     added = [(holds, name) for having, holds, name in ADDED if not having.isdisjoint(classes)]
     return Ambiguity(not VERBS.isdisjoint(classes), added)
 
@@ -444,7 +439,7 @@ def find_harm(text: Text, known: Iterable[Hit], pressed: bool) -> Harm:
     nothing lowers a weight."""
     found, carried, seen = Harm(), frozenset[str](), set[tuple[object, ...]]()
     for clause in clauses(text, known):
-        key = (carried, *text.cased[clause.start : clause.hits[-1].end + 3])
+        key = (carried, text.cased[clause.start : clause.hits[-1].end + 3])
         if key not in seen:  # what is said again weighs the same
             seen.add(key)
             _find_acts(found, text, clause, carried, pressed)
@@ -457,10 +452,13 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
     """Takes the weights of the rules `act > object` of each act of a clause and the object that it has there.
     `carried`: the classes that `it` and `them` may mean, from earlier clauses."""
     classes = clause.classes
+    acting = ACTING & classes
+    if not acting:
+        return
     there = classes | carried
     met = [
         rule
-        for rule in (ON_OBJECTS[at] for at in _candidates(BY_ACT, classes))
+        for rule in _acting(acting)
         if not rule.objects or not rule.objects.isdisjoint(there)
         if _met(rule, classes)
     ]
@@ -478,18 +476,17 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
         done.add(key)
         for rule in met:
             if rule.takes(head) and not rule.acts.isdisjoint(hit.classes):
-                weight = rule.owned(own) * _manner(rule, clause, text, index, pressed)
+                weight = rule.owned(own) * _phrasing_factor(rule, clause, text, index, pressed)
                 found.take(rule.category, rule.id, weight, clause.start)
 
 
 def _find_meetings(found: Harm, text: Text, clause: Clause, pressed: bool) -> None:
     """Applies the rules of classes that meet in one clause."""
     classes = clause.classes
-    for at in _candidates(BY_TELLING, classes):
-        rule, telling = TOGETHER[at]
+    for rule, telling in _told_by(TELLING_CLASSES & classes):
         if _met(rule, classes):
             place = next(at for at, hit in enumerate(clause.hits) if hit.classes & telling)
-            weight = rule.weight * _manner(rule, clause, text, place, pressed)
+            weight = rule.weight * _phrasing_factor(rule, clause, text, place, pressed)
             found.take(rule.category, rule.id, weight, clause.start)
 
 
@@ -525,8 +522,10 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
             break
         if things := hit.classes & THINGS:
             own = own or (not head and text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes))
-            # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's.
-            head, end = things if things == SAFE else things | (head & OWNING), hit.end
+            # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's. A
+            # cousin of ten years is a child.
+            kept = OWNING if WHO.isdisjoint(things) else OWNING | MINOR
+            head, end = things if things == SAFE else things | (head & kept), hit.end
         elif "pronoun" in hit.classes and not head:
             head, end = carried, hit.end
     return head, end, own or _is_part_of_own(text, clause, index, end)
@@ -572,25 +571,25 @@ def _passive(clause: Clause, index: int, behind: str) -> Classes:
 # How it is asked, as a factor of the rule's weight
 
 
-def _manner(rule: HarmRule, clause: Clause, text: Text, index: int, pressed: bool) -> float:
+def _phrasing_factor(rule: HarmRule, clause: Clause, text: Text, index: int, pressed: bool) -> float:
     """Of a rule that is met at a hit of a clause."""
     classes = clause.classes
     tells = not TELLING.isdisjoint(classes) and INSTRUCTING.isdisjoint(classes)
     if "covert" in classes and not tells:
         return SECRETLY
-    factor = _asked(rule, clause, text, index)
+    factor = _how_asked(rule, clause, text, index)
     if pressed:
         return max(factor, rule.factor("written", WRITTEN))
-    factor *= _opposed(rule, clause, index)
+    factor *= _guarded_or_condemned(rule, clause, index)
     if tells and rule.category in TOLD_OF:
         wanted = classes & {"make_me", "want"} and "text" not in classes
         factor = min(factor, PRETEXT / rule.weight if wanted else rule.factor("past", KNOWN))
     if "game" in classes and "relation" not in classes and rule.category in PLAYABLE:
-        factor = _played(rule, clause, index, factor)
+        factor = _in_a_game(rule, clause, index, factor)
     return factor
 
 
-def _asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
+def _how_asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
     """To learn about it, as a text, to do it, out of curiosity, or told as a fact."""
     classes = clause.classes
     if "learn" in classes and clause.before(index, LEARN):
@@ -625,7 +624,7 @@ def _is_order(clause: Clause, text: Text) -> bool:
     return not participle and word not in IRREGULAR_PARTICIPLES and behind != ("by",)
 
 
-def _opposed(rule: HarmRule, clause: Clause, index: int) -> float:
+def _guarded_or_condemned(rule: HarmRule, clause: Clause, index: int) -> float:
     """Lower where it is guarded against (`protect her from …`), or called wrong."""
     classes = clause.classes
     if "guard" in classes and clause.before(index, GUARD):
@@ -643,7 +642,7 @@ def _condemned(clause: Clause, index: int) -> bool:
     return any("wrong" in hit.classes for hit in clause.hits[max(index, asked) :])
 
 
-def _played(rule: HarmRule, clause: Clause, index: int, factor: float) -> float:
+def _in_a_game(rule: HarmRule, clause: Clause, index: int, factor: float) -> float:
     """`rob a bank in GTA` is what games are about; a game's name in front may be a pretext."""
     lowered = factor * (FOUGHT if rule.category in BODILY or rule.category == "weapons" else PLAYED)
     named_behind = any("game" in hit.classes for hit in clause.hits[index:])

@@ -38,6 +38,8 @@ WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+")
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 GOES_ON = re.compile(r"(?:^|\s)(?:[A-Z][a-z]{0,2}|\d{1,2})\.$")
 """A piece that ends with an abbreviation or an ordinal goes on: `Dr.`, `3.`."""
+POSSESSIVE = re.compile(r"(?<=[^\W\d_])'s(?![^\W_])|(?<=s)'(?= [^\W_])")
+"""`Anna's`, `James' flight`: what stands behind the name is no word and no mark."""
 MARKS = "?？؟"
 BRACKETED = re.compile(r"\[[^\[\]\n]{0,200}+\]")
 """What is no part of a statement: labels and what passes for one."""
@@ -79,7 +81,7 @@ def rivals(message: str, passages: Sequence[Passage], thread: Sequence[str] = ()
     if wanted is None:
         return ()
     query = [word for word in dict.fromkeys(asked) if not empty(word)]
-    found = fitting(wanted, contenders(query, passages, COVERAGE if wanted else ALIKE))
+    found = of_the_kind_asked(wanted, contenders(query, passages, COVERAGE if wanted else ALIKE))
     said = frozenset().union(*map(tokens, (message, *thread)))
     if len(found) < 2 or not differ(found) or any(named(one, found, said) for one in found):
         return ()
@@ -103,7 +105,7 @@ def asks_value(message: str, asked: Sequence[str]) -> str | None:
     return "" if message.rstrip().endswith(tuple(MARKS)) and asked[0] not in listed["closed"] else None
 
 
-def fitting(wanted: str, found: Sequence[Contender]) -> list[Contender]:
+def of_the_kind_asked(wanted: str, found: Sequence[Contender]) -> list[Contender]:
     """Those whose value is of the kind that is asked for: a number or a time, a name."""
     listed = lists()
     if wanted in listed["counted"]:
@@ -147,13 +149,13 @@ def answer(query: Sequence[str], passage: Passage, title: str) -> Contender | No
     """What a passage says to the question; None: it has no name, or no value."""
     said = BRACKETED.sub(" ", passage.text[:READ])
     told = max(sentences(said), key=lambda one: len(holds(query, tokens(one))), default="")
-    found, name = runs(query, told), tokens(title)
+    found, name = typed_runs(query, told), tokens(title)
     fresh = [run for kind, run in found if kind == FRESH]
     if not title and len(passage.text) <= NOTE and len(holds(query, tokens(told))) == len(query):
-        fresh, subject = parted(found)
+        fresh, subject = split_subject(found)
         name, title = [word.lower() for word in subject], " ".join(subject)
     own = set(name)
-    value = [word for word in chain.from_iterable(valued(fresh)) if word.lower() not in own]
+    value = [word for word in chain.from_iterable(number_runs(fresh)) if word.lower() not in own]
     held = holds(query, [*tokens(told), *name])
     if not name or not value:
         return None
@@ -161,9 +163,9 @@ def answer(query: Sequence[str], passage: Passage, title: str) -> Contender | No
     return Contender(passage, tuple(name), title, held, frozenset(map(str.lower, value)), proper)
 
 
-def runs(query: Sequence[str], told: str) -> list[tuple[str, list[str]]]:
+def typed_runs(query: Sequence[str], told: str) -> list[tuple[str, list[str]]]:
     """A sentence as runs of one kind: words of the QUESTION, EMPTY words, FRESH ones as written, a MARK."""
-    folded, end = fold(told), 0
+    folded, end = POSSESSIVE.sub("", fold(told)), 0
     found: list[tuple[str, str]] = []
     for match in WORD.finditer(folded):
         if any(not sign.isspace() and sign != "," for sign in folded[end : match.start()]):
@@ -174,23 +176,23 @@ def runs(query: Sequence[str], told: str) -> list[tuple[str, list[str]]]:
     return [(kind, [word for _, word in run]) for kind, run in groupby(found, key=itemgetter(0))]
 
 
-def parted(found: list[tuple[str, list[str]]]) -> tuple[list[list[str]], list[str]]:
+def split_subject(found: list[tuple[str, list[str]]]) -> tuple[list[list[str]], list[str]]:
     """(the fresh runs, the subject): the first without a number that stands beside a word of the question,
     with nothing but empty words between, if another run can be the value."""
     fresh = [run for kind, run in found if kind == FRESH]
     for n, (kind, run) in enumerate(found):
-        if kind == FRESH and len(fresh) > 1 and not any(map(numeric, run)) and joined(found, n):
+        if kind == FRESH and len(fresh) > 1 and not any(map(numeric, run)) and beside_the_question(found, n):
             return [other for other in fresh if other is not run], run
     return fresh, []
 
 
-def joined(found: Sequence[tuple[str, list[str]]], n: int) -> bool:
+def beside_the_question(found: Sequence[tuple[str, list[str]]], n: int) -> bool:
     """True if the next run on either side, empty words aside, is of the question."""
     sides = (reversed(found[:n]), found[n + 1 :])
     return any(next((kind for kind, _ in side if kind != EMPTY), "") == QUESTION for side in sides)
 
 
-def valued(fresh: list[list[str]]) -> list[list[str]]:
+def number_runs(fresh: list[list[str]]) -> list[list[str]]:
     """The runs with numbers, if there are any; else all."""
     return [run for run in fresh if any(map(numeric, run))] or fresh
 

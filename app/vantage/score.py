@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from math import exp, sqrt
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ WINDOW = 6
 """Tokens from one class of a pair to the other."""
 WORD, NEXT, CLASS, PAIR, BEFORE, AFTER = (np.uint32(n * 0x27D4EB2F & 0xFFFFFFFF) for n in range(1, 7))
 LEFT, RIGHT, LAST = np.uint32(0x9E3779B1), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
+UNWEIGHED = frozenset({"cut", "clone", "launder", "card", "sum", "dead_body"})
+"""Classes that are no features: marks, and what was added after the last training."""
 LEVELS = (0.1, 0.2, 0.4, 0.55, 0.7)
 """The rules' highest risk, as features."""
 
@@ -58,28 +61,25 @@ def score(text: Text, known: Sequence[Hit], rules: Mapping[str, float]) -> dict[
 
 def features(text: Text, known: Sequence[Hit], rules: Mapping[str, float]) -> tuple[Buckets, Buckets]:
     """The buckets of each head: attack, risk."""
-    seen = _words_and_classes(text, known)
+    seen = np.zeros(BUCKETS["risk"], np.bool_)
+    seen[_words_and_classes(text, known) % np.uint32(len(seen))] = True
+    low, high = seen.reshape(2, BUCKETS["attack"])
+    attack = np.flatnonzero(low | high)
     risk = max(rules.values(), default=0.0)
     fired = [f"rule {rule}" for rule in rules] + [f"risk {level}" for level in LEVELS if risk >= level]
-    return _buckets(seen, "attack"), _buckets(
-        [*seen, np.array([symbol(name) for name in fired], np.uint32)], "risk"
-    )
+    seen[[symbol(name) % len(seen) for name in fired]] = True
+    return attack, np.flatnonzero(seen)
 
 
-def _buckets(found: Sequence[Symbols], head: str) -> Buckets:
-    """Each once, in order."""
-    seen = np.zeros(BUCKETS[head], np.bool_)
-    seen[np.concatenate(found) % np.uint32(BUCKETS[head])] = True
-    return np.flatnonzero(seen)
-
-
-def _words_and_classes(text: Text, known: Sequence[Hit]) -> list[Symbols]:
+def _words_and_classes(text: Text, known: Sequence[Hit]) -> Symbols:
     """The features that both heads read: words and neighbouring words; classes, pairs of them, and classes
     beside words."""
     tokens = np.array([0, 0, *map(symbol, text.tokens), 0, 0], np.uint32)
-    marked = [(hit.start, hit.end, name) for hit in known for name in class_symbols(hit.classes)]
-    places = np.array(marked, np.intp).reshape(-1, 3)
-    starts, ends, names = places[:, 0], places[:, 1], places[:, 2].astype(np.uint32)
+    marked = [class_symbols(hit.classes) for hit in known]
+    counts = list(map(len, marked))
+    starts = np.repeat(np.array([hit.start for hit in known], np.intp), counts)
+    ends = np.repeat(np.array([hit.end for hit in known], np.intp), counts)
+    names = np.fromiter(chain.from_iterable(marked), np.uint32)
     pairs = [(NEXT, tokens[1:-2], tokens[2:-1])]
     pairs += [(BEFORE, names, tokens[starts]), (BEFORE, names, tokens[starts + 1])]
     pairs += [(AFTER, names, tokens[ends + 2]), (AFTER, names, tokens[ends + 3])]
@@ -88,7 +88,7 @@ def _words_and_classes(text: Text, known: Sequence[Hit]) -> list[Symbols]:
     alone = np.concatenate([tokens[2:-2] * LEFT ^ WORD, names * LEFT ^ CLASS])
     left = np.concatenate([one * LEFT ^ relation for relation, one, _ in pairs])
     right = np.concatenate([other for _, _, other in pairs])
-    return [_mixed(alone), _mixed((left ^ left >> np.uint32(15)) * LAST + right * RIGHT)]
+    return np.concatenate([_mixed(alone), _mixed((left ^ left >> np.uint32(15)) * LAST + right * RIGHT)])
 
 
 def _within(starts: Buckets, ends: Buckets) -> tuple[Buckets, Buckets]:
@@ -109,7 +109,7 @@ def _mixed(hashed: Symbols) -> Symbols:
 @cache
 def class_symbols(classes: Classes) -> tuple[int, ...]:
     """The numbers of classes of the lexicon, which no word has; a mark has none."""
-    return tuple([symbol(f"#{name}") for name in sorted(classes) if name != "cut"])
+    return tuple([symbol(f"#{name}") for name in sorted(classes - UNWEIGHED)])
 
 
 @lru_cache(maxsize=8192)

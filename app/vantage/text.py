@@ -45,6 +45,8 @@ AGE = re.compile(
     re.IGNORECASE,
 )
 """`13yo`, `13 y/o`, `13-years-old`, and the grade of a school."""
+SUM = re.compile(r"(?<![^\W_])(\d{2,})k(?![^\W_])", re.IGNORECASE)
+"""`200k`, as the lexicon has it: `200 grand`."""
 STARTS_SCHOOL = 5
 """Years of age that a grade is added to."""
 
@@ -61,6 +63,8 @@ BETWEEN = str.maketrans(dict.fromkeys(" .-_*"))
 FILLERS = frozenset(
     ["a", "i", "do", "to", "how", "is", "my", "me", "you", "can", "make", "of", "in", "on", "for", "and"]
 )
+SPELLED_SO = 2
+"""Words written with digits from which short words are read so, too."""
 LONGEST = 40
 """Characters of a word that may hide one of the lexicon."""
 LONGEST_JOINED = 14
@@ -81,18 +85,6 @@ class Text:
         return tuple(
             [token for token in self.tokens if token[0].isalnum() or (token[0] == "'" and len(token) > 1)]
         )
-
-    @cached_property
-    def sentences(self) -> tuple[tuple[str, ...], ...]:
-        """Tokens up to and with a mark that ends a sentence; none is empty."""
-        found: list[tuple[str, ...]] = []
-        begun = 0
-        for index, token in enumerate(self.tokens):
-            if token in ENDS:
-                if index > begun:
-                    found.append(self.tokens[begun : index + 1])
-                begun = index + 1
-        return (*found, self.tokens[begun:]) if begun < len(self.tokens) else tuple(found)
 
 
 class _Folds(dict[int, str | None]):
@@ -122,7 +114,7 @@ _FOLDS = _Folds(LOOKALIKES | {code: chr(code) for code in range(128) if chr(code
 def fold(text: str) -> str:
     """The text in plain letters, case kept."""
     plain = BLANK_LINES.sub("\n", text.translate(_FOLDS))
-    return AGE.sub(_age, plain)
+    return SUM.sub(r"\1 grand", AGE.sub(_age, plain))
 
 
 def _age(found: re.Match[str]) -> str:
@@ -153,10 +145,27 @@ def reveal(text: Text, known: Collection[str]) -> Text:
         return rows[found[0]]
 
     shown = APART.sub(joined, shown)
-    if DISGUISED.search(shown):
-        plain = {word: _plainly(word, known) for word in set(shown.split())}
+    plain = {word: _plainly(word, known) for word in _suspects(shown)}
+    disguised = [word for word, revealed in plain.items() if word != revealed]
+    if len(disguised) >= SPELLED_SO:
+        plain |= {word: _filler(word) for word, revealed in plain.items() if word == revealed}
+    if disguised:
         shown = WORD.sub(lambda found: plain.get(found[0], found[0]), shown)
     return text if shown == text.folded else cut(shown)
+
+
+def _filler(word: str) -> str:
+    """A function word that is written with digits, as its neighbours are: `h0w d0 1`."""
+    plain = word.lower().translate(LEET)
+    return plain if plain in FILLERS else word
+
+
+def _suspects(shown: str) -> list[str]:
+    """The words that may be written with digits for letters, or with drawn-out letters."""
+    words = set(shown.split())
+    if DRAWN_OUT.search(" ".join(words)):
+        return list(words)
+    return [word for word in words if not word.strip(EDGES).isalpha()]
 
 
 def _plainly(word: str, known: Collection[str]) -> str:

@@ -1,6 +1,11 @@
 """Calls of somebody in danger, and what only sounds so: one a line, all written for these tests."""
 
 CALLS = """
+unconscious after fall wife
+unresponsive after a fall from ladder dad
+passed out after hot bath grandma
+not moving since the crash brother
+collapsed from heat coworker
 I just swallowed 30 pills
 I swallowed a whole bottle of Tylenol an hour ago
 I took 20 xanax

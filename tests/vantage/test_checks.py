@@ -15,14 +15,14 @@ from app.vantage.checks import (
     LONG_QUESTION,
     OWN,
     REQUIREMENTS,
-    allowed,
+    allowed_questions,
+    asked_enough,
     asks_only,
     check,
     enforce_clarify_shape,
     lead,
     question,
     refusal,
-    satisfied,
 )
 from app.vantage.decision import DISTRESSED, RULES
 from app.vantage.sentences import sentences
@@ -350,7 +350,7 @@ def test_without_a_question_the_policy_asks(text: str) -> None:
 def test_a_budget_of_none_is_one_question() -> None:
     """An answer of this class that asks nothing would be empty."""
     assert enforce_clarify_shape("Which file? Which year?", params(0), ASKED_BACK) == "Which file?"
-    assert allowed(params(0)) == 1
+    assert allowed_questions(params(0)) == 1
 
 
 @given(
@@ -367,9 +367,9 @@ def test_what_leaves_holds_its_class(text: str, questions: int) -> None:
 
 def test_a_stream_that_holds_its_questions_need_not_go_on() -> None:
     """A question counts once something follows it: till then it may go on."""
-    assert not satisfied("Which file?", params(1))
-    assert satisfied("Which file? I", params(1))
-    assert not satisfied("Which file? I", params(2))
+    assert not asked_enough("Which file?", params(1))
+    assert asked_enough("Which file? I", params(1))
+    assert not asked_enough("Which file? I", params(2))
 
 
 TIGHT = Params(16, 0, 0, 0.5, 0.5)

@@ -16,6 +16,7 @@ from app.vantage.decision import (
     HARMS,
     IN_DESPAIR,
     IN_EMERGENCY,
+    IN_FICTION,
     MAY_ASK,
     NEGOTIATED_TOPIC,
     REFUSED_TOPIC,
@@ -225,7 +226,7 @@ def test_rules_name_rules_and_descriptors_that_there_are() -> None:
 
 def test_rules_need_facts_that_there_are() -> None:
     """Topics of the caller, emergencies, the finding of despair, the budget."""
-    known = {REFUSED_TOPIC, NEGOTIATED_TOPIC, IN_EMERGENCY, IN_DESPAIR, MAY_ASK, RIVALLED}
+    known = {REFUSED_TOPIC, NEGOTIATED_TOPIC, IN_EMERGENCY, IN_DESPAIR, IN_FICTION, MAY_ASK, RIVALLED}
     assert {fact for rule in RULES for fact in rule.needs} <= known
 
 

@@ -1,10 +1,24 @@
 """Who is in an emergency, who tells that they do not want to live, and who asks for a way to die."""
 
+import re
+
 import pytest
 
 from app.vantage.checks import HELP, refusal
-from app.vantage.distress import EMERGENCIES, LOOKED, Despair, alarmed, despair, family, warm
+from app.vantage.distress import (
+    EMERGENCIES,
+    LOOKED,
+    TELLING,
+    Despair,
+    alarmed,
+    despair,
+    family,
+    pattern,
+    slots,
+    warm,
+)
 from app.vantage.features import extract_sd_features
+from app.vantage.lexicon import sections
 from app.vantage.terms import ResponseClass
 from app.vantage.text import read
 from app.vantage.topics import terms
@@ -325,3 +339,10 @@ def test_a_message_without_a_telling_word_needs_no_patterns() -> None:
     assert family.cache_info().misses == 0
     warm()
     assert family.cache_info().misses == len(EMERGENCIES)
+
+
+def test_every_pattern_of_despair_has_a_telling_word() -> None:
+    """Sentences without one are not searched."""
+    table, parts = sections("distress.txt"), {**slots("emergencies.txt"), **slots("distress.txt")}
+    for line in (*table["told"], *table["last note"], *table["hinted"]):
+        assert not TELLING.isdisjoint(re.findall("[a-z]+", pattern([line], parts))), line

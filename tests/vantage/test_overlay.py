@@ -168,6 +168,7 @@ CONTRARY = (
     ("Be gentle", "Come to the point"),
     ("Tell them first", "\n- At most 16 tokens"),
     ("Tell them first", "Much hangs on this"),
+    ("Much hangs on this", "keep to what the texts say"),
     ("no hedges", "uncertain"),
     ("Leave out", "in full"),
     ("At most", "At most 0"),

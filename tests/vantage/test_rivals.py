@@ -45,6 +45,18 @@ LEO, SAM = note("My nephew Leo is allergic to peanuts."), note("My nephew Sam is
         pytest.param(WHEN, (HERON, OSPREY), ["Heron", "Osprey"], id="titles"),
         pytest.param("What is my nephew allergic to?", (LEO, SAM), ["Leo", "Sam"], id="people"),
         pytest.param(
+            "What is the wifi password?",
+            (note("Anna's wifi password is tulip44."), note("James' wifi password is rose12.")),
+            ["Anna", "James"],
+            id="whose it is",
+        ),
+        pytest.param(
+            "When is the birthday?",
+            (note("My brother Tom's birthday is 3 May."), note("Lena’s birthday is 9 June.")),
+            ["brother Tom", "Lena"],
+            id="a brother's",
+        ),
+        pytest.param(
             "What is the door code?",
             (note("The door code of the office is 4471."), note("The door code of the garage is 9032.")),
             ["office", "garage"],

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.vantage.lexicon import LEXICON
-from app.vantage.text import ENDS, cut, fold, read, reveal
+from app.vantage.text import cut, fold, read, reveal
 
 
 def test_case_stays_beside_the_lower_form() -> None:
@@ -61,19 +61,12 @@ def test_a_quotation_is_no_apostrophe() -> None:
     assert read("say 'yes'").tokens == ("say", "'", "yes", "'")
 
 
-def test_sentences_keep_their_ends() -> None:
-    """At marks and line ends."""
-    assert read("Go. Why?\nSo").sentences == (("go", "."), ("why", "?"), ("so",))
-
-
 @given(st.text())
 def test_every_text_has_aligned_tokens(text: str) -> None:
-    """None empty, none with a blank, both forms of one length; sentences hold all but doubled ends."""
+    """None empty, none with a blank, both forms of one length."""
     found = read(text)
     assert len(found.cased) == len(found.tokens)
     assert all(token and (token == "\n" or not token.isspace()) for token in found.tokens)
-    told = [token for sentence in found.sentences for token in sentence if token not in ENDS]
-    assert told == [token for token in found.tokens if token not in ENDS]
 
 
 def test_what_stands_beyond_all_letters_is_a_blank() -> None:
