@@ -225,8 +225,10 @@ def test_files_put_in_place_at_run_time_are_noticed(kept: Path, data: Path) -> N
         assert running.client.delete("/users/ada").status_code == 200
         keep_memory(running, "eve", FERRY)
         settled(running)
+        older = data.with_name("older")  # renamed in one step: the service may look at any moment
+        shutil.copytree(kept / "qdrant", older)
         (data / "qdrant").rename(data.with_name("newer"))
-        shutil.copytree(kept / "qdrant", data / "qdrant")
+        older.rename(data / "qdrant")
         os.kill(running.child("qdrant_engine"), signal.SIGKILL)
         assert found(running, "eve", FERRY)  # it asks the engine, in a process that now has the older files
         wait_for(partial(refilled, data), SETTLED_SECONDS)
