@@ -104,17 +104,10 @@ KNOWN_VECTORS = {
 }
 """The same with their vectors."""
 TAKEN = {
-    True: """
-        SELECT EXISTS (
-            SELECT FROM ibid.memory WHERE space = $1 AND NOT EXISTS (
-                SELECT FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2 AND item = memory.id))
-        """,
-    False: """
-        SELECT EXISTS (
-            SELECT FROM ibid.corpus_text AS text WHERE space = $1 AND collection = $2 AND NOT EXISTS (
-                SELECT FROM ibid.outbox
-                WHERE engine = 'qdrant' AND outbox.collection = $2 AND item = text.point))
-        """,
+    True: "SELECT EXISTS (SELECT id FROM ibid.memory WHERE space = $1 EXCEPT"
+    " SELECT item FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2)",
+    False: "SELECT EXISTS (SELECT point FROM ibid.corpus_text WHERE space = $1 AND collection = $2 EXCEPT"
+    " SELECT item FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2)",
 }
 """True if rows of a collection are not in the outbox any more; by whether they are memories."""
 REFILLING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = 'qdrant' AND item = '')"
