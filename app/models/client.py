@@ -195,27 +195,20 @@ class Body:
         """Seconds of silence until the next piece that counts (`reset`)."""
         self._errors = client.errors
         self._content = response.content
-        self._loop = asyncio.get_running_loop()
         self._waited = 0.0
         """Seconds waited since the last of those."""
 
     async def next(self) -> bytes:
         """The next piece, b"" at the end. What had arrived before a fault comes first."""
-        if rest := self._before_fault():
-            return rest
         began = time.monotonic()
-        # A bare timer takes a third of what `asyncio.timeout` would, for each token.
-        timer = self._loop.call_later(
-            max(0.0, self.patience - self._waited), self._content.set_exception, TimeoutError()
-        )
         try:
-            return await self._content.readany()
+            async with asyncio.timeout(max(0.0, self.patience - self._waited)):
+                return self._before_fault() or await self._content.readany()
         except TimeoutError:
             raise
         except (self._errors, RuntimeError) as error:  # the latter: read after the connection's end
             raise ConnectionError(type(error).__name__) from error
         finally:
-            timer.cancel()
             self._waited += time.monotonic() - began
 
     async def whole(self, most: int) -> bytes:
