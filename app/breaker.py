@@ -148,9 +148,9 @@ class Circuit:
         """Those of the dependency that are open: this one joins and leaves."""
         self._consecutive = 0
         self._since = math.inf
-        """When the first attempt of the row began."""
+        """When the first of these consecutive attempts began."""
         self._latest = -math.inf
-        """When the newest failure of the row was told."""
+        """When the newest of these consecutive failures ended."""
         self._probe_at: float | None = None
         """When the next attempt may be made; None: closed."""
         self._openings = 0
@@ -160,7 +160,7 @@ class Circuit:
 
     @property
     def closed(self) -> bool:
-        """True if anybody may ask, not only a probe."""
+        """True if all calls pass, not only a probe."""
         return self._probe_at is None
 
     @property

@@ -1,6 +1,8 @@
-"""The days that a memory speaks of, kept with it: a question about a time compares those of many memories.
+"""The days that a memory speaks of, kept with it.
 
-Rows without them are read from their text.
+0019 dropped them, since reading a short text takes 20 µs. One of 760 characters takes 140, and a question
+that names a time reads 70 of them: 30 ms at the 95th percentile instead of 15. Rows without days are read by
+each question.
 """
 
 from alembic import op
@@ -16,7 +18,7 @@ def upgrade() -> None:
     op.execute("ALTER TABLE ibid.memory ADD COLUMN days date[]")
     op.execute(
         "COMMENT ON COLUMN ibid.memory.days IS"
-        " 'Start and end of each span of days that the text speaks of; null: not read yet'"
+        " 'Start and end of each span of days that the text speaks of; null: each question reads the text'"
     )
 
 

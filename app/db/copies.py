@@ -109,7 +109,7 @@ TAKEN = {
     False: "SELECT EXISTS (SELECT point FROM ibid.corpus_text WHERE space = $1 AND collection = $2 EXCEPT"
     " SELECT item FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2)",
 }
-"""True if rows of a collection are not in the outbox any more; by whether they are memories."""
+"""True if the engine has taken a row (it has left the outbox); by whether they are memories."""
 REFILLING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = 'qdrant' AND item = '')"
 IN_USE = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
 READY = "state = 'ready' AND removed_at IS NULL"

@@ -68,7 +68,7 @@ VECTORS = "eval"
 PREFIX = "ibid-eval-"
 """Temporary store folders begin with it."""
 ENGINES = frozenset(("chroma", "qdrant"))
-POLL_SECONDS = 0.5
+POLL_SECONDS, COPY_SECONDS = 0.5, 1_800.0
 ABANDONED_SECONDS = 60.0
 """A folder that is being made has no lock for a moment."""
 
@@ -257,11 +257,15 @@ class Evaluation:
 
 
 async def copied(services: Services) -> None:
-    """Wait until Chroma and Qdrant have taken all that was written."""
+    """Wait until Chroma and Qdrant have taken all that was written. Raises `StartError` in the end."""
     for probe in (*services.probes, *services.optional):
         if probe.name in ENGINES:
-            while not {"waiting", "refill"}.isdisjoint(await probe.check()):  # noqa: ASYNC110 - polled
-                await asyncio.sleep(POLL_SECONDS)
+            try:
+                async with asyncio.timeout(COPY_SECONDS):
+                    while not {"waiting", "refill"}.isdisjoint(await probe.check()):  # noqa: ASYNC110 - polled
+                        await asyncio.sleep(POLL_SECONDS)
+            except TimeoutError:
+                raise StartError(f"{probe.name} does not take the texts that were written") from None
 
 
 def by_ranks(*legs: Sequence[Hit]) -> list[str]:

@@ -362,7 +362,8 @@ def notes(
     if not question.spans:
         return []
     times = ", ".join(map(date_written, question.spans))
-    found = any(item.passage.id in shares and is_match(item, threshold) for item in candidates)
+    memories = (item for item in candidates if item.passage.source in SAID and item.passage.id in shares)
+    found = any(is_match(item, threshold) for item in memories)
     return [f"Time asked about: {times}"] if found else []
 
 

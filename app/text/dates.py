@@ -596,7 +596,8 @@ RESOLVE: dict[str, Callable[[Expression, date], Span | None]] = {
 
 
 def days(passage: Passage) -> Iterator[Span]:
-    """The day a memory was said and those it speaks of, each once; none for a memory without a day."""
+    """The day a memory was said and those it speaks of, each once; none for a memory without a day. Where
+    expressions change their meaning, a migration sets `ibid.memory.days` to null."""
     at = passage.said_on
     if at is None:
         return

@@ -212,11 +212,18 @@ def test_an_interrupted_run_goes_on_where_it_was(
     heard = ["env", "--default-signal=INT"]  # a job in the background has it ignored
     command = [*heard, str(PROGRAM), "index", "code", str(many), "--project", "many"]
     running = subprocess.Popen(command, env=held.environment(), cwd=held.place, stderr=subprocess.PIPE)
-    while running.poll() is None and not paths(client, "many"):
+
+    def put() -> list[object]:
+        found: list[object] = client.get("/projects/many/code/files", params={"limit": 1000}).json()["items"]
+        return found
+
+    first = 0  # files of the first request, whose answer has come when there are more
+    while running.poll() is None and not 0 < first < len(put()):
+        first = first or len(put())
         time.sleep(0.05)
     os.kill(running.pid, signal.SIGINT)
     _, said = running.communicate(timeout=30)
-    kept = client.get("/projects/many/code/files", params={"limit": 1000}).json()["items"]
+    kept = put()
 
     rest = index(held, many, "many")
 
