@@ -40,8 +40,8 @@ tenant, for all of that tenant."""
 
 
 def is_down(error: Exception) -> bool | None:
-    """The judge of stores: whether an error means that the store is down. A full pool of ours says nothing of
-    it; a store with a full disk or a damaged file still answers, and so does one that refuses a request."""
+    """The judge of stores: True if an error means that the store is down. An exhausted pool of ours does not
+    count. A store that refuses a request answers, and so does one with a full disk or a damaged file."""
     if isinstance(error, RetrievalError):
         missed = error.reason in {"timeout", "unavailable"} and not error.rejected
         return None if error.reason == "overloaded" else missed

@@ -286,7 +286,7 @@ class Child:
                 for line in part.decode("utf-8", "replace").splitlines():
                     lines += 1
                     if lines <= OUTPUT_LINES and (text := line.strip()):
-                        log.warning("child_says", child=self.program.name, text=text[:OUTPUT_CHARACTERS])
+                        log.warning("child_output", child=self.program.name, text=text[:OUTPUT_CHARACTERS])
         finally:
             pipe.close()
 
@@ -341,9 +341,9 @@ class Child:
         else:
             pending.answer.set_exception(Fault(payload))
 
-    def _write(self, told: bytes) -> None:
+    def _write(self, frame: bytes) -> None:
         if self._writer and not self._over:
-            self._writer.write(told)
+            self._writer.write(frame)
 
     def _watch(self) -> None:
         """Kill the child if it hangs. Runs every `check_seconds` while calls are in flight."""

@@ -349,7 +349,7 @@ async def test_what_it_prints_is_logged() -> None:
             with pytest.raises(Died) as died:
                 await child.call("raise", {"text": "my secret"})
             assert died.value.code == 5
-    first, error = [line["text"] for line in logs.of("child_says")]
+    first, error = [line["text"] for line in logs.of("child_output")]
     assert first == "served"
     assert error.startswith("KeyError at ")
     assert "secret" not in logs.getvalue()
@@ -361,7 +361,7 @@ async def test_a_talkative_one_is_not_heard_to_the_end() -> None:
     with captured() as logs, pytest.raises(NotStarted):
         async with started(replace(PROGRAM, command=program(code))):
             pass
-    said = [line["text"] for line in logs.of("child_says")]
+    said = [line["text"] for line in logs.of("child_output")]
     assert (len(said), len(said[0])) == (100, 300)
 
 

@@ -428,7 +428,7 @@ class QdrantCopy:
             if await self._usable(home):
                 return home
         new = free(name, {*await self._catalogue.all(), *imports.copies.values(), *await self._counts()})
-        log.warning("the collection of this name is another's; ours is kept apart", collection=name, home=new)
+        log.warning("another tool owns this collection; a new one is used", collection=name, home=new)
         async with transaction(self._pool) as connection:
             await set_home(connection, name, new, imports.spaces.get(name, NOT_IMPORTED))
             await connection.execute(ENQUEUE[name == RAW], self._space.name, name)

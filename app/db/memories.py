@@ -47,8 +47,8 @@ GRAVITY, DESIRE = "gravity_profile", "vb_desire_profile"
 ASSISTANT = "frontend/chat:assistant"
 DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
 """Origins of derived cards, in the order of GRAVITY, DESIRE and the style card."""
-UNTOLD = (ASSISTANT, *DAEMONS)
-"""Origins that are no episodic memories (`persona_daemon` is ours)."""
+EXCLUDED_ORIGINS = (ASSISTANT, *DAEMONS)
+"""Origins that searches leave out; `persona_daemon` is Ibid's addition."""
 IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
 """Namespace of the ids of memories."""
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.db.memories import DESIRE, GRAVITY, UNTOLD, BeforeCommit, Moment, Tallies, Tally
+from app.db.memories import DESIRE, EXCLUDED_ORIGINS, GRAVITY, BeforeCommit, Moment, Tallies, Tally
 from app.db.pool import Pool
 from app.db.rows import check_not_erased, take_turns, transaction
 from app.errors import Missing, RemovedMeanwhile, Unavailable, required
@@ -227,7 +227,7 @@ class UtteranceStore:
 
     async def own(self, scope: Scope, limit: int) -> list[OwnMessage]:
         """The newest of the scope's user, newest first: what they said in chats, and what they kept."""
-        where = (scope.tenant, scope.user_id, list(UNTOLD), [GRAVITY, DESIRE], limit)
+        where = (scope.tenant, scope.user_id, list(EXCLUDED_ORIGINS), [GRAVITY, DESIRE], limit)
         with self._pool.asking():
             rows = await self._pool.fetch(OWN, *where)
         return [OwnMessage(row["text"], row["at"]) for row in rows]

@@ -126,7 +126,7 @@ def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
     found = shared.found
     every = (*found.candidates, *found.duplicates)
     if shared.key != key or not all(map(plausible, every)) or (every and not found.answered):
-        log.warning("shared retrieval is none of ours")
+        log.warning("entry of the shared cache ignored: not written for this key")
         return None
     return found, shared.made_at
 

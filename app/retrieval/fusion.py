@@ -83,10 +83,10 @@ def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
     ceiling = max((strength(legs) for legs in found), default=0.0)
     words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
     candidates = [
-        candidate(passage, hits.get(key), told.get(key, 0.0), factor, words)
+        candidate(passage, hits.get(key), lexical.get(key, 0.0), factor, words)
         for legs in found
         for hits, factor in [(word_view(legs), scale(legs, ceiling))]
-        for told in [worded(legs, hits, factor, grasp)]
+        for lexical in [worded(legs, hits, factor, grasp)]
         for key, passage in legs.passages.items()
     ]
     return sorted(candidates, key=lambda item: -item.passage.score)
@@ -139,13 +139,13 @@ def worded(legs: Legs, hits: Mapping[str, Hit], factor: float, grasp: float) -> 
     return {key: min(1.0, held[key] * each + hit.score * rest) for key, hit in hits.items()}
 
 
-def candidate(passage: Passage, hit: Hit | None, told: float, factor: float, words: float) -> Candidate:
+def candidate(passage: Passage, hit: Hit | None, lexical: float, factor: float, words: float) -> Candidate:
     """A passage with its relevance. Without similarity (the query was not embedded) BM25 alone counts."""
     if passage.similarity is None:
         relevance = min(1.0, hit.score * factor) if hit else 0.0
     else:
         meaning = max(0.0, min(1.0, passage.similarity))
-        relevance = (DENSE_WEIGHT * meaning + words * told) / (DENSE_WEIGHT + words)
+        relevance = (DENSE_WEIGHT * meaning + words * lexical) / (DENSE_WEIGHT + words)
     return Candidate(scored(passage, relevance), hit)
 
 
@@ -291,20 +291,19 @@ class Asked:
 
     def shares(self, candidates: Iterable[Candidate]) -> dict[str, float]:
         """How much each memory is of that time, in [0, 1], by id; the others are none of it."""
-        said = [item.passage for item in candidates if item.passage.source in SAID] if self.spans else []
-        every = {
-            passage.id: max((share(self.spans, each) for each in days(passage)), default=0.0)
-            for passage in said
-        }
-        return {key: part for key, part in every.items() if part}
+        found: dict[str, float] = {}
+        for passage in (item.passage for item in candidates if self.spans):
+            if passage.source in SAID:
+                found[passage.id] = max((share(self.spans, each) for each in days(passage)), default=0.0)
+        return {key: of_time for key, of_time in found.items() if of_time}
 
-    def evidence(self, passage: Passage, share: float) -> float:
-        """What speaks for a passage, in [0, TIME + SPEAKER + DATED]; `share`: how much it is of the time."""
+    def evidence(self, passage: Passage, of_time: float) -> float:
+        """What speaks for a passage, in [0, TIME + SPEAKER + DATED]; `of_time`: its entry in `shares`."""
         if passage.source not in SAID:
             return 0.0
         dated = self.when and bool(expressions(passage.text))
         who = named(speaker(passage.text), self.text)
-        return TIME * share + SPEAKER * who + DATED * dated
+        return TIME * of_time + SPEAKER * who + DATED * dated
 
 
 def asked(text: str, at: datetime) -> Asked:
@@ -342,14 +341,14 @@ def with_time_evidence(
     return sorted(every, key=lambda item: -item.passage.score)
 
 
-def supported(item: Candidate, question: Asked, share: float) -> Candidate:
+def supported(item: Candidate, question: Asked, of_time: float) -> Candidate:
     """One of them. A memory of the time is all that is asked for where nothing else is named."""
     passage = item.passage
-    evidence = question.evidence(passage, share)
+    evidence = question.evidence(passage, of_time)
     if not evidence:
         return item
     words = item.words
-    if question.alone and share == 1:
+    if question.alone and of_time == 1:
         words = replace(words or Hit(passage.id, 0.0), rare=True)
     return Candidate(scored(passage, passage.score + (1 - passage.score) * evidence), words)
 

@@ -22,7 +22,7 @@ import structlog
 from numpy.typing import NDArray
 
 from app.answer import new_id
-from app.db.memories import RAW, UNTOLD, Memory
+from app.db.memories import EXCLUDED_ORIGINS, RAW, Memory
 from app.db.pool import Pool, retrieval_faults
 from app.errors import RetrievalError
 from app.retrieval.bm25 import Mask
@@ -49,7 +49,7 @@ CARDS = 50
 """Of a kind, the newest: more fit into no prompt."""
 MOST_CARDS = 1_000
 """Of one user's that other tools wrote: the record does not know which are the newest."""
-NOT_TOLD = (("source", tuple(UNTOLD)),)
+NOT_EXCLUDED = (("source", tuple(EXCLUDED_ORIGINS)),)
 """`Where.lacks` of what a search leaves out."""
 COUNT_SECONDS = 0.5
 """For the engine to say how many points other tools wrote."""
@@ -92,7 +92,7 @@ class MemorySource(PointSource[User]):
     async def listing(self, scope: User) -> Listing:
         """The ids with their revisions."""
         with retrieval_faults():
-            row = await self._pool.fetchrow(LISTED, *scope, list(UNTOLD), self._space.name)
+            row = await self._pool.fetchrow(LISTED, *scope, list(EXCLUDED_ORIGINS), self._space.name)
         assert row is not None  # noqa: S101 - it selects no rows but its own
         entries = await asyncio.to_thread(revisions, row["rows"])
         return Listing(row["version"], entries, len(entries))
@@ -147,7 +147,7 @@ class MemorySource(PointSource[User]):
         where = Where(
             has=(("tenant", (tenant,)), ("user_id", (user_id,))),
             open=in_namespace(reached.scope),
-            lacks=NOT_TOLD,
+            lacks=NOT_EXCLUDED,
         )
         found = await self._points.search(self._imports.copy_of(RAW), where, vector, limit, payload=False)
         return [(near.id, 1) for near in found]
@@ -262,7 +262,7 @@ def namespace_number(vantage_id: str | None) -> int:
 def others_of(scope: Scope) -> Where:
     """What other tools wrote of the user's and a search may find."""
     own = owned(scope)
-    return replace(own, open=(*own.open, *in_namespace(scope)), lacks=(*NOT_TOLD, *NOT_OURS))
+    return replace(own, open=(*own.open, *in_namespace(scope)), lacks=(*NOT_EXCLUDED, *NOT_OURS))
 
 
 def in_namespace(scope: Scope) -> tuple[tuple[str, tuple[str, ...]], ...]:

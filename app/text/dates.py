@@ -303,7 +303,8 @@ def reads(text: str) -> list[Read]:
     last: Read = ("", 0)
     for word in WORD.findall(text):
         found = KNOWN.get(word) or (NOTHING if word[0] > "9" else written(word))
-        if not found[0] or found is last is NOTHING:
+        repeated = found is last is NOTHING  # patterns ask for neighbours: one gap is as good as ten
+        if repeated or not found[0]:
             continue
         if found[0] in NUMERAL and last[0] in NUMERAL:
             read[-1] = last = together(last, found)

@@ -221,7 +221,7 @@ async def test_a_worker_knows_nothing_of_the_services_settings(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with capture_logs() as logs, pytest.raises(PdfDamaged):
         await read_by(path, "import os, sys; sys.exit(' '.join(sorted(os.environ)))")
-    [said] = [line["text"] for line in logs if line["event"] == "child_says"]
+    [said] = [line["text"] for line in logs if line["event"] == "child_output"]
     assert said.split() == sorted([*ENVIRONMENT, *({"LC_CTYPE"} & {*said.split()})])
 
 

@@ -529,7 +529,7 @@ async def test_what_the_model_fails_on_costs_its_caller_alone(faked: Apart) -> N
         with pytest.raises(RetrievalError, match="embedding"):
             await query(faked, "bad")
         assert await query(faked, "good") == b"good"
-    assert [line["text"] for line in logs.of("child_says")] == ["embedding failed: ValueError, 3 letters"]
+    assert [line["text"] for line in logs.of("child_output")] == ["embedding failed: ValueError, 3 letters"]
 
 
 async def test_what_nobody_foresaw_ends_it_and_tells_no_text(faked: Apart) -> None:
@@ -539,7 +539,7 @@ async def test_what_nobody_foresaw_ends_it_and_tells_no_text(faked: Apart) -> No
         await query(faked, "unforeseen")
     assert await query(faked, "good") == b"good"
     assert await pid(faked) != first
-    assert {line["text"].split(" at ")[0] for line in logs.of("child_says")} == {"KeyError"}
+    assert {line["text"].split(" at ")[0] for line in logs.of("child_output")} == {"KeyError"}
     assert "unforeseen" not in logs.getvalue()
 
 

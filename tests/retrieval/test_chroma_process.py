@@ -211,7 +211,7 @@ async def test_why_a_folder_cannot_be_used_is_logged(folder: Path) -> None:
     with captured() as lines:
         async with opened(folder, read_only=True) as looking:
             assert isinstance(await fault(looking.beat()), Damaged)
-    assert "not a database" in lines.of("child_says")[0]["text"]
+    assert "not a database" in lines.of("child_output")[0]["text"]
 
 
 async def test_what_is_no_fault_of_the_folder_is_told(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.answering.prompt import RECENT, style_text
 from app.db.cards import CardDraft, CardShape
-from app.db.memories import DAEMONS, DESIRE, GRAVITY, UNTOLD, Memory
+from app.db.memories import DAEMONS, DESIRE, EXCLUDED_ORIGINS, GRAVITY, Memory
 from app.db.votes import OwnMessage
 from app.errors import (
     Forbidden,
@@ -308,7 +308,7 @@ def test_each_card_is_a_daemon_s() -> None:
     made = drafts(portrait(said_today("I need rest after my workout", "Squats as a list"), TODAY))
     assert [card.kind for card in made] == [GRAVITY, DESIRE, STYLE, PERSONA]
     assert [card.origin for card in made] == [*DAEMONS, DAEMONS[2]]
-    assert all(card.origin in UNTOLD for card in made)
+    assert all(card.origin in EXCLUDED_ORIGINS for card in made)
 
 
 def test_gravity_holds_all_tags_and_desire_the_values() -> None:

@@ -18,7 +18,7 @@ from app.api.schemas import (
     is_list,
     read,
 )
-from app.db.memories import DESIRE, GRAVITY, NOTE, UNTOLD, Draft
+from app.db.memories import DESIRE, EXCLUDED_ORIGINS, GRAVITY, NOTE, Draft
 
 IDS_MOST = 200
 """Ids of one request for votes."""
@@ -26,7 +26,7 @@ USER = "Whose. A tenant key must name a user; a user key implies it."
 
 
 def _writable_origin(origin: str) -> str:
-    if origin in UNTOLD:
+    if origin in EXCLUDED_ORIGINS:
         raise ValueError("must not be one of the service's own, for what the assistant or a daemon writes")
     return origin
 

@@ -95,9 +95,9 @@ def folder_of(root: Path, name: str) -> Path:
 def read_shape(folder: Path) -> Shape | None:
     """From its file; None: there is none that can be read."""
     try:
-        page = json.loads((folder / SHAPE_FILE).read_text("utf-8"))
-        fields = {name: tuple(page[name]) for name in ("keys", "tenants", "times")}
-        return Shape(str(page["name"]), int(page["dim"]), turn=int(page["turn"]), **fields)
+        kept = json.loads((folder / SHAPE_FILE).read_text("utf-8"))
+        fields = {name: tuple(kept[name]) for name in ("keys", "tenants", "times")}
+        return Shape(str(kept["name"]), int(kept["dim"]), turn=int(kept["turn"]), **fields)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -106,10 +106,10 @@ def write_shape(folder: Path, shape: Shape) -> None:
     """In one step: a crash leaves the old file or the new one."""
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f"{SHAPE_FILE}.new"
-    with draft.open("w", encoding="utf-8") as page:
-        json.dump(asdict(shape), page)
-        page.flush()
-        os.fsync(page.fileno())
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(asdict(shape), file)
+        file.flush()
+        os.fsync(file.fileno())
     draft.replace(folder / SHAPE_FILE)
     sync_folder(folder)
 
