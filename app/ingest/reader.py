@@ -39,6 +39,15 @@ TALL = 1.6
 LOWER = 0.6
 """A word so many font sizes lower than the one before, and to the left of it, begins another line."""
 
+GAP = re.compile(r"f (?=[^\W\d_])")
+"""No other letter reaches so far over the next."""
+SPACE = 0.15
+"""A space is at least so wide, in heights of its line."""
+BESIDE = 0.2
+"""An object that begins so many widths beside another is no copy of it."""
+ALIKE = 0.1
+"""Widths of the same letter differ by less; a space has none."""
+
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 LOWERCASE_WORD = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")
 """A lower-case ASCII word; its first letter may be a capital. Codes and abbreviations do not match."""
@@ -77,6 +86,7 @@ DEFAULT_TITLE = re.compile(
 FILE_NAME = re.compile(r"\S+\.\w{2,5}")
 
 Annotation: TypeAlias = native.FPDF_ANNOTATION
+PageObject: TypeAlias = native.FPDF_PAGEOBJECT
 Word: TypeAlias = tuple[str, int]
 """A word and its index in PDFium's text of the page."""
 
@@ -138,12 +148,62 @@ def page_lines(pdf: pdfium.PdfDocument, number: int, form: "FormReader") -> list
     """The lines of one page, with those of its form fields; None: its text is unreadable."""
     page = pdf[number - 1]
     text_page = page.get_textpage()
-    text = text_page.get_text_range()
+    text = with_double_letters(page, text_page, text_page.get_text_range())
     readable = is_readable(text, lambda: unmapped_chars(text_page))
     lines = form.add_fields(page, text_page, text_lines(text_page, text, number) if readable else [], number)
     text_page.close()
     page.close()
     return lines if readable or lines else None
+
+
+def with_double_letters(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> str:
+    """The page's text with letters that PDFium took for copies: it drops a text object that covers half of an
+    equal one before it, as where a letter is drawn twice to look bold. In files that draw each letter alone,
+    that is the second f of a slanted `affected`, and PDFium puts a space in the gap."""
+    count = native.FPDFPage_CountObjects(page)
+    if 2 * count < len(text):
+        return text
+    gaps: dict[int, int] = {}
+    for gap in GAP.finditer(text):
+        index = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: gap.start()]))
+        if is_narrow(text_page, index):
+            gaps[gap.start()] = index
+    objects = [native.FPDFPage_GetObject(page, n) for n in range(count if gaps else 0)]
+    places = {address(each): n for n, each in enumerate(objects)}
+    letters = list(text)
+    for at, index in gaps.items():
+        place = places.get(address(native.FPDFText_GetTextObject(text_page, index)), count)
+        if place + 1 < count and is_dropped(text_page, objects[place], objects[place + 1]):
+            letters[at + 1] = letters[at]
+    return "".join(letters)
+
+
+def is_narrow(text_page: pdfium.PdfTextPage, index: int) -> bool:
+    """True if the gap behind a letter is narrower than a space."""
+    letter, after = char_box(text_page, index), char_box(text_page, index + 2)
+    return bool(after.left - letter.right < SPACE * (letter.top - letter.bottom))
+
+
+def is_dropped(text_page: pdfium.PdfTextPage, first: PageObject, second: PageObject) -> bool:
+    """True if the second object has no text and is beside the first, not on it."""
+    if native.FPDFPageObj_GetType(second) != native.FPDF_PAGEOBJ_TEXT:
+        return False
+    if native.FPDFTextObj_GetText(second, text_page, None, 0) > 2:
+        return False
+    (left, base, width), (right, other, wide) = place_of(first), place_of(second)
+    return base == other and right - left > BESIDE * width and abs(wide - width) < ALIKE * width
+
+
+def place_of(item: PageObject) -> tuple[float, float, float]:
+    """Where a text object begins, and its width: (left, base line, width)."""
+    matrix, box = native.FS_MATRIX(), [ctypes.c_float() for _ in range(4)]
+    native.FPDFPageObj_GetMatrix(item, matrix)
+    native.FPDFPageObj_GetBounds(item, *box)
+    return matrix.e, matrix.f, box[2].value - box[0].value
+
+
+def address(item: PageObject) -> int | None:
+    return ctypes.cast(item, ctypes.c_void_p).value
 
 
 def text_lines(text_page: pdfium.PdfTextPage, text: str, number: int) -> list[Line]:

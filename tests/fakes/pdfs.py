@@ -214,6 +214,23 @@ def bomb_pdf(kind: str = "forms") -> bytes:
 HELVETICA = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
 
 
+def letters_pdf(text: str, *, twice: str = "") -> bytes:
+    """A line in tight slanted type whose letters are drawn one by one, spaces not at all. The letters of the
+    word `twice` are drawn again a little to the right, as some programs do to make them look bolder."""
+    out = BytesIO()
+    canvas = Canvas(out, pagesize=(WIDTH, HEIGHT), invariant=1)
+    canvas.setFont("Times-BoldItalic", 10)
+    left = float(MARGIN)
+    for word in text.split():
+        for char in word:
+            for moved in (0.0, 0.2) if word == twice else (0.0,):
+                canvas.drawString(left + moved, 700, char)
+            left += 0.83 * canvas.stringWidth(char)
+        left += canvas.stringWidth(" ")
+    canvas.save()
+    return out.getvalue()
+
+
 def form_pdf() -> bytes:
     """A form as an office program writes it, filled in."""
     out = BytesIO()

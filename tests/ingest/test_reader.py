@@ -23,6 +23,7 @@ from tests.fakes.pdfs import (
     form_pdf,
     glyph_pdf,
     leaves,
+    letters_pdf,
     script_pdf,
     stream,
     text_pdf,
@@ -69,6 +70,13 @@ def test_a_bold_word_does_not_make_a_bold_line(path: Path) -> None:
     [line] = opened(path, leaves([shown], b"/Font << /B 3 0 R /F 4 0 R >>", fonts))
     assert line.text == "Bold then plain"
     assert not line.style.bold
+
+
+def test_a_double_letter_that_looks_like_a_copy_is_read_twice(path: Path) -> None:
+    """A slanted f covers the next one, which PDFium drops where each letter is drawn alone. Letters that are
+    drawn twice to look bold are read once."""
+    lines = opened(path, letters_pdf("materially affected if of ice", twice="ice"))
+    assert [line.text for line in lines] == ["materially affected if of ice"]
 
 
 def test_places_hold_behind_characters_outside_the_basic_plane(path: Path) -> None:
