@@ -92,7 +92,6 @@ def sanitised_body(answer: Answer) -> str:
 
 
 def body_of(answer: Answer) -> dict[str, object]:
-    """Fields to store, by name. Turns of a recipe are not among them: rows take a third of their size."""
     kept = {name: getattr(answer, name) for name in BODY}
     if (made := answer.recipe) is not None:
         kept["recipe"] = {name: getattr(made, name) for name in RECIPE} | {
@@ -102,7 +101,6 @@ def body_of(answer: Answer) -> dict[str, object]:
 
 
 def turn_row(turn: Block) -> tuple[str | None, ...]:
-    """(role, SHA-256, id in the chat log, text if it is stored)."""
     return turn.name, turn.sha256, turn.refs[0].id if turn.refs else None, turn.text
 
 
@@ -266,7 +264,6 @@ class AnswerStore:
         return restored(row) if row else None
 
     async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-        """The scope of the answer's question, with session and thread."""
         if not is_id(answer_id):
             return None
         with self._pool.recording():
@@ -316,7 +313,6 @@ def no_turns(scope: Scope) -> tuple[object, ...]:
 
 
 def turn_columns(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
-    """Parameters: the active user ("" for none), the thread, the project, and the turns as columns."""
     return (
         scope.user_id or scope.owner,
         scope.thread,
@@ -366,7 +362,6 @@ Found = dict[str, T]
 
 class OriginalStore:
     def __init__(self, pool: Pool, points: Qdrant, rows: Mapping[str, Named] | None = None) -> None:
-        """`rows`: for each source of a project, how to fetch its rows."""
         self._pool = pool
         self._points = points
         self._rows = rows or {}
@@ -400,7 +395,6 @@ class OriginalStore:
         return {row["key"]: row["content"] for row in rows}
 
     async def cards(self, scope: Scope, ids: Sequence[str]) -> Found[Memory]:
-        """The user's memories among `ids`, cards included, that still exist."""
         if not ids or not scope.user_id:
             return {}
         with postgres_faults():
@@ -479,7 +473,6 @@ class OriginalStore:
 
 
 def chunk_address(entry: Entry) -> tuple[str, int, str]:
-    """(document id, ordinal, file name in the label)."""
     document, _, ordinal = entry.id.rpartition(":")
     return document, int(ordinal), entry.label.rpartition("#")[0]
 
@@ -493,7 +486,6 @@ def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]
 
 
 def memory_passage(card: Memory) -> Passage:
-    """A memory as a prompt shows it, with its date."""
     kind = payload.fact({"kind": card.kind}, "kind") or NOTE
     day = payload.day({"created_at": card.created_at.isoformat()})
     said = {SAID_ON: None if card.created_at == LONG_AGO else day}
@@ -501,5 +493,4 @@ def memory_passage(card: Memory) -> Passage:
 
 
 def bare_passage(source: str, key: str, text: str, **fields: str | None) -> Passage:
-    """A passage with the fields a prompt shows; the caller sets its label."""
     return Passage(source, key, text, 0, "", fields=fields)

@@ -135,7 +135,6 @@ class CardStore:
     async def list(
         self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
     ) -> tuple[list[Card], str | None]:
-        """Cards of the scope's vantage_id, or of all; newest first, and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, scope.user_id, scope.vantage_id, at, name, limit + 1)
         with self._pool.asking():

@@ -82,8 +82,6 @@ class CodeRow:
 
 @dataclass(frozen=True, slots=True)
 class CodeKept:
-    """A stored row; one of another tool may lack everything but its id."""
-
     id: str
     file_path: str | None
     language: str | None
@@ -117,8 +115,6 @@ class CodeListed:
 
 @dataclass(frozen=True, slots=True)
 class CutFile:
-    """A file without its secrets, cut into chunks."""
-
     language: str
     cuts: Sequence[CodeCut]
     note: str = ""
@@ -144,8 +140,6 @@ class CodeFiled:
 
 @dataclass(frozen=True, slots=True)
 class CodeEntry:
-    """A row with its id (a UUIDv5) and vector, ready to be written."""
-
     id: str
     row: CodeRow
     embedding: Embedding
@@ -193,7 +187,6 @@ def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
 
 
 def derived_id(scope: Scope, *named: str) -> str:
-    """UUIDv5 of tenant, owner, project and name."""
     where = "\x1f".join((scope.tenant, scope.owner, scope.project or "", *named))
     return str(uuid.uuid5(IDS, where.encode("utf-8", "replace").decode()))
 
@@ -230,7 +223,6 @@ Pair: TypeAlias = tuple[CodeEntry, Analysed]
 
 
 async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
-    """Analyse the rows in a thread: this takes longer than writing them."""
     return await asyncio.to_thread(lambda: [(entry, analysed(entry)) for entry in entries])
 
 
@@ -243,7 +235,6 @@ def analysed(entry: CodeEntry) -> Analysed:
 async def find_ids(
     connection: Connection, columns: Shape, scope: Scope, entries: Sequence[CodeEntry]
 ) -> list[tuple[str, bool]]:
-    """(id, True if the writer has a row of that id) for each entry."""
     kind = columns["id"].type
     own: set[str] = set()
     filed: set[str] = set()
@@ -417,8 +408,6 @@ class CodeStore:
         return (await self._gone(scope, WRITTEN))[0]
 
     async def remove(self, scope: Scope, row_id: str) -> bool:
-        """Delete a row of the scope's owner; False if there is none. `KeptElsewhere`: another tool wrote
-        it."""
         if (await self._gone(scope, f"{WRITTEN} AND id::text = $4", row_id))[0]:
             return True
         with taking(TABLE), self._pool.asking():
@@ -456,7 +445,6 @@ async def replace_files(
     files: Sequence[tuple[CodeFile, Sequence[Pair]]],
     space: str,
 ) -> set[str]:
-    """Replace the rows of files; returns the paths that had rows."""
     paths = [file.path for file, _ in files]
     _, known = await drop_rows(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
     ids = iter(await free_ids(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))

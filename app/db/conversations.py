@@ -80,8 +80,6 @@ class SaidTurn:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Output of a summary; "" for a part that failed."""
-
     title: str = ""
     summary_short: str = ""
     summary_detailed: str = ""
@@ -137,7 +135,6 @@ class ConversationEntry:
 
 
 def entry(draft: ConversationDraft) -> ConversationEntry:
-    """The draft with the SHA-256 (hexadecimal) of all its fields but the id."""
     at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
     content = asdict(replace(draft, id=None, indexed_at=None)) | {
         "indexed_at": at,
@@ -173,7 +170,6 @@ Written: TypeAlias = tuple[Conversation, ConversationOutcome]
 
 
 def names(scope: Scope, entry: ConversationEntry) -> tuple[str | None, str]:
-    """(the given id if it may be used unchanged, its UUIDv5)."""
     given = entry.draft.id
     if given is None:
         return None, derived(scope, "", entry.sha256)
@@ -316,7 +312,6 @@ class ConversationStore:
         self._brief = brief
 
     async def known(self, scope: Scope, entries: Sequence[ConversationEntry], space: str) -> Known:
-        """Entries that are stored already with the same content."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
                 began = await connection.fetchval(CLOCK)
@@ -368,7 +363,6 @@ class ConversationStore:
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Conversation], str | None]:
-        """Rows in reach, newest first and undated last, and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, sorted({scope.owner, ""}), scope.project, at, name, limit + 1)
         with self._pool.asking():

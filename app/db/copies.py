@@ -190,9 +190,7 @@ class Copy(Protocol):
     def name(self) -> str:
         """The engine's name in the outbox."""
 
-    async def position(self) -> Position | None:
-        """As the engine stores it; None if it has none."""
-
+    async def position(self) -> Position | None: ...
     async def save_position(self, position: Position) -> None: ...
     async def apply(self, collection: str, items: Sequence[str]) -> None:
         """Write these items as the record has them now; delete those that are not in it."""
@@ -201,9 +199,7 @@ class Copy(Protocol):
         """Write the rows after `cursor`; returns their number and the next cursor. After the last page it
         deletes items that are not in the record and returns None."""
 
-    async def total(self) -> int:
-        """Number of rows of the record that the engine should hold."""
-
+    async def total(self) -> int: ...
     async def is_complete(self) -> bool:
         """True if the engine holds exactly that number."""
 
@@ -312,7 +308,6 @@ class QdrantCopy:
         return sum((await self._counts()).values())
 
     async def is_complete(self) -> bool:
-        """Compares the number of our points in each collection that may hold some."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
         imports = await self._read_imports()
@@ -403,7 +398,6 @@ class QdrantCopy:
         return found
 
     async def _put(self, name: str, points: Sequence[Point]) -> bool:
-        """Write points. True if the collection had to be created."""
         return await self._catalogue.put(await self._collection_for(name), self._space, FIELDS, points)
 
     async def _had_rows(self, name: str) -> bool:
@@ -439,7 +433,6 @@ class QdrantCopy:
         return shape is None or fits(shape, self._space)
 
     async def _sweep(self, physical: str, *, everything: bool = False) -> None:
-        """Delete our points that are not in the record, or all of ours."""
         name, left = (await self._read_imports()).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
         older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
@@ -466,7 +459,6 @@ class QdrantCopy:
             await self._drop(await self._physical_name(name))
 
     async def _drop(self, name: str) -> None:
-        """Delete an empty collection that Ibid created."""
         with unavailable():
             self._catalogue.forget()
             shape = await self._catalogue.get(name)

@@ -64,7 +64,6 @@ class CollectionFigures:
 
 
 def placed(tenant: str, collection: str, given: ReferenceDraft) -> tuple[str, str]:
-    """(id, point): UUIDv5 of tenant, collection and id, or of the text if it has no id."""
     what = ("", given.text) if given.id is None else (given.id,)
     point = str(uuid.uuid5(IDS, "\x1f".join((tenant, collection, *what))))
     return given.id or point, point
@@ -174,7 +173,6 @@ class CorpusStore:
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int
     ) -> tuple[list[Reference], str | None]:
-        """Texts of a collection by id, and the cursor of the next page. `InvalidField`: an invalid cursor."""
         after = opened(cursor)[1] if cursor else ""
         with self._pool.asking():
             rows = await self._pool.fetch(TEXTS, scope.tenant, collection, after, limit + 1)
@@ -197,7 +195,6 @@ class CorpusStore:
 
 
 def packed(texts: Sequence[ReferenceDraft]) -> list[bytes]:
-    """The terms of each text, its title's included."""
     return [
         encode_terms(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text))
         for given in texts

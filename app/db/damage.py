@@ -68,7 +68,6 @@ class Look:
 
 
 async def look(dsn: str, *, seconds: float = SECONDS) -> Look:
-    """Check all relations, tables first. `dsn`: of a superuser."""
     until = time.monotonic() + seconds
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, command_timeout=seconds)
     found, tables, read = list[Damage](), set[str](), 0
@@ -115,7 +114,6 @@ async def complaint(connection: asyncpg.Connection, oid: int, statements: Sequen
 
 
 async def rebuild(dsn: str, damages: Sequence[Damage]) -> None:
-    """Rebuild damaged indexes from their tables."""
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
     try:
         for each in damages:

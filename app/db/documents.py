@@ -35,8 +35,6 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DocumentFault:
-    """Why a document failed: slug and detail of its problem (`errors.py`)."""
-
     slug: str
     detail: str
 
@@ -101,7 +99,6 @@ def embedded_text(title: str, heading: str, text: str) -> str:
 
 
 def indexed_text(filename: str, title: str, heading: str, text: str) -> str:
-    """The text whose terms a chunk is found by."""
     return f"{filename}\n{title}\n{heading}\n{text}"
 
 
@@ -182,7 +179,6 @@ def place(part: DocumentPart) -> tuple[str, str, str]:
 
 
 async def hold(connection: Connection, part: DocumentPart) -> None:
-    """Take the part's lock until the transaction ends, so that its writers take turns."""
     await take_turns(connection, "ibid.part", *place(part))
 
 
@@ -199,7 +195,6 @@ async def bump(connection: Connection, part: DocumentPart) -> None:
 async def enqueue(
     connection: Connection, kind: str, document_id: str, part: DocumentPart, *, delay_seconds: float = 0
 ) -> None:
-    """Add a job in the current transaction and notify the workers."""
     await connection.execute(JOB, kind, document_id, *place(part), delay_seconds)
     await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
 
@@ -261,8 +256,6 @@ def document(row: asyncpg.Record) -> Document:
 
 
 async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document]) -> list[Document]:
-    """The documents with the labels that `scope` sees; outside a session a label is the document's own
-    name."""
     if scope.session_id is None or all(item.session_id for item in seen):
         return list(seen)
     rows = await connection.fetch(OWN, scope.tenant, scope.owner, scope.session_id)
@@ -451,7 +444,6 @@ def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> D
 async def make_visible(
     connection: Connection, part: DocumentPart, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
 ) -> Document:
-    """Make an uploaded document visible: set its label name and queue its job."""
     await ensure_part(connection, part)
     serving = next((row["id"] for row in namesakes if row["state"] == State.READY), None)
     if namesakes:
@@ -478,7 +470,6 @@ async def withdraw(connection: Connection, part: DocumentPart, known: Document) 
 def chunk_rows(
     document_id: str, filename: str, parsed: ParsedDocument, embeddings: Sequence[Embedding], space: str
 ) -> list[tuple[object, ...]]:
-    """Rows of `ibid.chunk`. About 0.5 ms of CPU each, for the terms."""
     rows: list[tuple[object, ...]] = []
     title = storable(parsed.title)
     for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
@@ -624,7 +615,6 @@ class DocumentStore:
                 settled.set_exception(TimeoutError())
 
     async def get(self, scope: Scope, document_id: str) -> Document | None:
-        """A document in the scope's reach, with the label that the scope sees."""
         if not is_id(document_id):
             return None
         with self._pool.asking():
@@ -636,8 +626,6 @@ class DocumentStore:
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Document], str | None]:
-        """Documents in reach, newest first, and the cursor of the next page. `InvalidField`: an invalid
-        cursor."""
         before = opened(cursor)[1] if cursor else None
         with self._pool.asking():
             async with self._pool.acquire() as connection:
@@ -646,13 +634,11 @@ class DocumentStore:
         return seen, closed(seen[-1].created_at, seen[-1].id) if len(rows) > limit else None
 
     async def pending(self, scope: Scope) -> tuple[PendingDocument, ...]:
-        """Documents in reach that are still being read, newest first."""
         with self._pool.asking():
             rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
         return tuple(PendingDocument(**row) for row in rows)
 
     async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
-        """One chunk of a ready document; ordinals count from 1."""
         if not is_id(document_id) or not 1 <= ordinal <= INTEGER_MAX:
             return None
         with self._pool.asking():
@@ -660,7 +646,6 @@ class DocumentStore:
         return Chunk(**row) if row else None
 
     async def remove(self, scope: Scope, document_id: str) -> bool:
-        """Mark a document as removed and queue its purge. False: it does not exist."""
         if not is_id(document_id):
             return False
         async with transaction(self._pool) as connection:
@@ -684,7 +669,6 @@ class DocumentStore:
                 await enqueue(connection, "purge", document_id, part, delay_seconds=FORGET_SECONDS)
 
     async def placed(self, document_id: str) -> tuple[Document, DocumentPart] | None:
-        """A document that is not removed, and its part; for jobs, regardless of scope."""
         with postgres_faults():
             row = await self._pool.fetchrow(PLACED, document_id)
         return (document(row), DocumentPart(row["tenant"], row["owner"], row["session_id"])) if row else None

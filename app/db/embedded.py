@@ -103,7 +103,6 @@ class ClusterPlaces:
 
 
 def owner(page: Path) -> tuple[int, str]:
-    """(pid, status) of a PostgreSQL lock file; (0, "") if it is missing or incomplete."""
     try:
         lines = ending(page).splitlines()
         return int(lines[0]), lines[7].strip() if len(lines) > 7 else ""
@@ -112,7 +111,6 @@ def owner(page: Path) -> tuple[int, str]:
 
 
 def ending(path: Path) -> str:
-    """The last TAIL bytes of a plain file. Raises `OSError` for a link or anything else."""
     with os.fdopen(os.open(path, os.O_RDONLY | PLANTED), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -122,7 +120,6 @@ def ending(path: Path) -> str:
 
 
 def prepare(home: Path) -> ClusterPlaces:
-    """Create the folders and give them to the server's user."""
     home = home.absolute()
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -183,7 +180,6 @@ def real(path: Path, kind: int) -> os.stat_result | None:
 
 
 def settle(places: ClusterPlaces) -> None:
-    """Create the socket's folder, check all paths, truncate a long log."""
     real(places.data, stat.S_IFDIR)
     log = real(places.log, stat.S_IFREG)
     if log and log.st_size > LOG_LIMIT:
@@ -281,7 +277,6 @@ class Cluster:
         return self.places.dsn("ibid", "ibid")
 
     async def spawn(self, program: str, *arguments: str, stdin: int = DEVNULL) -> Process:
-        """Start one of PostgreSQL's programs as the server's user; its output goes to the log."""
         place = self.places
         path = str(place.programs / program)
         identity = (str(os.getpid()), str(place.user), str(place.group))
@@ -302,7 +297,6 @@ class Cluster:
             os.close(out)
 
     async def run(self, program: str, *arguments: str, said: bytes = b"") -> None:
-        """Run a program to its end, with `said` as its stdin."""
         self.process = await self.spawn(program, *arguments, stdin=PIPE)
         try:
             async with asyncio.timeout(CREATE_SECONDS):

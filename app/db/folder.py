@@ -53,7 +53,6 @@ class Held:
 
 
 def read_lock(data_dir: Path) -> Lock | None:
-    """The present holder; None if no process holds the folder, whatever the file says."""
     try:
         descriptor = os.open(data_dir / NAME, os.O_RDONLY)
     except FileNotFoundError:

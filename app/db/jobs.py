@@ -168,19 +168,16 @@ class JobStore:
         await self._listener.__aexit__(kind, error, trace)
 
     async def claim(self, *, lease_seconds: float) -> Job | None:
-        """Lease the next job; None if there is none."""
         with postgres_faults():
             row = await self._pool.fetchrow(CLAIM, self._worker, lease_seconds)
         return job(row) if row else None
 
     async def beat(self, job: Job, *, lease_seconds: float) -> bool:
-        """Extend or shorten the lease; False: it was lost."""
         with postgres_faults():
             found = await self._pool.fetchval(BEAT, *self._lease(job), lease_seconds)
         return found is not None
 
     async def finish(self, job: Job) -> None:
-        """Delete a finished job, if its lease is still ours."""
         with postgres_faults():
             await self._pool.execute(FINISH, *self._lease(job))
 
@@ -200,7 +197,6 @@ class JobStore:
             await self._pool.execute(EXPIRE)
 
     async def wait(self, *, seconds: float) -> None:
-        """Return when a job may be available or after `seconds`, at most one."""
         await self._listener.wait(seconds=seconds)
 
     def _lease(self, job: Job) -> tuple[int, str, int]:

@@ -148,7 +148,6 @@ class KeyStore:
         self._breaker = Breaker(clock, failures=1, seconds=PAUSE)
 
     async def find(self, key: str) -> Caller | None:
-        """The key's caller; None: unknown or revoked."""
         if not key or len(key) > LONGEST:
             return None
         digest = hashed(key)
@@ -186,7 +185,6 @@ class KeyStore:
                 return await self._pool.fetch(sql, *arguments)
 
     async def create(self, tenant: str, *, user: str | None = None, name: str = "") -> tuple[ApiKey, str]:
-        """A new key and its text, which is not stored."""
         shown = re.sub(r"[^a-z0-9]", "", tenant.lower())[:12] or "key"
         front = f"ibid_{shown}_"
         key = front + secrets.token_hex(24)
@@ -207,13 +205,11 @@ class KeyStore:
         await self._add(key, DEFAULT_TENANT, None, "bootstrap", prefix=key[:PREFIX_DIGITS])
 
     async def list(self, tenant: str | None = None) -> list[ApiKey]:
-        """Keys of a tenant, or all, oldest first, with revoked ones."""
         with postgres_faults():
             rows = await self._pool.fetch(ALL, tenant)
         return [ApiKey(**row) for row in rows]
 
     async def revoke(self, key_id: str, tenant: str | None = None) -> bool:
-        """End a key; False: no such live key (of that tenant)."""
         if not is_id(key_id):
             return False
         with postgres_faults():
@@ -231,7 +227,6 @@ class KeyStore:
 
 
 def bridged(known: Known | None) -> Known:
-    """The last confirmed value, during an outage. `Unavailable` if there is none."""
     if known is None:
         raise Unavailable("keys cannot be looked up", retry_after=RETRY_SECONDS)
     return known

@@ -46,7 +46,6 @@ def call(name: str, *arguments: object) -> None:
 
 
 def prctl(option: int, first: int, second: int = 0) -> None:
-    """The kernel requires the unused arguments to be zero, as longs."""
     call("prctl", option, *(ctypes.c_ulong(value) for value in (first, second, 0, 0)))
 
 

@@ -106,8 +106,6 @@ class MemoryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The outcome of one draft; `memory` is None for an echo."""
-
     outcome: MemoryOutcome
     memory: Memory | None = None
 
@@ -172,8 +170,7 @@ class Moment:
 class Temporal(Protocol):
     """`/temporal/{user_id}`: built in (`db/votes.py`), or an outside service. Raises `RetrievalError`."""
 
-    async def last(self, scope: Scope) -> Moment:
-        """The user's last message before the current request."""
+    async def last(self, scope: Scope) -> Moment: ...
 
 
 NAMES = tuple(item.name for item in fields(Memory))
@@ -212,7 +209,6 @@ async def decide(
     ids: Sequence[str],
     tokens: Sequence[int],
 ) -> list[Written]:
-    """The outcome of each draft. Needs the user's lock; later drafts with the same text are repeats."""
     rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
     known = {row["id"]: memory(row) for row in rows}
     places = await last_places(connection, owner, drafts)
@@ -235,21 +231,18 @@ async def decide(
 async def last_places(
     connection: Connection, owner: tuple[str, str], drafts: Sequence[Draft]
 ) -> dict[str, int]:
-    """The last used place of each thread."""
     threads = {draft.thread_id or "" for draft in drafts}
     rows = await connection.fetch(PLACES, *owner, list(threads))
     return {row[0]: int(row[1]) for row in rows}
 
 
 async def stamp(connection: Connection) -> tuple[datetime, int]:
-    """The current time, and the revision for what is written at it."""
     now = await connection.fetchrow(NOW)
     assert now is not None  # noqa: S101 - no table that it could be missing from
     return now["now"], now["revision"]
 
 
 def new_memory(draft: Draft, name: str, user: str, *, tokens: int, at: datetime, place: int) -> Memory:
-    """`place` 0: a card is not part of a conversation."""
     return Memory(
         id=name,
         user_id=user,
@@ -324,7 +317,6 @@ def analysed(texts: Sequence[str]) -> list[AnalysedText]:
 def written_row(
     tenant: str, space: str, memory: Memory, vector: Embedding, found: AnalysedText
 ) -> tuple[object, ...]:
-    """Parameters of WRITE."""
     at = day_said(memory.created_at)
     spans = spoken(found.dates, at) if at else ()
     days = [day for span in spans for day in (span.start, span.end)]
@@ -391,7 +383,6 @@ class MemoryStore:
         return memory(row) if row else None
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
-        """The user's memories and cards, newest first, and the cursor of the next page."""
         at, after = opened(cursor) if cursor else (None, "")
         with self._pool.asking():
             rows = await self._pool.fetch(PAGE, *whose(scope), at, after, limit + 1)
@@ -451,7 +442,6 @@ class RecentTextStore:
         self._pool = pool
 
     async def recent(self, scope: Scope, thread_id: str | None, before: datetime | None) -> list[str]:
-        """Texts of the assistant and recalled memories in the user's thread."""
         where = (scope.tenant, scope.owner, thread_id or "", scope.user_id, before)
         with self._pool.asking():
             said = await self._pool.fetch(SAID, *where)

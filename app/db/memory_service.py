@@ -59,13 +59,11 @@ class Outside:
         self._sending = asyncio.Semaphore(MOST_SENDING)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """The user's votes as the service counts them. Raises `RetrievalError`."""
         query = urlencode({"user_id": scope.user_id or "", "ids": ",".join(ids)})
         with self._attempt():
             return tallies(await self.get(f"/memory_feedback?{query}"), ids)
 
     async def last(self, scope: Scope) -> Moment:
-        """The user's last message as the service knows it. Raises `RetrievalError`."""
         with self._attempt():
             return moment(await self.get(f"/temporal/{quote(scope.user_id or '', safe='')}"))
 
@@ -80,13 +78,11 @@ class Outside:
             raise Unavailable("the memory service does not take votes", retry_after=2) from error
 
     def _attempt(self) -> Attempt:
-        """Wraps one call; raises `RetrievalError` at once while the breaker is open."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         return self.breaker.attempt(failed, patience=SECONDS / 2)
 
     async def get(self, path: str) -> object:
-        """The JSON at an encoded path. Raises `RetrievalError`."""
         return await self._asked("GET", path)
 
     async def post(self, path: str, body: Mapping[str, object]) -> None:
@@ -188,8 +184,6 @@ class OutsideVotes:
 
 
 class OutsideTemporal:
-    """Implements `memories.Temporal`: the service, or the built-in store while it is down."""
-
     def __init__(self, outside: Outside, built_in: Temporal) -> None:
         self._outside = outside
         self._built_in = built_in
@@ -204,13 +198,11 @@ class OutsideTemporal:
 
 
 def served(scope: Scope) -> bool:
-    """True if the service can know the user."""
     return scope.tenant == DEFAULT_TENANT and bool(scope.user_id)
 
 
 @asynccontextmanager
 async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
-    """The service of MEMORY_SERVICE_URL, which may be down now; None without that setting."""
     if settings.memory.service_url is None:
         yield None
         return
@@ -248,7 +240,6 @@ class ServiceActivity(BaseModel):
 
 
 def tallies(data: object, ids: Sequence[str]) -> Tallies:
-    """The votes on `ids` from {id: {positive, negative}}. Raises `RetrievalError`."""
     if not isinstance(data, dict):
         raise RetrievalError("unavailable")
     with readable():
@@ -270,7 +261,6 @@ def moment(data: object) -> Moment:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Malformed replies raise `RetrievalError`."""
     try:
         yield
     except (ValueError, OverflowError) as error:

@@ -116,7 +116,6 @@ async def state(pool: Pool, engine: str) -> EngineState:
 
 
 def progress(cursor: Sequence[str]) -> tuple[int, RefillCursor]:
-    """(rows done, the copy's cursor) of a refill's entry."""
     if cursor and cursor[0].isdigit():
         return int(cursor[0]), tuple(cursor[1:])
     return 0, tuple(cursor)  # an earlier version counted no rows
@@ -202,7 +201,6 @@ class Outbox:
         await self.drain()
 
     async def _ask_refill_because(self, reason: str) -> None:
-        """Request a refill if there is a reason; one under way restarts at the first row."""
         if reason:
             log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
             await self.ask_refill()
@@ -267,7 +265,6 @@ class Outbox:
             await self._pool.execute(REFILL, self._copy.name)
 
     async def wait_drained(self, seconds: float) -> bool:
-        """Wait until the engine has taken all present entries; False: not within `seconds`."""
         pause = LOOK_SECONDS
         self._wake.set()
         with suppress(TimeoutError):
@@ -300,7 +297,6 @@ class Outbox:
 
     @asynccontextmanager
     async def _drain_lock(self) -> AsyncIterator[Connection | None]:
-        """The session that holds the drainer's lock, for a block; None: another process has it."""
         key, held = f"ibid.outbox\x1f{self._copy.name}", None
         with postgres_faults():
             async with self._pool.acquire() as holder:
@@ -426,8 +422,6 @@ async def unlock(holder: Connection, key: str) -> None:
 
 
 class EngineProbe:
-    """An engine for /readyz, with its pending entries."""
-
     def __init__(self, probe: Probe, outbox: Outbox) -> None:
         self._probe = probe
         self._outbox = outbox

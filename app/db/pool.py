@@ -107,7 +107,6 @@ def damaged(error: asyncpg.PostgresError) -> Damaged:
 
 
 def log_refusal(error: asyncpg.PostgresError) -> None:
-    """Log only the class of a refused statement: its message may quote values."""
     log.error("Postgres refused a statement", kind=type(error).__name__, sqlstate=error.sqlstate)
 
 
@@ -125,7 +124,6 @@ def decode(wire: bytes) -> Embedding:
 
 
 async def register(connection: asyncpg.Connection) -> None:
-    """Make this connection use Embeddings for `vector` values, in COPY too."""
     schema = await connection.fetchval(SCHEMA)
     await connection.set_type_codec("vector", schema=schema, encoder=encode, decoder=decode, format="binary")
 
@@ -201,7 +199,6 @@ class Pool(asyncpg.Pool):
             raise Unavailable("Postgres does not answer", retry_after=self.breaker.retry_after)
 
     def acquire(self, *, timeout: float | None = None) -> "PoolAcquireContext[asyncpg.Record]":
-        """Raises `TimeoutError` after `timeout` seconds."""
         return super().acquire(timeout=ACQUIRE_SECONDS if timeout is None else timeout)
 
     async def release(

@@ -33,7 +33,6 @@ RECORDED = "SELECT array_agg(version_num) FROM ibid.alembic_version"
 
 
 def scripts() -> Path:
-    """The folder with env.py and versions/."""
     for folder in (CHECKOUT, INSTALLED):
         if (folder / "env.py").is_file():
             return folder
@@ -132,7 +131,6 @@ class PostgresProbe:
         self.pool = pool
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Versions and connections in use; `Unavailable` without an answer in 2 s."""
         with postgres_faults():
             async with self.pool.acquire(timeout=PROBE_SECONDS) as connection:
                 version = await connection.fetchval("SHOW server_version", timeout=PROBE_SECONDS)

@@ -45,7 +45,6 @@ def conversation_text(row: Row, *, brief: bool = False) -> str:
 
 
 def conversation_words(row: Row) -> str:
-    """The text whose terms a conversation or a dream is found by."""
     parts = (
         cut(row["title"], TITLE),
         listed(row["tags"])[:DETAILED],
@@ -58,12 +57,10 @@ def conversation_words(row: Row) -> str:
 
 
 def code_text(row: Row) -> str:
-    """The text that is embedded for a chunk."""
     return plain("\n".join(filter(None, (row["file_path"], row["chunk_text"])))[:EMBEDDED])
 
 
 def code_words(row: Row) -> str:
-    """The text whose terms a chunk is found by."""
     facts = parsed(row["chunk_metadata"])
     named = [facts.get(name) for name in NAMES] if isinstance(facts, dict) else []
     said = [each for each in named if isinstance(each, str)]
@@ -91,7 +88,6 @@ def parsed(value: Json) -> Json:
 
 
 def plain(text: str) -> str:
-    """Removes characters that UTF-8 or Postgres cannot hold."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
@@ -129,7 +125,6 @@ class EmbeddedRow:
     join_columns: Callable[[Row], str]
 
     def text(self, row: asyncpg.Record) -> str:
-        """The text to embed of a record with the columns."""
         return self.join_columns(row).strip()[:MOST]
 
 

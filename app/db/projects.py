@@ -41,8 +41,6 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeChange:
-    """Parts to replace; parts that are None and notes with other titles are unchanged."""
-
     overview: str | None = None
     rules: str | None = None
     notes: tuple[KnowledgeNote, ...] = ()
@@ -92,7 +90,6 @@ class KnowledgeStore:
             await write(connection, scope, knowledge)
 
     async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """Replace the given parts, note by note; returns the result."""
         async with transaction(self._pool) as connection:
             await take_turns(connection, "ibid.knowledge", *place(scope))
             row = await connection.fetchrow(GET, *place(scope))
@@ -170,7 +167,6 @@ class TableColumn:
 
     @property
     def neutral(self) -> str | None:
-        """An empty value; None if the type has none."""
         if self.type.endswith("[]"):
             return "'{}'"
         if self.dim:
@@ -350,7 +346,6 @@ def made(type_: str, name: str) -> str:
 
 
 def base(type_: str) -> str:
-    """A type without its length, if ids may have it."""
     kind = type_.partition("(")[0]
     if kind not in {UUID, *TEXTS, *NUMBERS}:
         raise Rejected(f"ids of the type {type_} are not written here: make it uuid, text or bigint")
@@ -358,7 +353,6 @@ def base(type_: str) -> str:
 
 
 def whole(name: str) -> str | None:
-    """A UUID in canonical form; None: it is none."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
@@ -391,7 +385,6 @@ def stays(called: Called) -> bool:
 
 
 def given(type_: str, names: Sequence[Called]) -> set[str]:
-    """Given ids that are possible in the column."""
     values = (literal(type_, name.given) for name in names if name.given)
     return {key for key in values if key is not None}
 

@@ -35,18 +35,15 @@ USER_STANDS = "SELECT ibid.user_stands($1, $2, coalesce($3, now()))"
 
 
 def is_id(text: str) -> bool:
-    """True for a possible id; anything else in a path (NUL, surrogates) must not reach SQL."""
     return ID.fullmatch(text) is not None
 
 
 def closed(at: datetime, key: str) -> str:
-    """The cursor after a page's last row."""
     text = f"{(at - EPOCH) // MICROSECOND}|{key}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def opened(cursor: str) -> tuple[datetime, str]:
-    """The row in a cursor. Raises `InvalidField`."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         text = base64.b64decode(padded.encode(), altchars=b"-_", validate=True).decode()

@@ -34,8 +34,6 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A turn with its thread and answer."""
-
     thread_id: str
     role: str
     content: str
@@ -145,7 +143,6 @@ class SessionStore:
 
 
 def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
-    """Statement and last arguments of the page after `cursor`. Raises `InvalidField`."""
     if not cursor:
         return FIRST, ()
     at, key = opened(cursor)

@@ -33,9 +33,7 @@ class Holding(Protocol):
     def name(self) -> str:
         """Its name in the receipt: memories, chat_log, answers, …"""
 
-    def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Everything it stores of the user, as JSON-ready objects."""
-
+    def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]: ...
     async def erase(self, scope: Scope) -> int:
         """Delete all of it; returns the number of rows, 0 if repeated."""
 
@@ -57,8 +55,6 @@ class Files(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The state of a user's erasures."""
-
     erased_at: datetime
     dirty: tuple[str, ...] = ()
     """Holdings whose files are still to be rewritten, and names of files that could not be."""
@@ -229,7 +225,6 @@ async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
 
 
 def key_parts(scope: object) -> set[object]:
-    """The values in an index's key: fields of a dataclass, or the items of a tuple."""
     if isinstance(scope, tuple):
         return {*scope}
     return {getattr(scope, item.name) for item in fields(scope)} if is_dataclass(scope) else {scope}
@@ -364,7 +359,6 @@ class HoldingRows:
         self.name = table.name
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """One row at a time, oldest first, by column name; vectors are left out."""
         read, after = READ_PAGE.format(**self._sql), None
         while True:
             with postgres_faults():
@@ -407,8 +401,6 @@ class ProjectRows(HoldingRows):
 
 
 class Documents(HoldingRows):
-    """Documents uploaded by or for a user; exported without their files, which have URLs."""
-
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, DOCUMENTS)
 
@@ -483,7 +475,6 @@ class RecordFiles:
         return self._superuser is None
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """Rewrites the tables of these holdings (TABLES), the largest last; returns nothing."""
         tables = [table for name in TABLES if name in holdings for table in TABLES[name]]
         if self._superuser is not None and tables:
             await compact(self._superuser, [MARKS, *tables])

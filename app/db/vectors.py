@@ -118,7 +118,6 @@ class VectorStore:
         self._pool = pool
 
     async def count(self, space: str) -> int:
-        """Chunks of ready documents without a vector in `space`."""
         with postgres_faults():
             return sum(row[0] for row in await self._pool.fetch(COUNT, space))
 
@@ -136,7 +135,6 @@ class VectorStore:
         return []
 
     async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
-        """Store vectors beside the current ones; again replaces."""
         pairs = list(zip(texts, embeddings, strict=True))
         chunks = [(space, text.id, text.ordinal, each) for text, each in pairs if text.kind == CHUNK]
         others = [(space, text.kind, text.id, each) for text, each in pairs if text.kind != CHUNK]
@@ -217,6 +215,5 @@ class SpaceStore:
                 raise Missing("there is no such embedding space")
 
     async def vectors_in(self, name: str) -> int:
-        """Number of vectors in it: chunks, memories, corpus texts, rows of projects."""
         with postgres_faults():
             return int(await self._pool.fetchval(VECTORS, name))

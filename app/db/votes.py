@@ -80,7 +80,6 @@ class VoteStore:
         answer_id: str | None,
         before_commit: BeforeCommit | None = None,
     ) -> bool:
-        """One vote, or (0) none. False: unchanged. `Missing`: not the user's memory."""
         mine = await self._mine(scope, [memory_id])
         if not any(mine):
             raise Missing("there is no such memory")
@@ -95,7 +94,6 @@ class VoteStore:
         answer_id: str,
         before_commit: BeforeCommit | None = None,
     ) -> list[str]:
-        """The same vote on each, all or none; returns the changed ones, in order."""
         mine = await self._mine(scope, ids)
         changed = await self._cast(scope, mine, (answer_id, signal), before_commit) if any(mine) else set()
         return [key for key in dict.fromkeys(ids) if key in changed]
@@ -120,7 +118,6 @@ class VoteStore:
     async def _cast(
         self, scope: Scope, mine: Mine, vote: tuple[str | None, int], before_commit: BeforeCommit | None
     ) -> set[str]:
-        """Write a vote (its answer, its signal); returns the memories whose vote changed."""
         owner = (scope.tenant, scope.user_id or "")
         try:
             async with transaction(self._pool) as connection:
@@ -177,7 +174,6 @@ class TemporalStore:
 
 
 def bucket(seconds: float | None) -> str:
-    """How long ago that is, as a bucket's name; None: never."""
     if seconds is None:
         return "new"
     return next((name for name, end in BUCKETS if seconds < end), "months")
@@ -225,7 +221,6 @@ class UtteranceStore:
         self._pool = pool
 
     async def own(self, scope: Scope, limit: int) -> list[OwnMessage]:
-        """The scope's user's newest chat turns and memories, newest first."""
         where = (scope.tenant, scope.user_id, list(EXCLUDED_ORIGINS), [GRAVITY, DESIRE], limit)
         with self._pool.asking():
             rows = await self._pool.fetch(OWN, *where)
