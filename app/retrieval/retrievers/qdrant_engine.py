@@ -199,7 +199,9 @@ class EngineError(Exception):
 class VendorErrors:
     """Translates errors; used around every call of qdrant_edge."""
 
-    def __enter__(self) -> None: ...
+    def __enter__(self) -> None:
+        pass
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
