@@ -83,7 +83,7 @@ def show(event: str, data: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
 
 
 def sources(meta: Mapping[str, Any], cited: list[str]) -> None:
-    """Print what was cited, or why there is nothing to cite."""
+    """Print the cited passages, or why there are none."""
     tell("\n")
     for citation in meta["citations"]:
         if citation["label"] in cited:
