@@ -195,7 +195,6 @@ class Circuit:
             self._open()
 
     def _open(self) -> None:
-        """Refuse for a while; one failure of the probe is then enough."""
         self._consecutive = self._failures - 1
         self._openings += 1
         self._opened.add(self)
@@ -223,7 +222,6 @@ class Attempt:
         self._breaker.note(failed)
 
     def _verdict(self, error: BaseException | None) -> bool | None:
-        """True: failed, False: succeeded, None: unknown."""
         if error is None:
             return False
         if isinstance(error, Exception):

@@ -122,7 +122,6 @@ class Parent:
         self.send(FrameKind.READY, 0, payload)
 
     def refuse(self, reason: str) -> NoReturn:
-        """Report why this process cannot start, and exit."""
         self.send(FrameKind.FAULT, 0, {"error": reason})
         end(REFUSED, reason)
 

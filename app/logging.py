@@ -66,7 +66,6 @@ def configure(level: str = "info", *, json: bool | None = None, stream: TextIO |
 
 
 def _formatter(shared: list[Processor], *, as_json: bool) -> logging.Formatter:
-    """One format for our lines and for those of vendors."""
     machine, person = structlog.processors.JSONRenderer(ensure_ascii=False), structlog.dev.ConsoleRenderer()
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
@@ -78,7 +77,6 @@ def _formatter(shared: list[Processor], *, as_json: bool) -> logging.Formatter:
 
 
 def _levels(handler: logging.Handler, level: str) -> None:
-    """Our loggers at `level`, the server's at `info`, all others at `warning`."""
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
@@ -131,7 +129,6 @@ def _place(frame: traceback.FrameSummary) -> str:
 
 
 def request_id(scope: Scope) -> str:
-    """The current request's id; "" outside of one."""
     return str(scope.get("state", {}).get("request_id", ""))
 
 

@@ -128,7 +128,6 @@ def problem_of(error: IbidError, instance: str, faults: Sequence[FieldError] = (
 
 
 def of_fault(fault: DocumentFault, instance: str) -> Problem:
-    """The problem of a failed document, from its row."""
     return problem_of(tree.problem(fault.slug, fault.detail), instance)
 
 
@@ -173,7 +172,6 @@ def field_error(fault: Mapping[str, Any]) -> FieldError:
 
 
 def phrase(fault: Mapping[str, Any]) -> str:
-    """What the field must be."""
     kind, context = fault["type"], dict(fault.get("ctx", {}))
     if kind == "string_pattern_mismatch":
         return PATTERNS.get(context["pattern"], "has characters that are not allowed here")
@@ -210,7 +208,6 @@ async def _gone(_request: Request, _error: Exception) -> Response:
 
 
 def unexpected() -> IbidError:
-    """For a fault of the service itself, which the caller has logged."""
     return IbidError("The cause is in the service's log, under this request's id.")
 
 

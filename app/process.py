@@ -113,8 +113,6 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ChildReply:
-    """A result, or an item sent ahead of it."""
-
     payload: Payload
     data: bytes | bytearray
 
@@ -182,7 +180,6 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """True once it accepts no more calls."""
         return self._over or self._process.poll() is not None
 
     @property
@@ -191,7 +188,6 @@ class Child:
 
     @property
     def under_way(self) -> int:
-        """Unanswered calls, including those whose caller was cancelled."""
         return len(self._calls)
 
     async def blamed(self, codes: Collection[int] = CRASHES) -> frozenset[str] | None:
@@ -306,7 +302,6 @@ class Child:
             self._end(Died(f"its process said what cannot be read ({type(error).__name__})"))
 
     def _check_size(self, size: int, length: int) -> None:
-        """Enforce the bounds of an untrusted child. Raises `ValueError`."""
         if self.program.output_bytes is not None:
             self._output += size + length + UNTRUSTED_FRAME
             if size > UNTRUSTED_JSON or self._output > self.program.output_bytes:
@@ -374,7 +369,6 @@ class Child:
         )
 
     def _end(self, died: Died) -> None:
-        """Kill the process and fail the calls in flight."""
         if not self._closing:
             self._closing = True
             waiting = len(self._calls)
@@ -536,7 +530,6 @@ class ChildProcess:
             self._failed = asyncio.get_running_loop().time()
 
     def _is_over(self, starting: "asyncio.Task[Child]") -> bool:
-        """True if it is time for another start."""
         if not starting.done():
             return False
         if starting.cancelled():
@@ -550,7 +543,6 @@ class CrashBlame:
     """Finds what keeps crashing or hanging a child process: SUSPICIONS times within SUSPECT_SECONDS."""
 
     def __init__(self, codes: Collection[int] = CRASHES) -> None:
-        """`codes`: the exit codes of crashes."""
         self._codes = codes
         self._crashes: list[tuple[float, frozenset[str]]] = []
 
@@ -571,7 +563,6 @@ class CrashBlame:
 
 
 async def ended(starting: "asyncio.Task[Child] | None") -> None:
-    """Wait for a start, then end its child."""
     if starting is not None:
         await asyncio.wait({starting})
         if not starting.cancelled() and not starting.exception():

@@ -112,7 +112,6 @@ class Stages:
         self._since = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """Record the time since the last lap under a name."""
         now = time.perf_counter()
         self.took[name] = round((now - self._since) * 1000)
         self._since = now

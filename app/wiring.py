@@ -92,8 +92,6 @@ DREAMS = frozenset(DREAMING)
 
 @dataclass(frozen=True, slots=True)
 class QdrantParts:
-    """Qdrant with its outbox and sources."""
-
     engine: Qdrant
     copy: QdrantCopy
     outbox: Outbox
@@ -103,8 +101,6 @@ class QdrantParts:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSources:
-    """Sources that search rows of projects in Postgres."""
-
     conversations: ConversationSource
     code: CodeSource
     dreams: DreamSource
@@ -116,8 +112,6 @@ class ProjectSources:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Everything that is open before any service is built."""
-
     held: Held
     pool: Pool
     embedder: Embedder
@@ -228,7 +222,6 @@ async def fill_chroma(
 async def open_qdrant(
     settings: Settings, pool: Pool, space: Space, indexes: IndexCache, claim: EngineClaim | None = None
 ) -> AsyncIterator[QdrantParts]:
-    """Qdrant, its outbox and its sources."""
     async with open_points(settings, dim=space.dim) as engine:
         shared = settings.qdrant.url is not None  # a server, where other tools may write
         imports, catalogue = await read_imported_collections(pool), CollectionCache(engine)
@@ -259,7 +252,6 @@ async def open_qdrant(
 
 
 async def qdrant_outbox(pool: Pool, engine: Qdrant, copy: QdrantCopy, claim: EngineClaim | None) -> Outbox:
-    """The outbox that fills Qdrant and repairs files that the engine loses."""
     outbox = Outbox(pool, copy, await identity(pool), claim)
     engine.on_files_lost(lambda _: outbox.report_loss())
     engine.breaker.on_recovery = outbox.report_connection
@@ -392,7 +384,6 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
 
 
 def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:
-    """Votes and last activity: built in, or with an outside service."""
     votes, temporal = VoteStore(open_.pool, open_.qdrant.memories.owns), TemporalStore(open_.pool)
     if open_.outside is None:
         return votes, temporal

@@ -48,7 +48,6 @@ class Meter:
         return scaled(self.plain(rest + "\n") + inner, self._factor)
 
     def most(self, passages: Sequence[Passage]) -> int:
-        """Upper bound of the block's tokens, without counting: a token has at least one byte."""
         rest, inner = self._lines_of(passages)
         return scaled(len(rest.encode("utf-8", "surrogatepass")) + len("\n") + inner, self._factor)
 
@@ -87,7 +86,6 @@ class Meter:
         return self._form.line(passage, shown[:first] + shown[last:]), inner
 
     def _lines_of(self, passages: Sequence[Passage]) -> tuple[str, int]:
-        """The context block without the middles of texts, and the tokens of those."""
         lines = list(map(self._line, passages))
         return "\n".join([self._form.head, *(rest for rest, _ in lines)]), sum(inner for _, inner in lines)
 
@@ -103,7 +101,6 @@ class Meter:
 
 
 def scaled(tokens: int, factor: float) -> int:
-    """o200k tokens in a model's tokens, rounded up."""
     if factor == 1:
         return tokens
     # Rounded first, or 10 × 1.3 = 13.000000000000002 would count as 14.
@@ -252,7 +249,6 @@ def judged(candidates: Iterable[Candidate], verdict: Verdict) -> list[Candidate]
 
 
 def packed_passages(candidates: Iterable[Candidate]) -> tuple[Passage, ...]:
-    """The passages in the prompt, in order, with their boosted scores."""
     packed = (item for item in candidates if item.verdict is Verdict.PACKED)
     return tuple(scored(item.passage, item.score) if item.boosts else item.passage for item in packed)
 

@@ -50,7 +50,6 @@ class Marker:
 
     @property
     def text(self) -> str:
-        """The output in its place: one pair of brackets for each packed label, or ""."""
         if not self.cited:
             return ""
         remark = f" ({self.remark})" if self.remark else ""
@@ -157,7 +156,6 @@ class Tail:
 
     @property
     def age(self) -> int:
-        """Characters since the anchor; 0 without one."""
         anchor = self.anchor
         return 0 if anchor is None else len(self.held) - anchor
 
@@ -168,7 +166,6 @@ class Tail:
         return self.held or self._last
 
     def skip(self, text: str) -> None:
-        """Note text that was sent without being held."""
         if len(self.head) < HEAD_MAX:
             self.head += text
         self._last = text[-1:] or self._last
@@ -183,7 +180,6 @@ class Tail:
         self.head = ""
 
     def retract(self, place: int) -> str:
-        """Remove and return everything from `place` on (in the current line)."""
         taken, self.held = self.held[place:], self.held[:place]
         if len(self.head) < HEAD_MAX:
             self.head = self.head[: len(self.head) - len(taken)]
@@ -272,7 +268,6 @@ class Code:
 
     @property
     def prose(self) -> bool:
-        """True if this is certainly no code."""
         return self.mode in {Mode.PLAIN, Mode.WARY} and not self._indented
 
     def text(self, text: str) -> None:
@@ -424,7 +419,6 @@ class CitationFilter:
         return self._tail.released() + self._tail.held
 
     def _read(self) -> None:
-        """Process tokens until more text is needed."""
         while self._at < len(self._rest):
             found = TOKEN.search(self._rest, self._at)
             stop = found.start() if found else len(self._rest)
@@ -459,7 +453,6 @@ class CitationFilter:
         return True
 
     def _growing(self, token: str) -> bool:
-        """True if the next delta may lengthen the last token."""
         last = self._at + len(token) == len(self._rest) and not self._final
         return last and token[0] in GROWING and len(token) < RUN_MAX
 

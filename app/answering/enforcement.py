@@ -66,7 +66,6 @@ class UnendedPiece(str):
 
 
 def trimmed(sentence: str, *, first: bool) -> str:
-    """Strips leading line breaks of the first sentence, and trailing blanks of an unended piece."""
     said = sentence.lstrip("\r\n") if first else sentence
     return UnendedPiece(said.rstrip()) if isinstance(sentence, UnendedPiece) else said
 
@@ -80,7 +79,6 @@ class SentenceBuffer:
         """Whether the piece that was found last is a sentence; not before there is one."""
 
     def feed(self, text: str) -> list[str]:
-        """The sentences that are complete now."""
         self._held += text
         found: list[str] = []
         while place := self._place():
@@ -121,7 +119,6 @@ class SentenceBuffer:
 
 
 def complete(text: str) -> bool:
-    """True if a text ends like a sentence or a line."""
     found = WHOLE.search(text)
     return found is not None and ends(text[: found.start()], found.group())
 
@@ -137,7 +134,6 @@ def ends(before: str, mark: str) -> bool:
 
 
 def shortened(word: str) -> bool:
-    """True for an initial or an abbreviation such as `prof`."""
     return word in SHORT or (len(word) == 1 and word.isalpha())
 
 
@@ -222,7 +218,6 @@ class Enforcement:
 
     @asynccontextmanager
     async def unasked(self) -> AsyncIterator[ModelStream]:
-        """The policy's text, without asking a model."""
         yield PolicyText(self)
 
     def fits(self, sentence: str) -> str:
@@ -315,7 +310,6 @@ class Enforcement:
         return checks.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)
 
     def _plain(self, text: str) -> tuple[str, list[str]]:
-        """The text without citations that must not be sent, and the remaining ones."""
         seen = CitationFilter(self.labels)
         return seen.feed(text) + seen.end(), seen.cited
 

@@ -163,12 +163,10 @@ def sentences(passages: Iterable[Passage]) -> list[QuotableSentence]:
 
 
 def subject(question: str) -> frozenset[int]:
-    """Terms of a question that name its subject."""
     return frozenset(terms(question)) - FUNCTION_WORDS
 
 
 def by_words(question: str, offered: Sequence[QuotableSentence]) -> list[QuotableSentence]:
-    """Sentences scored by terms, best first."""
     asked = subject(question)
     weights = rarities(asked, offered)
     total = sum(weights.values()) or 1.0
@@ -196,7 +194,6 @@ def form(sentence: QuotableSentence) -> float:
 
 
 def with_meaning(ranked: Sequence[QuotableSentence], similarities: Sequence[float]) -> list[QuotableSentence]:
-    """Adds each one's similarity to the question; sentences without one stay behind."""
     pairs = zip(ranked, similarities, strict=False)
     return best_first(replace(one, score=one.score + MEANING * max(0.0, alike)) for one, alike in pairs)
 
@@ -294,7 +291,6 @@ class Extractive:
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
-        """Entered when the answer is found."""
         yield Spoken(await self.answer(prompt) if prompt.passages else bare(prompt))
 
     async def answer(self, prompt: Prompt) -> str:

@@ -67,7 +67,6 @@ Tokens = Sequence[str]
 
 
 def content(tokens: Tokens) -> list[str]:
-    """Words that name something."""
     return [token for token in tokens if token not in MARKS and not ENGLISH.names_nothing(token.lower())]
 
 
@@ -134,7 +133,6 @@ def _near(lower: Tokens, n: int) -> str:
 
 
 def _ends(word: str) -> bool:
-    """True if a phrase ends before this word: a mark, the end, an auxiliary, a preposition."""
     return word in MARKS or word in ("", "too", "instead") or word in ENGLISH.verbs or word in PREPOSITIONS
 
 
@@ -404,7 +402,6 @@ def _asked(turns: Sequence[Turn]) -> list[str]:
 
 
 def _questions(turns: Sequence[Turn]) -> Iterator[str]:
-    """Questions, newest first; thanks and greetings are none."""
     for turn in reversed(turns):
         if turn.role is Role.USER and (words := tokenised(_cut(turn.content))) and not _social(words):
             yield turn.content
@@ -416,7 +413,6 @@ def _said(turns: Sequence[Turn]) -> str:
 
 
 def _picked(message: str, answer: str) -> str:
-    """The item of the answer's list that the message picks: `the second one`."""
     items = ITEM.findall(answer)
     words = _words(tokenised(message))
     for tongue in TONGUES:

@@ -66,7 +66,6 @@ def consistency(tags: Sequence[str], used: Sequence[Used], weights: Mapping[str,
 
 
 def usual(weights: Mapping[str, float]) -> set[str]:
-    """The form with the greater weight in a profile; both on a tie."""
     forms = {tag: weights[tag] for tag in FORMATS if weights.get(tag, 0.0) > 0}
     most = max(forms.values(), default=0.0)
     return {tag for tag, weight in forms.items() if weight == most}
@@ -97,12 +96,10 @@ def figures(trace: Trace, passages: int) -> dict[str, object]:
 
 
 def own_id(passage: Passage) -> str:
-    """The writer's id: a reference text has its own within its collection."""
     return str(passage.fields.get("id") or passage.id) if passage.source == CORPUS else passage.id
 
 
 def metadata_of(passage: Passage) -> dict[str, object]:
-    """A reference text's metadata."""
     held = passage.fields.get("metadata") if passage.source == CORPUS else None
     return dict(orjson.loads(held)) if isinstance(held, str) else {}
 

@@ -72,7 +72,6 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Rem
 
 
 def with_room(item: Candidate, crowded: Container[tuple[str, str]]) -> Candidate:
-    """A remaining candidate is packed, or over budget if it is in `crowded`."""
     fits = Verdict.OVER_BUDGET if key(item) in crowded else Verdict.PACKED
     return replace(item, verdict=item.verdict or fits)
 
@@ -130,5 +129,4 @@ def candidate(entry: Entry, by: Weighing) -> Candidate:
 
 
 def key(item: Candidate) -> tuple[str, str]:
-    """Source and id: ids are unique within a source."""
     return item.passage.source, item.passage.id

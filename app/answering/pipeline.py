@@ -167,7 +167,6 @@ def system_text(candidates: Iterable[Candidate], texts: tuple[str, str, str]) ->
 
 
 def wants_of(message: str, known: Recalled) -> Wants:
-    """Inputs of boosts: the message's tags, and the newest profiles among the cards."""
     desires = vb_desire_bias_map(load_latest_vb_desire_profile(known.cards))
     weights = gravity_weights(load_latest_gravity_profile(known.cards))
     return Wants(infer_query_tags(message), desires, weights)

@@ -107,7 +107,6 @@ TICKS = re.compile(r"`{3,}+")
 
 
 def cut_text(text: str, most: int) -> str:
-    """The first `most` characters and `...`; a shorter text unchanged."""
     return text if len(text) <= most else text[:most] + "..."
 
 
@@ -227,7 +226,6 @@ def names(value: object, cut: int) -> str:
 
 
 def listed(items: Iterator[object], cut: int) -> Iterator[str]:
-    """Strings or numbers, each on one line; of an object its name."""
     for each in items:
         item = each.get("name") if isinstance(each, Mapping) else each
         if isinstance(item, str | int | float) and not isinstance(item, bool) and str(item).strip():
@@ -235,7 +233,6 @@ def listed(items: Iterator[object], cut: int) -> Iterator[str]:
 
 
 def symbol(value: object, cut: int) -> str:
-    """The function, or else the class, that code metadata names."""
     found = parsed(value)
     told = found if isinstance(found, Mapping) else {}
     return text(told.get("function_name"), cut) or text(told.get("class_name"), cut)
@@ -403,7 +400,6 @@ class Item:
 
     @property
     def passage(self) -> Passage:
-        """Its passage: label, id, source, similarity (None if chosen by time)."""
         return self.candidate.passage
 
 
@@ -441,12 +437,10 @@ class Gathered:
 
     @property
     def context(self) -> str:
-        """The whole text; "" if nothing was found. No wrapper text."""
         return rendered(self.parts)
 
 
 def row_of(passage: Passage) -> dict[str, object]:
-    """A passage's row; for code the text is the chunk's."""
     return {"chunk_text": passage.text, **passage.fields}
 
 

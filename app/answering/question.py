@@ -49,7 +49,6 @@ class Question:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The sources to search, unless a project's own context is shown."""
         return DEFAULT_SOURCES if self.sources is None else self.sources
 
     @property

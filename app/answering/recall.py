@@ -215,7 +215,6 @@ def chosen(
 
 
 def by_recency(drawn: Sequence[Candidate], by: Weighing, *, keep: int) -> list[Candidate]:
-    """Those without a verdict by score × recency, at most `keep`; ties keep their order."""
     fresh = [
         replace(item, boosts={**item.boosts, RECENCY: recency(item.passage.created_at, by.at, by.bias)})
         for item in running(drawn)
@@ -250,7 +249,6 @@ def bare(text: str) -> str:
 
 
 def tags_of(passage: Passage) -> tuple[str, ...]:
-    """A passage's stored tags, and those of its text."""
     return memory_tags(passage.text, str(passage.fields.get("tags") or "").split(","))
 
 
@@ -275,8 +273,6 @@ class Recalled:
 
 
 class Recall:
-    """Reads what is known of a person."""
-
     def __init__(self, retrieval: Retrieval, cards: MemorySource, votes: Votes, temporal: Temporal) -> None:
         self._retrieval = retrieval
         self._cards = cards

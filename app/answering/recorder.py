@@ -75,7 +75,6 @@ class Recorder:
             raise
 
     def later(self, kept: AnswerRecord) -> None:
-        """Add to the backlog; if it is full the oldest is dropped."""
         if len(self._backlog) >= BACKLOG:
             self._drop(self._backlog.popleft(), "no room")
         self._backlog.append(kept)
@@ -106,7 +105,6 @@ class Recorder:
         return max(heard, key=lambda kept: kept.answer.id, default=None)
 
     def forget(self, scope: Scope) -> bool:
-        """Drop the records of the scope's session; False: there were none."""
         waiting = [kept for kept in self._backlog if not _of_session(kept.scope, scope)]
         dropped = len(self._backlog) - len(waiting)
         self._backlog = deque(waiting)
@@ -120,7 +118,6 @@ class Recorder:
         return dropped
 
     async def run(self) -> None:
-        """Drain the backlog for as long as the service lives."""
         while True:
             await self._more.wait()
             if not await self.drain():
@@ -136,7 +133,6 @@ class Recorder:
             log.error("answers not kept", lost=self.lost + len(self._backlog))
 
     async def drain(self) -> bool:
-        """Write the backlog, oldest first; False: the store does not answer, or refuses the oldest."""
         while self._backlog:
             kept = self._backlog[0]
             try:
@@ -154,7 +150,6 @@ class Recorder:
         return True
 
     def _hopeless(self, kept: AnswerRecord) -> bool:
-        """True after TRIES refusals, so that later records are written."""
         self._tries = self._tries + 1 if kept is self._rejected else 1
         self._rejected = kept
         return self._tries >= TRIES
@@ -168,7 +163,6 @@ class Recorder:
 
 
 def _same_asker(one: Scope, other: Scope) -> bool:
-    """True if two scopes have the same tenant and key user."""
     return (one.tenant, one.owner) == (other.tenant, other.owner)
 
 
@@ -188,7 +182,6 @@ def _may_see(asker: Scope, asked: Scope) -> bool:
 
 
 def _of_session(one: Scope, other: Scope) -> bool:
-    """True if two scopes are of one session, which is keyed (tenant, owner, id)."""
     return _same_asker(one, other) and one.session_id == other.session_id
 
 

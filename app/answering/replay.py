@@ -90,7 +90,6 @@ def filled(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def instructions(text: str) -> Block:
-    """A system text by its name; an unknown one with its text."""
     name = next((name for name, known in NAMED.items() if known == text), "")
     return recipe_block(Kind.INSTRUCTIONS, text, name=name, keep=not name)
 
@@ -113,7 +112,6 @@ def turn_block(turn: Turn, *, keep: bool = True) -> Block:
 
 
 def unkept(block: Block) -> bool:
-    """True if only the hash of a turn is stored."""
     return block.kind is Kind.TURN and not block.refs and not block.text and block.sha256 != EMPTY
 
 
@@ -193,7 +191,6 @@ def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
 
 
 def text_of(block: Block, message: str, today: Today) -> str | None:
-    """A block's present text; None: it no longer exists."""
     if make := MADE_ANEW.get(block.kind):
         return make(block, message, today) or None
     if unkept(block):
@@ -210,7 +207,6 @@ def pull(cards: Sequence[Memory], message: str) -> str:
 
 
 def there(block: Block, kept: Mapping[str, T]) -> list[T]:
-    """Existing items among a block's references, in its order."""
     return [kept[ref.id] for ref in block.refs if ref.id in kept]
 
 
@@ -273,7 +269,6 @@ def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
 
 
 def title(block: Block) -> str:
-    """A block's kind, with its name if it has one."""
     name = "" if block.kind in (Kind.KNOWLEDGE, Kind.PROJECT_NOTES) else block.name
     return f"{block.kind} {name}".strip()
 

@@ -113,7 +113,6 @@ class Reply:
 
     @property
     def model(self) -> str:
-        """The model's name, from its server once it has answered."""
         return self.opening.model if self.opening else self.name
 
     async def head(self) -> None:
@@ -171,7 +170,6 @@ class Reply:
             raise
 
     async def whole(self) -> dict[str, object]:
-        """The same facts as one object."""
         try:
             async for _ in self.events():
                 pass

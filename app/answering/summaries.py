@@ -92,7 +92,6 @@ def sentences(said: Iterable[tuple[bool, str]]) -> Iterable[SummarySentence]:
 
 
 def opening(lines: Sequence[SummarySentence]) -> SummarySentence:
-    """The first sentence that says something; a greeting does not."""
     return next((line for line in lines if len(line.terms) >= BRIEF - 1), lines[0])
 
 
@@ -120,7 +119,6 @@ def taken(lines: Sequence[SummarySentence], weights: dict[int, float], room: int
 
 
 def worth(line: SummarySentence, weights: dict[int, float]) -> float:
-    """Mean weight of its words, less for brief sentences."""
     mean = sum(weights[term] for term in line.terms) / len(line.terms)
     return mean * min(1.0, len(line.terms) / BRIEF)
 
@@ -165,7 +163,6 @@ class Digest:
         return [task.result() for task in tasks]
 
     async def completed(self, draft: ConversationDraft, until: float) -> ConversationDraft:
-        """The model's parts, then extracted ones."""
         told = draft.completed(await self._told(draft, until)) if self._model else draft
         return told.completed(await asyncio.to_thread(made, draft)) if told.wanting else told
 
@@ -181,13 +178,11 @@ class Digest:
 
 
 def shown(draft: ConversationDraft) -> str:
-    """The material as the model sees it, at most SHOWN characters and a line: beginning and end."""
     lines = [quote(f"{turn.role}: {ends(turn.text, EACH)}") for turn in draft.said]
     return ends("\n".join([*lines, quote(ends(draft.text, SHOWN))] if draft.text else lines), SHOWN)
 
 
 def ends(text: str, most: int) -> str:
-    """The first and last half of `most` characters; shorter texts unchanged."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
@@ -202,6 +197,5 @@ def parsed(text: str) -> Made:
 
 
 def part(said: object, most: int) -> str:
-    """One line cut to its length; "" for unusable text."""
     text = " ".join(said.split()) if isinstance(said, str) else ""
     return shortened(text, most) if text and text.isprintable() and not is_probe(text) else ""

@@ -101,7 +101,6 @@ class Exchange:
 
 
 def has_body(headers: Headers) -> bool:
-    """True if the headers announce a body (RFC 9112 §6)."""
     return "transfer-encoding" in headers or declared(headers) > 0
 
 

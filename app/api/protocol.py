@@ -160,7 +160,6 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _count(self, size: int, kind: type[BadInput]) -> None:
-        """Refuse a head that is too large, by raising inside the parser."""
         self._head_bytes += size
         if self._head_bytes > HEAD_BYTES:
             self._refusal = kind(size_limit(HEAD_BYTES))

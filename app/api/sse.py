@@ -150,7 +150,6 @@ class EventStream(Response):
             await end(*tasks)
 
     async def _pings(self, send: Send) -> None:
-        """Send pings until all was sent or the client stops reading."""
         with suppress(TimeoutError):
             while True:
                 await asyncio.sleep(PING_SECONDS)
@@ -168,7 +167,6 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": self._ready, "more_body": False})
 
     async def _tell(self, send: Send) -> None:
-        """Send all events; the last one with the end of the body."""
         try:
             await self._answer(send)
         except asyncio.CancelledError:
@@ -219,7 +217,6 @@ async def piece(send: Send, body: bytes) -> None:
 
 
 async def close(iterator: AsyncIterator[object]) -> None:
-    """End an unfinished generator now, not when it is collected."""
     if isinstance(iterator, AsyncGenerator):
         await iterator.aclose()
 

@@ -158,7 +158,6 @@ class UploadForm:
             raise BadInput("The form cannot be read.") from error
 
     def take(self) -> bytearray:
-        """The file's bytes since the last call."""
         block, self.pending = self.pending, bytearray()
         return block
 

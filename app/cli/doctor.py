@@ -203,7 +203,6 @@ async def chat(settings: Settings) -> str:
 
 
 def names(said: bytes) -> list[str]:
-    """The models in a server's list; none if it is not a list of models."""
     try:
         return [str(model["id"]) for model in orjson.loads(said)["data"]]
     except (ValueError, TypeError, KeyError):

@@ -324,7 +324,6 @@ async def put_all(files: CodeFiles, root: Root, paths: Sequence[str], report: Re
 
 
 def missing(known: Iterable[str], seen: Mapping[str, str], unread: Iterable[str]) -> list[str]:
-    """Indexed paths that are no longer in the folder, except those in unreadable places."""
     kept = tuple(f"{path}/" if path else "" for path in unread)
     return [path for path in known if path not in seen and not f"{path}/".startswith(kept)]
 
@@ -440,7 +439,6 @@ async def rows_kept(config: Settings, file: Path, kind: str, project: str, *, js
 
 
 async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[InputLine]) -> Rows:
-    """Outcomes of a batch, with the lines that were not even sent."""
     good = [line for line in lines if line.row is not None]
     rows = await posted(client, path, good) if good else Rows()
     refused = [RefusedLine(line.number, line_problem(line)) for line in lines if line.row is None]

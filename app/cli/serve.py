@@ -151,7 +151,6 @@ class ReadyServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's; `ready` is set when connections are accepted."""
         await super().startup(sockets)
         self.ready.set()
 
@@ -183,7 +182,6 @@ def refusal(error: OSError, host: str, port: int) -> StartError:
 
 
 def url(bound: socket.socket, host: str) -> str:
-    """The URL for this machine."""
     port = bound.getsockname()[1]
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - read, not bound
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -68,19 +68,16 @@ def as_json(value: Mapping[str, Any]) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 page`, `1,200 pages`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def name(value: str | None) -> str | None:
-    """Check a name as the API does."""
     if value is not None and not (0 < len(value) <= 200 and value.isprintable()):
         raise typer.BadParameter("1 to 200 printable characters")
     return value
 
 
 def session_id(value: str | None) -> str | None:
-    """Check a session id as the API does."""
     if value is not None and not re.fullmatch(r"[A-Za-z0-9._:\-]{1,200}", value):
         raise typer.BadParameter("1 to 200 of letters, digits, . _ : -")
     return value
@@ -130,7 +127,6 @@ class Progress:
         self._bar.update(self._task, advance=steps, said=safe(said))
 
     def now(self, what: str) -> None:
-        """Name what is being worked on; long names are cut."""
         what = safe(what)
         short = what if len(what) <= BAR_WIDTH else what[: BAR_WIDTH - 1] + "…"
         self._bar.update(self._task, description=short)

@@ -91,7 +91,6 @@ def erase(
 
 
 async def erased(config: Settings, user: str, tenant: str) -> dict[str, Any]:
-    """The receipt, with the tenant and the state of the files at the end."""
     async with connect(config) as client:
         address = f"/users/{quote(user, safe='')}?tenant={quote(tenant, safe='')}"
         receipt = {"tenant": tenant, **taken(await client.delete(address))}

@@ -294,7 +294,6 @@ class AnswerStore:
 
 
 def ids_in(ids: str | None) -> tuple[str, ...]:
-    """Distinct ids of a JSON array, or of a string that contains one; others are dropped."""
     try:
         found = json.loads(ids or "[]")
         rows = json.loads(found) if isinstance(found, str) else found
@@ -304,7 +303,6 @@ def ids_in(ids: str | None) -> tuple[str, ...]:
 
 
 def inspected(answer: Answer) -> bool:
-    """True for a dry run: no text, and it does not count as the user's activity."""
     return bool(answer.ruling and answer.ruling.get("inspect_only"))
 
 
@@ -459,7 +457,6 @@ class OriginalStore:
             return await imported(self._pool, collection, points) if points else {}
 
     async def _scrolled(self, collection: str, where: Where, ids: Collection[str]) -> list[Point]:
-        """Points that are not in Postgres; none if the collection does not exist."""
         if not ids:
             return []
         wanted = replace(where, lacks=NOT_OURS, ids=tuple(sorted(ids)))

@@ -364,7 +364,6 @@ class CodeStore:
     async def vectors(
         self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
     ) -> list[CodeVector]:
-        """Vectors of chunks of files with these paths, or with these hashes under any path."""
         with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(VECTORS, *place(scope), space, list(paths), list(hashes))
         return [CodeVector(*row) for row in rows if row["embedding"] is not None]

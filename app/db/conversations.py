@@ -235,7 +235,6 @@ def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
 
 
 def unchanged_row(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
-    """The row if it has this content and a vector of `space`."""
     row = place.row
     if row is None or row["sha256"] != entry.sha256 or row["space"] != space:
         return None
@@ -412,11 +411,9 @@ def columns_of(entry: ConversationEntry) -> dict[str, object]:
 
 
 def reached(scope: Scope, row: asyncpg.Record) -> bool:
-    """True if the scope may see the row."""
     tenant = DEFAULT_TENANT if row["tenant"] is None else row["tenant"]
     return (tenant, row["project"]) == (scope.tenant, scope.project) and owner(row) in {scope.owner, ""}
 
 
 def owner(row: asyncpg.Record) -> str:
-    """The owner; "" (shared) for a null in another tool's column."""
     return row["owner"] or ""

@@ -265,7 +265,6 @@ class QdrantCopy:
             await self._drop_if_unused(collection)
 
     async def _remove_others(self, tenant: str, user_id: str) -> None:
-        """Delete an erased user's points that other tools wrote."""
         where = replace(owned(Scope(tenant, user_id=user_id)), lacks=NOT_OURS)
         for name in {RAW, await self._physical_name(RAW)}:
             await self._points.remove(name, where)
@@ -344,7 +343,6 @@ class QdrantCopy:
         return ()
 
     async def follow_homes(self) -> None:
-        """Update `imports` with what other replicas and `ibid adopt` moved."""
         while True:
             with suppress(Unavailable):
                 await self._read_imports()
@@ -359,7 +357,6 @@ class QdrantCopy:
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
     async def _write_rows(self, rows: Sequence[asyncpg.Record]) -> int:
-        """Write rows as points; returns their number. Rows of a collection that fails enter the outbox."""
         taken = 0
         for name, some in by_collection(rows).items():
             if name in self._failed:

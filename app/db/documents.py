@@ -188,7 +188,6 @@ async def ensure_part(connection: Connection, part: DocumentPart) -> None:
 
 
 async def bump(connection: Connection, part: DocumentPart) -> None:
-    """Raise the version of a part, which scope indexes and result caches compare."""
     await connection.execute(BUMP, *place(part))
 
 
@@ -269,7 +268,6 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
 async def global_labels(
     connection: Connection, scope: Scope, own: Sequence[str], seen: Sequence[Document]
 ) -> dict[str, str]:
-    """Labels of global documents beside the session's own, by id."""
     shared = await connection.fetch(SHARED, scope.tenant, [item.id for item in seen])
     _, shown = distinct(own, [label_name(row["name"]) for row in shared])
     return dict(zip((row["id"] for row in shared), shown, strict=True))
@@ -429,7 +427,6 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
 async def uploads_like(
     connection: Connection, part: DocumentPart, filename: str, upload: Upload
 ) -> Sequence[asyncpg.Record]:
-    """Documents with these bytes or this name, oldest first. Needs the part's lock."""
     return await connection.fetch(STANDING, *place(part), upload.sha256, filename)
 
 
@@ -711,7 +708,6 @@ class DocumentStore:
             )
 
     async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
-        """Vectors that an earlier attempt wrote in `space`, in order; all or none."""
         with postgres_faults():
             rows = await self._pool.fetch(KEPT, document_id, space)
         return [row["embedding"] for row in rows]

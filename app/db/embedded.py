@@ -326,7 +326,6 @@ class Cluster:
             await asyncio.sleep(0.1)
 
     async def launched(self) -> bool:
-        """Start the server; True once it answers, False if it exits."""
         self.places.clear()
         settings = [f"--{name.replace('_', '-')}={value}" for name, value in self.options.items()]
         process = self.process = await self.spawn("postgres", "-D", str(self.places.data), *settings)

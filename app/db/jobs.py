@@ -187,7 +187,6 @@ class JobStore:
             await self._pool.execute(RETRY, *self._lease(job), delay_seconds)
 
     async def broke(self, job: Job, *, delay_seconds: float) -> None:
-        """As `retry`, with BROKE marks against the job."""
         with postgres_faults():
             await self._pool.execute(BROKEN, *self._lease(job), delay_seconds)
 

@@ -401,12 +401,10 @@ class MemoryStore:
 
 
 def is_name(text: str) -> bool:
-    """True for a possible id: a UUID, or an older tool's number."""
     return is_id(text) or (text.isascii() and text.isdigit() and len(text) <= DIGITS)
 
 
 def whose(scope: Scope) -> tuple[str, str]:
-    """(tenant, user). `ValueError` for a scope without a user."""
     if scope.user_id is None:
         raise ValueError("memories are a user's")
     return scope.tenant, scope.user_id

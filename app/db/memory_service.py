@@ -86,7 +86,6 @@ class Outside:
         return await self._asked("GET", path)
 
     async def post(self, path: str, body: Mapping[str, object]) -> None:
-        """Any 2xx is success. Raises `RetrievalError`."""
         await self._asked("POST", path, orjson.dumps(body), wanted=False)
 
     async def check(self) -> Mapping[str, str | int | float]:
@@ -114,7 +113,6 @@ class Outside:
             raise RetrievalError("unavailable") from error
 
     async def _answer(self, response: "ClientResponse", *, wanted: bool) -> object:
-        """The reply's body. A refusal (4xx) does not count as a failure of the service."""
         if not 200 <= response.status < 300:
             raise RetrievalError("unavailable", rejected=400 <= response.status < 500)
         if not wanted:
@@ -128,7 +126,6 @@ class Outside:
 
 
 def failed(error: Exception) -> bool:
-    """True if the error means that the service is down, not that it refuses."""
     return isinstance(error, RetrievalError) and not error.rejected
 
 

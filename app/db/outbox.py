@@ -172,7 +172,6 @@ class Outbox:
         self._wake.set()
 
     def report_connection(self) -> None:
-        """The engine answers again, or in another process: it is compared soon."""
         self._connections += 1
         self._wake.set()
 
@@ -467,7 +466,6 @@ class EngineClaim:
             return list(self._missing)
 
     async def _holds(self) -> bool:
-        """False if the connection is gone."""
         connection = self._connection
         if connection is None or not is_open(connection):
             return False

@@ -99,7 +99,6 @@ def retrieval_faults() -> Iterator[None]:
 
 
 def damaged(error: asyncpg.PostgresError) -> Damaged:
-    """The problem for a damaged file; logs it as an error."""
     log.error("Postgres is damaged", sqlstate=error.sqlstate, detail=str(error))
     return Damaged(
         f"Postgres is damaged: {error}. `ibid doctor` names the table or index and says what to do"
@@ -207,7 +206,6 @@ class Pool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - asyncpg's
     ) -> None:
-        """Return a connection, or drop it if that takes too long."""
         with suppress(TimeoutError):  # asyncpg has ended the connection by then
             await super().release(connection, timeout=RELEASE_SECONDS if timeout is None else timeout)
 

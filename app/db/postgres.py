@@ -191,7 +191,6 @@ async def compact(dsn: str, tables: Sequence[str]) -> None:
 
 
 async def wait_for_older_snapshots(connection: asyncpg.Connection) -> None:
-    """Wait until no running statement can see rows deleted before now."""
     now = str(await connection.fetchval(XID))
     async with asyncio.timeout(OLD_SECONDS):
         while await connection.fetchval(OLDER, now):  # noqa: ASYNC110 - nobody tells us

@@ -72,7 +72,6 @@ def cut(text: str | None, most: int) -> str:
 
 
 def listed(value: Json) -> str:
-    """Tags or entities, comma-joined; of objects their values. Broken JSON is returned unchanged."""
     return plain(", ".join(_leaves(parsed(value))))
 
 

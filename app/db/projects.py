@@ -161,7 +161,6 @@ class TableColumn:
 
     @property
     def dim(self) -> int | None:
-        """Vector length of the column: 0 for any, None if it holds no vectors."""
         found = VECTOR.fullmatch(self.type)
         return int(found[1] or 0) if found else None
 
@@ -240,7 +239,6 @@ class WrittenTable:
         }
 
     def given(self) -> str:
-        """SQL: the rows as parameters from $5 on, one per column."""
         names = ("id", *self.texts, *self.lists, "indexed_at", "sha256", "vector")
         types = {"indexed_at": "timestamptz", "vector": "vector"}
         arrays = (f"${at}::{types.get(name, 'text')}[]" for at, name in enumerate(names, 5))
@@ -360,7 +358,6 @@ def whole(name: str) -> str | None:
 
 
 def links(type_: str, name: str, count: int = LINKS) -> list[str]:
-    """Chain of ids for one of our rows; the first one that is free is used."""
     names = [name]
     while len(names) < count:
         names.append(str(uuid.uuid5(uuid.UUID(names[-1]), "next")))

@@ -194,7 +194,6 @@ class ChatLogStore:
         return [turn(row) for row in reversed(rows)]
 
     async def these(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
-        """Existing turns of the scope's thread, by id. Raises `Unavailable`."""
         if not ids:
             return {}
         with self._pool.asking():

@@ -206,7 +206,6 @@ class ErasureStore:
             await self._pool.execute(DONE, *map(list, zip(*rows, strict=True)))
 
     async def sweep(self) -> None:
-        """Delete marks of unknown users after two days."""
         with postgres_faults():
             await self._pool.execute(BLANK)
 
@@ -405,7 +404,6 @@ class Documents(HoldingRows):
         super().__init__(pool, DOCUMENTS)
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Documents that are not removed, with the file's URL and without other users' names."""
         async for row in super().export(scope):
             if row["removed_at"] is None:
                 mine = {**row, "user_id": scope.user_id, "file": f"/api/documents/{row['id']}/file"}
@@ -442,12 +440,10 @@ class Memories(HoldingRows):
         return count
 
     async def enter(self, scope: Scope) -> None:
-        """Enqueue the user's rows again: the engine has dropped all points, later ones too."""
         with postgres_faults():
             await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
 
     async def erase_others(self, scope: Scope) -> None:
-        """Points of the user that other tools wrote are deleted when Qdrant answers."""
         who = whose(scope)
         with postgres_faults():
             await self._pool.execute(ERASE_OTHERS, *who, OTHERS + "\x1f".join(who))

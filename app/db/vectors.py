@@ -192,7 +192,6 @@ class SpaceStore:
         self._pool = pool
 
     async def current(self) -> Space | None:
-        """The space of the stored vectors; None before the first start."""
         with postgres_faults():
             row = await self._pool.fetchrow(CURRENT)
         return Space(**row) if row else None

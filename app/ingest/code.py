@@ -73,7 +73,6 @@ class Lines:
     without any line feed."""
 
     def __init__(self, text: str, count: Callable[[str], int]) -> None:
-        """`count`: the pieces of a text."""
         self.count = count
         self.all = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
         self.data = text.encode("utf-8", "replace")
@@ -93,11 +92,9 @@ class Lines:
         return max(self.count(text), -(-len(text) // CHARS_PER_PIECE)) if text else 0
 
     def at_byte(self, offset: int) -> int:
-        """The line of a byte offset."""
         return bisect_right(self.starts, offset) - 1
 
     def size(self, first: int, last: int) -> int:
-        """The pieces of a run of lines."""
         return self.sums[last + 1] - self.sums[first]
 
     def strip(self, first: int, last: int) -> tuple[int, int]:
@@ -109,7 +106,6 @@ class Lines:
         return first, last
 
     def text(self, first: int, last: int) -> str:
-        """The text of a run, without the end of its last line."""
         end = self.starts[last + 1] if last + 1 < len(self.starts) else len(self.data)
         return self.data[self.starts[first] : end].decode().rstrip("\r\n")
 
@@ -178,7 +174,6 @@ def sections(lines: Sequence[str], language: str) -> Iterator[tuple[int, int, st
 
 
 def section_starts(lines: Sequence[str], language: str) -> Iterator[tuple[int, str]]:
-    """(line, heading) where sections of other languages start."""
     if pattern := SECTION_STARTS.get(language):
         for at, line in enumerate(lines):
             if found := pattern.match(line):
@@ -206,7 +201,6 @@ def lines_outside_fences(lines: Sequence[str]) -> Iterator[int]:
 
 
 def heading_at(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """(level, text) of the heading that begins on a line."""
     line = lines[at]
     if (found := ATX_HEADING.match(line)) and (text := line[found.end() :].strip()):
         return len(found[1]), (text.rstrip("#").rstrip() or "#")[:PATH_CHARS]
@@ -230,8 +224,6 @@ def underlined_heading(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class LineRun:
-    """A run of lines that belong together (both ends included), and its names."""
-
     first: int
     last: int
     size: int

@@ -98,18 +98,15 @@ def is_row(text: str) -> bool:
 
 
 def is_entry(text: str) -> bool:
-    """True for a label with one figure at its end, as in a one-column table or a table of contents."""
     words = text.split()
     return 1 < len(words) <= LABEL_WORDS and words[-1][-1:].isdigit() and bool(FIGURE.fullmatch(words[-1]))
 
 
 def is_label(text: str) -> bool:
-    """True if a line is short and does not end a sentence."""
     return len(text.split()) <= LABEL_WORDS and not SENTENCE_END.search(text)
 
 
 def cells(text: str) -> list[str]:
-    """The figures at the end of a line, last first. A sign belongs to its figure."""
     return list(takewhile(FIGURE.fullmatch, reversed(join_signs(text).split())))
 
 
@@ -161,7 +158,6 @@ def are_columns_of(dates: Sequence[str], row: str) -> bool:
 
 
 def table_rows(lines: Sequence[Line]) -> list[str]:
-    """The rows of a table: wrapped labels joined, signs joined to their figures."""
     lowercase = has_lowercase_rows([line.text for line in lines])
     rows: list[list[str]] = []
     for line in lines:

@@ -77,7 +77,6 @@ def grasp(letters: float) -> float:
 
 
 def whole(text: str) -> float:  # noqa: ARG001 - what others tell by it
-    """For an embedder with an unknown tokenizer."""
     return 1.0
 
 
@@ -110,7 +109,6 @@ class Bundled:
         return vector
 
     async def check(self) -> None:
-        """Embeds one word. Raises `RetrievalError`."""
         await self.model.run(Kind.QUERY, ["word"])
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:

@@ -162,13 +162,11 @@ def lenient(data: bytes) -> object:
 
 
 def first(items: object) -> dict[str, Any]:
-    """The first item if it is an object; servers differ in what they omit or send as null."""
     found = items[0] if isinstance(items, list) and items else None
     return found if isinstance(found, dict) else {}
 
 
 def usage(told: object) -> Usage | None:
-    """Tokens counted by the server; None: not reported."""
     if not isinstance(told, dict):
         return None
     counts = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
@@ -248,12 +246,10 @@ class OpenAIChat:
 
 
 def is_down(error: Exception) -> bool:
-    """True if an error is about the server, not about this request."""
     return isinstance(error, ModelError) and error.down
 
 
 def refusal(breaker: Breaker) -> ModelError:
-    """The error while the breaker is open: 504 after timeouts, otherwise 502, with Retry-After."""
     kind = ModelTimeout if isinstance(breaker.last, ModelTimeout) else ModelError
     detail = "The model's server has failed several times in a row, and is left alone for a moment."
     return kind(detail, retry_after=breaker.retry_after)
@@ -265,7 +261,6 @@ def printable(turn: Message) -> Message:
 
 
 def chat_server(settings: Settings) -> Server | None:
-    """The chat model's server; None: the extractive answerer is used."""
     return server(settings.chat, settings.openai)
 
 

@@ -50,8 +50,6 @@ LIST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Address and key."""
-
     url: str
     key: str = field(repr=False)
 
@@ -179,7 +177,6 @@ class ModelClient:
             return await self.session.post(self.address, data=body, allow_redirects=False)
 
     async def _refusal(self, response: "ClientResponse") -> Refused:
-        """The refusal with as much of its body as can be read."""
         content, said = Body(self, response, REFUSAL_SECONDS), bytearray()
         with suppress(*FAULTS):
             while len(said) < REFUSAL_BYTES and (piece := await content.next()):
@@ -213,14 +210,12 @@ class Body:
             self._waited += time.monotonic() - began
 
     async def whole(self, most: int) -> bytes:
-        """The body, cut after `most` bytes."""
         found = bytearray()
         while len(found) < most and (piece := await self.next()):
             found += piece
         return bytes(found[:most])
 
     def reset(self, patience: float | None = None) -> None:
-        """Restart the timeout for silence; with `patience`, change it from now on."""
         self._waited = 0.0
         self.patience = patience or self.patience
 
@@ -283,7 +278,6 @@ def retrieval_error(error: Exception, name: str) -> RetrievalError:
 
 
 def logged(error: Exception) -> dict[str, object]:
-    """Loggable facts of a fault."""
     status, code = (error.status, error.code) if isinstance(error, Refused) else (None, None)
     return {"fault": type(error).__name__, "status": status, "code": code}
 

@@ -75,7 +75,6 @@ class OpenAIEmbedder:
         return [vector for batch in batches(texts) for vector in await self.request(batch, RETRIES)]
 
     async def request(self, texts: Sequence[str], retries: int) -> list[Embedding]:
-        """One request; its vectors in the order of the texts."""
         inputs = await asyncio.to_thread(lambda: [readable(text) for text in texts])
         raw = await self.post(inputs, retries)
         try:
@@ -113,7 +112,6 @@ class OpenAIEmbedder:
 
 
 def is_passing(error: Exception) -> bool:
-    """True for temporary faults."""
     return not isinstance(error, Refused) or error.status in (408, 409, 429) or error.status >= 500
 
 
@@ -126,7 +124,6 @@ def reason(error: Exception) -> str:
 
 
 def down(error: Exception) -> bool:
-    """True if an error means that the server is down, not that its reply is invalid or a refusal."""
     return isinstance(error, RetrievalError) and error.reason in {"timeout", "unavailable"}
 
 

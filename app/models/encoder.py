@@ -224,7 +224,6 @@ class Lanes:
 
 
 def join(threads: Sequence[threading.Thread], until: float) -> None:
-    """Wait for threads until `until` (monotonic seconds)."""
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
 

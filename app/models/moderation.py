@@ -100,7 +100,6 @@ class HttpModerator:
 
 
 def moderated(said: bytes) -> dict[str, float]:
-    """Scores in a moderation endpoint's reply. Raises `UNUSABLE`."""
     scores = orjson.loads(said)["results"][0]["category_scores"]
     found: dict[str, float] = {}
     for name, score in scores.items():
@@ -110,13 +109,11 @@ def moderated(said: bytes) -> dict[str, float]:
 
 
 def category(name: str) -> str:
-    """A category's name in the policy: `Self Harm` and `suicide` are self-harm; others keep their names."""
     plain = re.sub(r"[\s_]+", "-", name.strip().lower())
     return SELFHARM if OF_SELFHARM.search(plain) else CATEGORIES.get(name.upper(), name)
 
 
 def guarded(said: bytes) -> dict[str, float]:
-    """A guard model's verdict as scores. Raises `UNUSABLE`."""
     text = orjson.loads(said)["choices"][0]["message"]["content"]
     text = text.rpartition("</think>")[2]
     words = re.findall(r"\w+", text)

@@ -64,7 +64,6 @@ class HttpReranker:
             return await self._scores(query, texts)
 
     async def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """The same without the breaker."""
         tei = self.tei  # others may learn it meanwhile: an answer is to the form that it was asked in
         size = BATCH if tei else len(texts)
         try:

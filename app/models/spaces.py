@@ -233,13 +233,11 @@ def choose(settings: Settings, recorded: Space | None, *, stored: bool = True) -
 
 
 def model_of(settings: Settings, recorded: Space | None) -> str:
-    """The configured model, else the stores', else the default."""
     model = settings.embed.model or (recorded.model if recorded else default_model(settings))
     return ALIASES.get(model, model)
 
 
 def dim_of(settings: Settings, model: str, recorded: Space | None) -> int | None:
-    """The configured dimensions, else the stores', else our default; None: the model decides."""
     return settings.embed.dim or (recorded.dim if recorded else DIMS.get(model))
 
 

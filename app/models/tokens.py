@@ -27,5 +27,4 @@ class O200k:
         return count(text)
 
     def factor(self, model: str) -> float:
-        """A model's factor: 1.0 if its vocabulary is o200k, else 1.3."""
         return 1.0 if O200K_MODELS.search(model) else FOREIGN

@@ -174,7 +174,6 @@ def rarity(word: str) -> float:
 
 
 def weight(rarity: float, count: int, passages: int) -> float:
-    """IDF over the reach times rarity, for a word in `count` of `passages`."""
     return rarity * math.log1p((passages + ELSEWHERE - count + 0.5) / (count + 0.5))
 
 
@@ -209,7 +208,6 @@ class Batch:
     counts: NDArray[np.uint16]
 
     def repeat(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The value of each posting's term."""
         return np.repeat(values[self.terms], self.sizes)
 
 
@@ -247,7 +245,6 @@ class Lexical:
         self.idf = np.log1p((self.passages - self.frequencies + 0.5) / (self.frequencies + 0.5))
 
     def scores(self, number: int) -> Scores:
-        """Scores of every row of a segment, in one pass over the query's postings."""
         postings, mask = self._segments[number]
         found = Scores(*(np.zeros(len(postings.lengths)) for _ in range(3)))
         norm = K1 * (1 - B + B * postings.lengths / self._mean_length)
@@ -317,7 +314,6 @@ class Lexical:
                 into.rare[at] += idf
 
     def _add_by_batch(self, number: int, norm: NDArray[np.floating], into: Scores) -> None:
-        """For long queries."""
         rare = self._rare.astype(np.float64)
         for batch in self._batches(number):
             counts, idf = batch.counts.astype(np.float64), batch.repeat(self.idf)

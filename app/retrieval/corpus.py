@@ -110,7 +110,6 @@ class CorpusSource(PointSource[CollectionKey]):
         return [(text_key(collection, near.id), 1) for near in found]
 
     async def _foreign_counts(self, scope: Scope) -> ForeignCounts | None:
-        """None: the engine does not answer."""
         try:
             async with asyncio.timeout(min(LIST_SECONDS, self._foreign_seconds)):
                 names = [
@@ -121,7 +120,6 @@ class CorpusSource(PointSource[CollectionKey]):
             return None
 
     def _wanted(self, shape: Collection) -> bool:
-        """True if the collection may be searched."""
         named = not self._only or shape.name in self._only
         return named and shape.name != RAW and self._imports.has_others(shape.name, self._space.name)
 
@@ -157,7 +155,6 @@ class CorpusSource(PointSource[CollectionKey]):
     async def _search_collection(  # noqa: PLR0917 - what is asked, and how much at once
         self, few: asyncio.Semaphore, scope: Scope, name: str, count: int, query: Query, vector: Embedding
     ) -> ForeignPoints:
-        """Search one collection; its failure does not affect the others."""
         async with few:
             try:
                 found = await self._of_others(name, others_of(scope), vector, query.limit)
@@ -200,5 +197,4 @@ def best_of(source: str, names: Sequence[str], found: Sequence[ForeignPoints], l
 
 
 def others_of(scope: Scope) -> Where:
-    """Points that other tools wrote for a tenant; without a tenant they belong to the default one."""
     return replace(tenants(scope), lacks=NOT_OURS)

@@ -163,7 +163,6 @@ class DocumentSource(IndexedSource[DocumentPart]):
     def _segment(
         self, rows: Sequence[asyncpg.Record], terms: Mapping[PassageKey, bytes], *, vectors: bool
     ) -> Segment | None:
-        """Rows of TERMS; documents removed before they were analysed are left out."""
         gone = {row["document_id"] for row in rows if (row["document_id"], row["ordinal"]) not in terms}
         rows = [row for row in rows if row["document_id"] not in gone]
         if not rows:
@@ -258,7 +257,6 @@ def documents(rows: Iterable[Iterable[Any]]) -> ListedDocuments:
 
 
 def columns_of(keys: Iterable[PassageKey]) -> tuple[list[str], list[int]]:
-    """(document ids, ordinals), the parameters of statements."""
     every = list(keys)
     return [document for document, _ in every], [ordinal for _, ordinal in every]
 

@@ -93,8 +93,6 @@ def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
 
 
 def strength(legs: Legs) -> float:
-    """Highest coverage of the query by a lexical hit of the source; comparable between sources, unlike
-    BM25."""
     return max((hit.coverage for hit in legs.words), default=0.0)
 
 
@@ -119,7 +117,6 @@ def balance(found: Sequence[Legs], ceiling: float) -> float:
 
 
 def word_view(legs: Legs) -> dict[str, Hit]:
-    """Lexical hits by passage id, also of passages that only dense retrieval chose."""
     return {**legs.dated, **legs.beside, **{hit.key: hit for hit in legs.words}}
 
 
@@ -224,7 +221,6 @@ def named(name: str, question: str) -> bool:
 
 
 def places(wanted: str, text: str) -> Iterator[int]:
-    """Positions of the name, also within longer words."""
     at = text.find(wanted)
     while at >= 0:
         yield at
@@ -232,7 +228,6 @@ def places(wanted: str, text: str) -> Iterator[int]:
 
 
 def written(question: str, at: int, name: str) -> bool:
-    """True if it has a name's capitals at this position."""
     sign = question[at]
     if sign.islower():
         return False
@@ -240,7 +235,6 @@ def written(question: str, at: int, name: str) -> bool:
 
 
 def alone(text: str, start: int, end: int) -> bool:
-    """True if it is no part of a longer word."""
     return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
 
 
@@ -276,7 +270,6 @@ class Asked:
 
     @property
     def key(self) -> list[object]:
-        """Resolved dates: tomorrow the same words mean other ones."""
         return [[str(span.start), str(span.end), span.yearly] for span in self.spans]
 
     def stretches(self, year: int) -> tuple[Stretch, ...]:
@@ -331,7 +324,6 @@ def bounded(found: Expression, at: date) -> Span | None:
 def with_time_evidence(
     candidates: Sequence[Candidate], question: Asked, shares: Mapping[str, float]
 ) -> list[Candidate]:
-    """Adds the bonuses and sorts by score; equal ones keep their order."""
     every = (supported(item, question, shares.get(item.passage.id, 0.0)) for item in candidates)
     return sorted(every, key=lambda item: -item.passage.score)
 
@@ -361,7 +353,6 @@ def notes(
 
 
 def date_written(span: Span) -> str:
-    """A span with its last day included; without a year `05-07`."""
     first, last = (str(day)[len("2000-") if span.yearly else 0 :] for day in (span.start, span.end - ONE))
     since, until = span.start > FIRST, span.end < LAST
     return f"{first} to {last}" if since and until else f"since {first}" if since else f"until {last}"

@@ -63,7 +63,6 @@ class Segment:
 
     @property
     def rows(self) -> int:
-        """Number of passages, deleted ones included."""
         return self.firsts[-1]
 
     @property
@@ -108,7 +107,6 @@ def rows_segment(
     columns: Mapping[str, NDArray[Any]] | None = None,
     vectorless: Mask | None = None,
 ) -> Segment:
-    """Entries of one passage each."""
     bare = vectorless if vectorless is not None and vectorless.any() else None
     return Segment(tuple(ids), range(len(ids) + 1), postings, vectors, columns or {}, vectorless=bare)
 
@@ -135,7 +133,6 @@ def _columns(segments: Sequence[Segment], masks: Sequence[Mask | None]) -> dict[
 
 
 def _matrix(segments: Sequence[Segment]) -> Matrix | None:
-    """Vectors of live rows; None unless all segments have them."""
     matrices = [segment.vectors for segment in segments if segment.vectors is not None]
     if len(matrices) < len(segments):
         return None
@@ -159,7 +156,6 @@ def compacted(segments: Sequence[Segment]) -> tuple[Segment, ...]:
 
 
 def _live_entries(segment: Segment) -> list[int]:
-    """Positions of live entries that have passages."""
     live = segment.live
     return [
         at
@@ -203,7 +199,6 @@ class ScopeIndex:
         }
 
     def locate(self, keys: Iterable[PassageKey]) -> dict[PassageKey, Address]:
-        """Addresses of passages; unknown ones are left out."""
         found: dict[PassageKey, Address] = {}
         for entry, ordinal in keys:
             number, first, end = self.entry_rows.get(entry, (0, 0, 0))
@@ -220,7 +215,6 @@ class ScopeIndex:
         ]
 
     def changed(self, entries: Mapping[str, Any]) -> list[str]:
-        """New and changed entries of a newer listing, ascending."""
         known = self.entries
         return sorted(entry for entry, facts in entries.items() if known.get(entry, _UNKNOWN) != facts)
 
@@ -284,7 +278,6 @@ class IndexSearch:
         return self._passage_id(self.key(address))
 
     def addresses(self, index: ScopeIndex, keys: Iterable[PassageKey]) -> dict[PassageKey, Address]:
-        """Addresses of one index's passages that the scope may see."""
         first = self._first_segment(index)
         found = {key: (first + number, row) for key, (number, row) in index.locate(keys).items()}
         return {key: address for key, address in found.items() if self.is_visible(address)}
@@ -376,19 +369,16 @@ class IndexSearch:
         return dict(self.ranked(found)[:limit])
 
     def cosines(self, addresses: Iterable[Address]) -> dict[Address, float]:
-        """Exact cosines; passages without a vector in memory are left out."""
         every = {(number, row): float(self._cosines[number][row]) for number, row in addresses}
         return {address: cosine for address, cosine in every.items() if cosine > -np.inf}
 
     def attach_token_counts(self, passages: Mapping[Address, Passage]) -> None:
-        """Token counts were made when the passages were written."""
         for (number, row), passage in passages.items():
             characters, quoted, lined = self.segments[number].postings.shown[row].tolist()
             if len(passage.text) == characters:
                 passage.quoted, passage.lined = quoted, lined
 
     def ranked(self, found: Iterable[tuple[Address, float]]) -> list[tuple[Address, float]]:
-        """Best first; equal ones by entry and ordinal."""
         every = list(found)
         if len({value for _, value in every}) == len(every):
             return sorted(every, key=lambda item: -item[1])
@@ -396,7 +386,6 @@ class IndexSearch:
 
 
 def by_segment(addresses: Iterable[Address]) -> dict[int, list[int]]:
-    """Distinct rows by segment, ascending."""
     found: dict[int, list[int]] = {}
     for number, row in sorted(set(addresses)):
         found.setdefault(number, []).append(row)

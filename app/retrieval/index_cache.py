@@ -74,12 +74,10 @@ class IndexCache:
 
     @property
     def nbytes(self) -> int:
-        """Memory of all indexes, and of loads in progress."""
         return sum(self._sizes.values()) + sum(self._reserved.values())
 
     @property
     def keys(self) -> list[Key]:
-        """Cached keys, the least recently used first."""
         return list(self._indexes)
 
     def evict(self, chosen: Callable[[Key], bool]) -> None:
@@ -211,7 +209,6 @@ class IndexCache:
 
 
 def paged(entries: Sequence[str], sizes: Iterable[int]) -> Iterable[Sequence[str]]:
-    """Entries in groups of about PAGE passages."""
     page: list[str] = []
     passages = 0
     for entry, size in zip(entries, sizes, strict=True):

@@ -150,7 +150,6 @@ class MemorySource(PointSource[User]):
 
     @property
     def _foreign_here(self) -> bool:
-        """True if other tools may write memories that only the engine has."""
         return self._shared and self._imports.has_others(RAW, self._space.name)
 
     async def _foreign_count(self, scope: Scope, standing: "MemoryStanding") -> int | str:
@@ -226,18 +225,15 @@ class MemorySource(PointSource[User]):
         return most
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Every point of the user, without its vector."""
         with unavailable():
             for name in self._collections():
                 async for point in self._scrolled(name, owned(scope)):
                     yield {"id": point.id, **point.payload}
 
     def _collections(self) -> list[str]:
-        """Collections that may have points of a user: our copy and the imported one."""
         return [*dict.fromkeys((self._imports.copy_of(RAW), RAW))]
 
     async def _scrolled(self, name: str, where: Where, *, most: int | None = None) -> AsyncIterator[Point]:
-        """Points ordered by id; none if the collection does not exist."""
         after, read = None, 0
         while most is None or read < most:
             page = await self._points.scroll(name, where, limit=PAGE, after=after)
@@ -249,7 +245,6 @@ class MemorySource(PointSource[User]):
 
 
 def namespace_number(vantage_id: str | None) -> int:
-    """A namespace as a number; 0: none."""
     if not vantage_id:
         return 0
     return int.from_bytes(hashlib.blake2b(vantage_id.encode(), digest_size=8).digest(), "little") | 1
@@ -295,7 +290,6 @@ async def newest_cards(pool: Pool, owner: tuple[str, str], kinds: Sequence[str],
 
 
 def newest_of(cards: Iterable[Memory], most: int) -> list[Memory]:
-    """The newest of each kind, newest first; of two with one id the later in `cards`."""
     known = {card.id: card for card in cards}.values()
     by_kind = sorted(known, key=lambda card: (card.kind, card.created_at, card.id), reverse=True)
     kept = [card for _, each in groupby(by_kind, key=lambda card: card.kind) for card in [*each][:most]]

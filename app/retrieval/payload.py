@@ -30,7 +30,6 @@ def text(payload: Payload) -> str:
 
 
 def fact(payload: Payload, *names: str, most: int = FACT) -> str:
-    """The first short string under these names; "" if there is none."""
     if (own := payload.get(names[0])) and type(own) is str and (said := brief(own, most)):
         return said  # as all that we wrote
     below = payload.get("metadata")
@@ -39,14 +38,12 @@ def fact(payload: Payload, *names: str, most: int = FACT) -> str:
 
 
 def brief(value: object, most: int) -> str:
-    """A short value on one line; "" for other types."""
     if type(value) is str and value.isprintable() and len(value) <= most:
         return value.strip()
     return " ".join(str(value).split())[:most] if isinstance(value, (str, int)) else ""
 
 
 def tags(payload: Payload) -> tuple[str, ...]:
-    """From a list, or a string with commas."""
     below = payload.get("metadata")
     found = payload.get("tags") or (below.get("tags") if isinstance(below, dict) else None)
     listed: Iterable[object] = found.split(",") if isinstance(found, str) else found or ()
@@ -56,7 +53,6 @@ def tags(payload: Payload) -> tuple[str, ...]:
 
 
 def link(payload: Payload) -> str | None:
-    """An http(s) URL; scripts are dropped."""
     found = fact(payload, "url", most=LINK)
     return found if found.startswith(("https://", "http://")) else None
 
@@ -79,19 +75,16 @@ def number(payload: Payload, name: str) -> int | None:
 
 
 def tokens(payload: Payload, text: str) -> int:
-    """The stored count of o200k tokens, else an estimate."""
     counted = number(payload, "tokens")
     return counted if counted is not None and counted >= 0 else len(text.encode()) // BYTES_A_TOKEN + 1
 
 
 def dated(payload: Payload) -> datetime | None:
-    """The later of creation and last change."""
     times = (moment(payload), moment(payload, "updated_at"))
     return max((at for at in times if at is not None), default=None)
 
 
 def day(payload: Payload) -> str | None:
-    """ISO date of creation, UTC; None: unknown."""
     written = moment(payload)
     return written.date().isoformat() if written else None
 

@@ -34,7 +34,6 @@ def tenants(scope: Scope) -> Where:
 
 
 def owned(scope: Scope, *, kinds: tuple[str, ...] = ()) -> Where:
-    """All points of a user, or those of these kinds."""
     where = tenants(scope)
     also = (("kind", kinds),) if kinds else ()
     return Where(has=(*where.has, ("user_id", (scope.user_id or "",)), *also), open=where.open)
@@ -62,7 +61,6 @@ def memory_to_point(scope: Scope, memory: Memory, embedding: Embedding, space: s
 
 
 def memory_from_point(found: Point) -> Memory:
-    """Without text it is ""."""
     facts = found.payload
     below = facts.get("fields")
     words = payload.text(facts)
@@ -83,7 +81,6 @@ def memory_from_point(found: Point) -> Memory:
 
 
 def memory_point_passage(found: Point, short: str, similar: float | None) -> Passage:
-    """`short` is its id for labels."""
     facts = found.payload
     text = payload.text(facts)
     return Passage(
@@ -201,7 +198,6 @@ def text_from_point(found: Point) -> ReferenceDraft:
 
 
 def text_point_passage(collection: str, found: Point, short: str, similar: float | None) -> Passage:
-    """`short` is its id for labels."""
     facts = found.payload
     words = payload.text(facts)
     return Passage(

@@ -148,7 +148,6 @@ class RowFilter:
         return self.sql.replace(TENANT, "tenant")
 
     def next(self, count: int) -> list[str]:
-        """Names of further parameters."""
         return [f"${len(self.values) + n}" for n in range(1, count + 1)]
 
 
@@ -170,7 +169,6 @@ class ProjectPart(NamedTuple):
 
 
 def owners(scope: Scope) -> list[str]:
-    """The tenant's shared rows, and the scope's own."""
     return sorted({"", scope.owner})
 
 
@@ -232,7 +230,6 @@ FORGET = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[]
 
 
 def kept(table: ProjectTable, column: str) -> str:
-    """SQL for `terms` or `tokens` of a row of `held`."""
     return KEPT.format(column=column, kind=table.kind, id=table.id, version=VERSION)
 
 

@@ -146,7 +146,6 @@ class RowSource(IndexedSource[ProjectPart]):
         store: str = "",
         seconds: float = 6.0,
     ) -> None:
-        """`projects`: projects with a source of their own; None: there are none."""
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._projects = projects
@@ -176,7 +175,6 @@ class RowSource(IndexedSource[ProjectPart]):
             return await self._read(chosen, where, limit, {})
 
     async def named(self, scope: Scope, ids: Collection[str]) -> list[Passage]:
-        """Rows in reach by id, in any order; similarity None."""
         return await self._rows(scope, dict.fromkeys(ids))
 
     async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
@@ -195,7 +193,6 @@ class RowSource(IndexedSource[ProjectPart]):
     async def _by_pgvector(
         self, reached: Reached[ProjectPart], vector: Embedding, limit: int
     ) -> list[Passage]:
-        """The same without an index, part by part."""
         near: dict[str, float] = {}
         for part, _ in reached.versions:
             near |= await self._nearest(part, vector, limit)
@@ -203,7 +200,6 @@ class RowSource(IndexedSource[ProjectPart]):
         return await self._ranked(reached.scope, {key: near[key] for key in best})
 
     async def _ranked(self, scope: Scope, near: Mapping[str, float]) -> list[Passage]:
-        """Rows with raw cosines as passages, in order."""
         floor = self._space.floor
         similar = {key: similarity(cosine, floor) for key, cosine in near.items()}
         passages = {passage.id: passage for passage in await self._rows(scope, similar)}
@@ -304,7 +300,6 @@ class RowSource(IndexedSource[ProjectPart]):
     async def passages(
         self, reached: Reached[ProjectPart], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
-        """Rows that are still in reach and not blank."""
         addresses = {search.passage_id(address): address for address in similar}
         rows = await self._rows(reached.scope, {key: similar[address] for key, address in addresses.items()})
         return {addresses[passage.id]: passage for passage in rows if passage.text.strip()}

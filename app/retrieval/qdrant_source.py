@@ -41,8 +41,6 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PointTable:
-    """The table of a source's passages."""
-
     name: str
     id: str
     """Column of the point's id."""
@@ -52,15 +50,12 @@ class PointTable:
     """Further columns of a segment."""
 
     def sql(self, statement: str) -> str:
-        """Fills in the table's names."""
         columns = "".join(f", {name}" for name in self.columns)
         return statement.format(table=self.name, id=self.id, words=self.words, columns=columns)
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignPoints:
-    """Other tools' points of one collection."""
-
     points: Sequence[tuple[Point, float]] = ()
     """With their similarity, best first."""
     stored: int = 0
@@ -137,7 +132,6 @@ class PointSource(IndexedSource[ScopeKey]):
         return [self.entry(scope, item) for item in items], whole
 
     async def _texts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, str, str]]:
-        """(revision, text to analyse, shown text) of rows that have no terms yet."""
         rows = await self._fetch(TEXTS, ids)
         return {row["id"]: (row["revision"], row["words"], row["text"]) for row in rows}
 

@@ -140,7 +140,6 @@ def begun(text: str) -> str:
 
 
 def normalised(text: str) -> str:
-    """Equal for near duplicates."""
     low = text.lower() if text.isascii() else normalize("NFC", text).lower().translate(STRAIGHT)
     low = " ".join(low.split())
     if "'" in low:
@@ -205,7 +204,6 @@ def notes(pairs: Sequence[Pair]) -> list[str]:
 
 
 def noted(note: str, labels: Collection[str]) -> bool:
-    """True if a note is about two of these labels."""
     one, between, other = note.partition(STAYS)
     return bool(between) and one in labels and other in labels
 
@@ -258,7 +256,6 @@ def vote_factor(tally: Tally) -> float:
 
 
 def form(tags: Sequence[str], wanted: Sequence[str]) -> float:
-    """+ 5 % for a memory in the requested form, - 5 % for one in another form."""
     asked, has = set(of_family(wanted, "format")), set(of_family(tags, "format"))
     if not asked or not has:
         return 1.0
@@ -266,7 +263,6 @@ def form(tags: Sequence[str], wanted: Sequence[str]) -> float:
 
 
 def desire(tags: Sequence[str], bias: Mapping[str, float]) -> float:
-    """By the mean bias of the memory's `vb:` tags."""
     wanted = [max(-1.0, min(1.0, bias.get(tag, 0.0))) for tag in of_family(tags, "vb")]
     return 1 + BOUND * (sum(wanted) / len(wanted)) if wanted else 1.0
 
@@ -388,7 +384,6 @@ def is_test(query: str) -> bool:
 
 
 def _dialogue(text: str) -> bool:
-    """Lines with roles: one with an instruction, or two of different roles."""
     roles: set[str] = set()
     for line in ROLE.finditer(text):
         role = line[1].lower()

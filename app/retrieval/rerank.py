@@ -50,7 +50,6 @@ def reordered(candidates: Sequence[Candidate], scores: Sequence[float]) -> tuple
 
 
 def unit(scores: Sequence[float]) -> list[float]:
-    """Scores in [0, 1]: unchanged if all are in it, else they are logits."""
     if all(0 <= score <= 1 for score in scores):
         return [float(score) for score in scores]
     return [logistic(score) for score in scores]
@@ -91,7 +90,6 @@ log = structlog.get_logger(__name__)
 
 
 def nothing_there(found: Found) -> bool:
-    """True if no other wording could find more: nothing is stored in reach, and every source answered."""
     return not found.stored and not found.degraded
 
 
@@ -118,7 +116,6 @@ class SecondStage:
         return await self._ranked(query, found, until, self._reranker)
 
     async def _wide(self, query: Query, first: First, until: float, rewriter: Rewriter) -> Found:
-        """Results of the question and its rewritten forms."""
         async with asyncio.TaskGroup() as group:
             own = group.create_task(first(query))
             rewording = group.create_task(rewriter.texts(query, until))
@@ -132,7 +129,6 @@ class SecondStage:
         return replace(found, degraded=(*found.degraded, *faults), notes=(*found.notes, *told))
 
     async def _ranked(self, query: Query, found: Found, until: float, reranker: Reranker) -> Found:
-        """The same in the reranker's order, if that comes in time."""
         some = found.candidates[:MOST]
         try:
             scores = await self._scores(reranker, query.text, [item.passage.text for item in some], until)
@@ -144,7 +140,6 @@ class SecondStage:
         return replace(found, candidates=reordered(found.candidates, scores), notes=(*found.notes, note))
 
     async def _scores(self, reranker: Reranker, text: str, texts: list[str], until: float) -> list[float]:
-        """Raises `RetrievalError` and `TimeoutError`."""
         latest = asyncio.get_running_loop().time() + self._seconds * RERANK_SHARE
         async with asyncio.timeout_at(min(latest, until - GRACE)):
             return list(await reranker.scores(asked(text), [shown(each) for each in texts]))

@@ -84,7 +84,6 @@ def texts(reply: str, message: str) -> tuple[str, ...]:
 
 
 def fit(told: Sequence[str], seen: set[str]) -> Iterator[str]:
-    """Distinct texts that can be searched."""
     for text in told:
         line = " ".join(text.split())
         if worth(line) and len(line) <= LONGEST and line.isprintable() and content(line) not in seen:
@@ -114,7 +113,6 @@ class Rewriter:
 
     @property
     def name(self) -> str:
-        """Model and version, for cache keys."""
         return f"{self._model.name} {VERSION}"
 
     async def texts(self, query: Query, until: float) -> Reworded:
@@ -133,7 +131,6 @@ class Rewriter:
             return nothing(REWRITE)
 
     async def _reply(self, query: Query, until: float) -> str:
-        """Raises `ModelError` and `TimeoutError`."""
         share = self._seconds * REWRITE_SHARE
         left = until - self._seconds + share - asyncio.get_running_loop().time()
         if left <= 0:
@@ -184,7 +181,6 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
 
 
 def ordered(own: Found, every: Sequence[Found], threshold: float) -> list[Candidate]:
-    """Distinct passages: the first matches of the question's own search, then the most relevant."""
     best = strongest(item for found in every for item in (*found.candidates, *found.duplicates))
     kept = [key(item) for item in own.candidates if is_match(item, threshold)][:KEPT]
     rest = sorted((at for at in best if at not in kept), key=lambda at: -best[at].passage.score)
@@ -220,5 +216,4 @@ def falling(items: Sequence[Candidate]) -> list[Candidate]:
 
 
 def key(item: Candidate) -> Key:
-    """Ids are unique within a source."""
     return item.passage.source, item.passage.id

@@ -175,7 +175,6 @@ class Retrieval:
         return known or self._recent.keep(scope, text, await self._embedder.query(text))
 
     async def _embed(self, query: Query, faults: list[Degraded], until: float) -> Embedding | None:
-        """The query's vector, or None and an entry in `faults`."""
         try:
             async with asyncio.timeout_at(until - self.seconds * (1 - EMBEDDING_SHARE)):
                 return await self.embedded(query.text, query.scope)
@@ -209,12 +208,10 @@ def fused(
 
 
 def dated(query: Query, now: datetime) -> Query:
-    """Adds the days that the question asks about."""
     return replace(query, days=fusion.asked(query.text, now).stretches(now.year))
 
 
 def left(until: float) -> float:
-    """Seconds until a time of the loop, at least 0."""
     return max(0.0, until - asyncio.get_running_loop().time())
 
 
@@ -226,7 +223,6 @@ async def _legs(
 
 
 async def _end(tasks: Sequence[asyncio.Task[object]]) -> None:
-    """Cancel running tasks and await them."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

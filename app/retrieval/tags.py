@@ -247,7 +247,6 @@ def tag_weights(
 
 
 def card_weights(card: Memory | None) -> dict[str, float]:
-    """The finite numbers under `weights` of a card; {} without one."""
     held = card.fields.get("weights") if card else None
     if not isinstance(held, Mapping):
         return {}
@@ -255,13 +254,11 @@ def card_weights(card: Memory | None) -> dict[str, float]:
 
 
 def newest(cards: Iterable[Memory], kind: str) -> Memory | None:
-    """The newest card of a kind; on a tie the greater id."""
     found = (card for card in cards if card.kind == kind)
     return max(found, key=lambda card: (card.created_at, card.id), default=None)
 
 
 def _number(value: object) -> float | None:
-    """A finite number, not a bool."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -339,13 +336,11 @@ def gravity_note(found: Gravity, weights: Mapping[str, float]) -> str:
 
 
 def _home(tag: str, weights: Mapping[str, float], means: Mapping[str, float]) -> float:
-    """How usual a tag is, in [0, 1]."""
     mean = means.get(family(tag), 0.0)
     return min(1.0, max(0.0, weights.get(tag, 0.0)) / mean) if mean else 0.0
 
 
 def _means(weights: Mapping[str, float]) -> dict[str, float]:
-    """The mean positive weight of each family."""
     groups: dict[str, list[float]] = {}
     for tag, weight in weights.items():
         if weight > 0:

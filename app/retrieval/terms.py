@@ -119,7 +119,6 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def word_terms(word: str) -> tuple[int, ...]:
-    """A word's distinct terms."""
     return tuple(dict.fromkeys(map(hashed, (*map(stem, forms(word)), *names(word)))))
 
 

@@ -126,13 +126,11 @@ class AdoptReport:
 
 
 def is_same_space(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
-    """True if vectors of the same texts are of one space. False without any."""
     alike = sum(similarity(cosine(one, other), floor) >= ALIKE for one, other in pairs)
     return bool(pairs) and alike >= SHARE * len(pairs)
 
 
 def cosine(one: Embedding, other: Embedding) -> float:
-    """Cosine of two vectors of one length; 0 if one is zero."""
     a, b = array("f", one), array("f", other)
     length = math.sqrt(sum(x * x for x in a) * sum(x * x for x in b))
     return sum(x * y for x, y in zip(a, b, strict=True)) / length if length else 0.0
@@ -302,7 +300,6 @@ class AdoptionStore:
             )
 
     async def older(self) -> Older:
-        """Turns without an answer of ours, traces without one."""
         with postgres_faults():
             row = await self._pool.fetchrow(OLDER, timeout=COUNT_SECONDS)
         assert row is not None  # noqa: S101 - two counts are one row
@@ -598,7 +595,6 @@ class Adopt:
         ]
 
     async def _table(self, table: str) -> AsyncIterator[int]:
-        """One table, repeatedly while another tool writes it."""
         ours = await self._is_same(table)
         taken = Taken(table, silent=(await self._rows.stands(table, self._space)).silent)
         for _ in range(ROUNDS):
@@ -656,7 +652,6 @@ def digest(facts: Mapping[str, object]) -> bytes:
 
 
 def usable(vector: Embedding | None, space: Space) -> bool:
-    """True if a point's own vector can be kept: right length, not zero."""
     return vector is not None and len(vector) == 4 * space.dim and any(vector)
 
 

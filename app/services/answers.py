@@ -63,7 +63,6 @@ class AnswerService:
         return kept
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
-        """Memories used by an older tool's answer to the scope's user, from its trace."""
         found = await self._answers.used(scope, answer_id)
         if found is None:
             raise Missing("there is no such answer")
@@ -148,12 +147,10 @@ class SessionService:
     async def turns(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Utterance], str | None]:
-        """Turns of the scope's session (in its thread, if it names one), oldest first."""
         await self._recorder.written(scope)
         return await self._sessions.turns(scope, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope) -> None:
-        """Remove documents, turns and answers of the scope's session, queued ones too."""
         removed = await self._sessions.remove(scope)
         if not self._recorder.forget(scope) and not removed:
             raise Missing("there is no such session")

@@ -181,7 +181,6 @@ class ChatService:
         return Fetched(text, await self._search(question, text, until, earlier(turns)), turns)
 
     async def _history(self, question: Question, seconds: float, lost: list[Degraded]) -> Sequence[Turn]:
-        """Earlier turns: the request's own, else the thread's."""
         if question.history is not None:
             return question.history
         return await earlier_turns(self._chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
@@ -195,7 +194,6 @@ class ChatService:
     async def _search(
         self, question: Question, text: str, until: float, before: tuple[str, ...] = ()
     ) -> Found | Gathered:
-        """Search the sources, or gather the project's context, until the time `until`."""
         if question.projected:
             return await self._projects.gathered(question.scope, text, top_k=question.top_k, until=until)
         limits = self._pipeline.limits

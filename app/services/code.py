@@ -42,7 +42,6 @@ Filed: TypeAlias = tuple[CodeFile, Sequence[CodeEntry]]
 
 
 def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
-    """The rows with secrets masked."""
     return [
         replace(
             row,
@@ -54,7 +53,6 @@ def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
 
 
 def checked_fact(path: str, fact: object) -> object:
-    """A value of a chunk's metadata, with secrets masked."""
     several = [checked_fact(path, each) for each in fact] if isinstance(fact, list) else fact
     return mask_file(path, fact) if isinstance(fact, str) else several
 
@@ -91,7 +89,6 @@ def filed(
     made: Mapping[str, int],
     cuts: Mapping[str, CutFile],
 ) -> dict[str, CodeFiled]:
-    """Results of written files by path; `made`: numbers of new vectors."""
     return {
         file.path: CodeFiled(file.path, outcome, len(chunks), made.get(file.path, 0), cuts[file.path].note)
         for (file, chunks), outcome in zip(files, outcomes, strict=True)
@@ -166,7 +163,6 @@ class CodeService:
     async def files(
         self, scope: Scope, project: str, *, after: str = "", limit: int
     ) -> tuple[list[CodeListed], str | None]:
-        """The writer's whole files by path, and where the next page begins."""
         scope = replace(scope, project=project)
         return await self._record.files(scope, self._embedder.space, after=after, limit=limit)
 

@@ -63,7 +63,6 @@ class ConversationService:
     async def _write(
         self, scope: Scope, new: Sequence[ConversationEntry], began: datetime, start: float, seconds: float
     ) -> list[Written]:
-        """Complete, embed and store, unless the owner was erased since `began`."""
         drafts = await self._digest.all([each.draft for each in new], start + SUMMARY_SHARE * seconds)
         vectors = await embedded(self._embedder, [text_of(draft) for draft in drafts], start + seconds)
         rows = [replace(each, draft=draft) for each, draft in zip(new, drafts, strict=True)]

@@ -48,7 +48,6 @@ class CorpusService:
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int
     ) -> tuple[list[Reference], str | None]:
-        """A page of a collection's texts by id, and the cursor of the next. `Missing`: it is empty."""
         found, after = await self._record.texts(scope, collection, cursor=cursor, limit=limit)
         if not found and cursor is None:
             raise Missing("there is no such collection")

@@ -68,7 +68,6 @@ class DocumentService:
             raise Missing("there is no such document")
 
     async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> tuple[Document, Chunk]:
-        """A chunk of a document in reach."""
         document = await self.get(scope, document_id)
         chunk = await self._documents.chunk(scope, document_id, ordinal)
         if chunk is None:

@@ -190,7 +190,6 @@ class Judge:
 
 
 def sentiment_named(text: str) -> Sentiment | None:
-    """The sentiment whose name a word is, or begins."""
     word = "".join(filter(str.isalpha, text)).lower()
     if len(word) < LEAST:
         return None
@@ -271,7 +270,6 @@ class FeedbackService:
 
 
 def memories(answer: Answer) -> tuple[str, ...]:
-    """Distinct memories among an answer's passages."""
     return tuple(dict.fromkeys(item.id for item in answer.citations if item.source == MEMORIES))
 
 
@@ -279,8 +277,6 @@ RETRY_SECONDS = 2
 
 
 class SignalService:
-    """Votes and activity. Scopes have a user_id."""
-
     def __init__(self, votes: Votes, temporal: Temporal) -> None:
         self._votes = votes
         self._temporal = temporal
@@ -289,7 +285,6 @@ class SignalService:
         return await self._votes.cast(scope, memory_id, signal, answer_id=answer_id)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> dict[str, Tally]:
-        """The user's votes on each of `ids`, zero if there are none."""
         with needed():
             found = await self._votes.tallies(scope, ids)
         return {key: found.get(key, Tally()) for key in ids}

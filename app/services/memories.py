@@ -81,7 +81,6 @@ class Echoes:
 
 
 def spans(said: Sequence[str]) -> list[Span]:
-    """Every run of SPAN words, or one run of fewer words."""
     return list(runs(said, [min(SPAN, len(said))]))
 
 
@@ -216,7 +215,6 @@ def compared(draft: Draft) -> bool:
 
 
 def sifted(drafts: Sequence[Draft], heard: Mapping[str | None, Sequence[str]]) -> list[Draft | None]:
-    """The drafts without what was heard in their threads; None: nothing is left."""
     echoes = {thread: Echoes(utterances) for thread, utterances in heard.items() if utterances}
     return [own(draft, echoes.get(draft.thread_id)) if compared(draft) else draft for draft in drafts]
 

@@ -158,7 +158,6 @@ class Summary:
 
 
 def shown(said: Iterable[OwnMessage]) -> str:
-    """The newest messages as the model sees them, at most SHOWN characters."""
     lines, left = [], SHOWN
     for message in sorted(said, key=lambda message: (message.at, message.text), reverse=True):
         line = quote(" ".join(message.text[: 2 * EACH].split())[:EACH])
@@ -176,13 +175,11 @@ def first_sentences(text: str) -> str:
 
 
 def is_acceptable(text: str, said: Iterable[OwnMessage]) -> bool:
-    """True if it may be stored: not empty, no prompt, no quotation of a message."""
     ours = runs(text)
     return bool(text) and not is_probe(text) and all(ours.isdisjoint(runs(message.text)) for message in said)
 
 
 def runs(text: str) -> set[tuple[str, ...]]:
-    """Every run of COPIED words, casefolded."""
     words = re.findall(r"\w+", text.casefold())
     return {tuple(words[at : at + COPIED]) for at in range(len(words) - COPIED + 1)}
 

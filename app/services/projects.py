@@ -122,7 +122,6 @@ class Excerpt:
         return await timely(EMBEDDING, retrieval.embedded(self.message, self.scope), until, self.lost)
 
     async def _fused(self, limits: Mapping[Section, int]) -> Found | None:
-        """One search for all fused sections; None: there are none, or nothing to search for."""
         fused = {
             section.source: limit
             for section, limit in limits.items()
@@ -272,7 +271,6 @@ class ProjectService:
     async def _default(
         self, profile: Profile, scope: Scope, message: str | None, top_k: int | None, until: float
     ) -> Gathered:
-        """Shown after an unexpected error; nothing after another one."""
         try:
             return await Excerpt(self, scope, message or "", until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
@@ -303,7 +301,6 @@ def chosen(
 
 
 def sought(part: ShownSection) -> bool:
-    """True if its items match the message; False: they are the newest."""
     return part.section.choice is not SectionChoice.NEWEST
 
 
@@ -329,7 +326,6 @@ def key(item: Candidate) -> Key:
 
 
 def dressed(section: Section, item: Item) -> Candidate:
-    """An item as its section shows it, with its score."""
     shown = placed(item.passage, section, item.text)
     return scored(Candidate(shown, item.candidate.words), section)
 
@@ -402,7 +398,6 @@ def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
 
 
 def reason(gathered: Gathered, candidates: Iterable[Candidate], *, short: bool) -> Reason:
-    """`rag.reason`, by precedence."""
     if gathered.reason is not Reason.OK:
         return gathered.reason
     if any(item.verdict is Verdict.PACKED for item in candidates):
@@ -426,7 +421,6 @@ class KnowledgeService:
         return found
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
-        """Replace all of it; returns the result."""
         check_tenant_key(scope)
         await asyncio.to_thread(self._admit, knowledge, Knowledge(), ("overview", "rules", "notes"))
         await self._record.put(scope, knowledge)

@@ -106,7 +106,6 @@ class UserService:
 
     @property
     def holdings(self) -> tuple[str, ...]:
-        """Names in the order of an export."""
         return tuple(holding.name for holding in self._holdings)
 
     def notes(self, scope: Scope) -> tuple[str, ...]:
@@ -114,7 +113,6 @@ class UserService:
         return (OUTSIDE,) if self._outside and scope.tenant == DEFAULT_TENANT else ()
 
     async def export(self, scope: Scope) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
-        """Everything stored of the scope's user, one holding after the other, each with its name."""
         for holding in self._holdings:
             async for item in holding.export(scope):
                 yield holding.name, item
@@ -203,7 +201,6 @@ class UserService:
         return tuple(files for files in self._files if not files.external)
 
     async def _look(self) -> None:
-        """Rewrite what is due, if the rate allows; when idle, delete old marks."""
         due = await self._erasures.due()
         if due and self._rate.take():
             began = time.monotonic()
@@ -236,7 +233,6 @@ class UserService:
             raise fault
 
     async def _rewrite_files(self, files: Files, due: Sequence[Due]) -> IbidError | None:
-        """Rewrite one engine's files, for the erasures that still need it."""
         open_ = [each for each in due if files.name not in self._left[each]]
         try:
             left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()

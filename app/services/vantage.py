@@ -104,7 +104,6 @@ class Decided:
 
     @property
     def bare(self) -> bool:
-        """True if nothing retrieved is shown: small talk and refusals."""
         return self.greets or self.response_class is ResponseClass.REFUSE
 
     @property
@@ -140,7 +139,6 @@ class Decided:
         return GIVEN.get(text, text) if self.cards.text or self.thread.text else text
 
     def blocks(self) -> tuple[str, ...]:
-        """Overlay, policy, lens, cards, thread; "" for one that is not shown."""
         overlay, rules = self.question.overlay, self.weighed.overlay_text
         if self.bare:
             return (overlay, rules, "", "", "")
@@ -271,8 +269,6 @@ class VantageService:
         return await aside(sum(len(card.text) for card in found), cards_block, found, run.meter, most)
 
     async def _evidence(self, message: str, lost: list[Degraded]) -> Evidence | None:
-        """The outside service's scores of the message; None: there is no such service, or it did not
-        answer."""
         if self._moderator is None:
             return None
         scores = await timely(MODERATION, self._moderator.scores(message), deadline(READ_SECONDS), lost)
@@ -412,7 +408,6 @@ class Mixed:
 
     @property
     def unsearched(self) -> list[str]:
-        """Sources of this mix that the answer did not search."""
         was, now = self.was.split, self.now.split
         found = {MEMORIES: now.personal and not was.personal, CORPUS: now.corpus and not was.corpus}
         return [source for source, missing in found.items() if missing]
@@ -455,7 +450,6 @@ class CardService:
         self._cards = cards
 
     async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
-        """(card, True if new); used from the next prompt on."""
         check_key(scope, draft.user_id)
         return await self._cards.put(scope, draft)
 

@@ -111,7 +111,6 @@ SPECIAL: dict[str, Read] = {
 
 
 def numbered(kind: str, table: str, first: int) -> Iterator[tuple[str, Read]]:
-    """The words of a table, each with its position."""
     for number, names in enumerate(table.split("|"), first):
         yield from ((name, (kind, number)) for name in names.split())
 
@@ -127,7 +126,6 @@ def known_words() -> Mapping[str, Read]:
 
 
 def figures() -> Iterator[tuple[str, Read]]:
-    """Days of a month, with and without a leading zero, and years."""
     for day in range(1, 32):
         yield from ((written, ("D", day)) for written in (str(day), f"{day:02}"))
     yield from ((str(year), ("Y", year)) for year in YEARS)
@@ -203,7 +201,6 @@ OTHERWISE = (
 
 
 def bare(text: str) -> str:
-    """The text without accents."""
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
@@ -211,7 +208,6 @@ def bare(text: str) -> str:
 
 
 def parts(text: str) -> frozenset[str]:
-    """Words and numbers in lower case."""
     return frozenset(PARTS.findall(text.lower()))
 
 
@@ -267,7 +263,6 @@ class Expression:
     """`s` since, `b` until, `B` before (as `v`), `a` after; "": no bound."""
 
     def number(self, kinds: str) -> int | None:
-        """The number of the first word of one of these kinds."""
         for letter, number in zip(self.letters, self.numbers, strict=True):
             if letter in kinds:
                 return number
@@ -275,7 +270,6 @@ class Expression:
 
 
 def expressions(text: str) -> tuple[Expression, ...]:
-    """The first MANY distinct expressions of a text, in order."""
     text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
     held = parts(text)
     if HINTS.isdisjoint(held):  # most texts, and this is soon seen
@@ -470,7 +464,6 @@ def between(found: Expression, at: date) -> Span | None:
 
 
 def lent(found: Expression, letter: str, number: int | None) -> Expression:
-    """An expression with one more word, if its number is known."""
     return found if number is None else Expression("", found.letters + letter, (*found.numbers, number))
 
 
@@ -569,7 +562,6 @@ def the_weekday(weekday: int, at: date, step: int) -> Span:
 
 
 def chosen(span: Span, at: date, step: int) -> Span:
-    """The last span that is over (step -1), or the first that begins later."""
     every = [span.of(at.year + by) for by in (-2, -1, 0, 1)]
     if step < 0:
         return max((each for each in every if each.end <= at), key=lambda each: each.end)
@@ -605,7 +597,6 @@ def days(passage: Passage) -> Iterator[Span]:
 
 
 def spoken(found: Iterable[Expression], at: date) -> tuple[Span, ...]:
-    """The days that the expressions of a text mean, relative to a day."""
     every = (resolved(each, at) for each in found)
     return tuple(dict.fromkeys(nearest(span, at) for span in every if span))
 

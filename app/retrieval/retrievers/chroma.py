@@ -99,7 +99,6 @@ class Chroma(ABC):
         self._on_files_lost: Callable[[str], None] | None = None
 
     def on_files_lost(self, callback: Callable[[str], None] | None) -> None:
-        """Call `callback` with the reason when written vectors are found missing; None removes it."""
         self._on_files_lost = callback
 
     @abstractmethod
@@ -111,7 +110,6 @@ class Chroma(ABC):
         """Open the engine, so that the first question need not wait for it."""
 
     def begin(self) -> None:
-        """Start opening in the background."""
         self._opening = asyncio.create_task(self._open(), name="chroma")
 
     async def ready(self, seconds: float = START_SECONDS) -> bool:
@@ -134,22 +132,18 @@ class Chroma(ABC):
         await self._read("beat")
 
     async def names(self) -> list[str]:
-        """All collections, other tools' too."""
         return list(await self._read("names"))
 
     async def count(self, collection: str) -> int:
         return int(await self._read("count", collection=collection))
 
     async def ids(self, collection: str, where: Where) -> list[str]:
-        """Ids of vectors with this metadata, unordered."""
         return list((await self._read("get", collection=collection, where=where))["ids"])
 
     async def page(self, collection: str, start: int, limit: int) -> list[str]:
-        """A page of ids; stable only while nothing is written."""
         return list((await self._read("get", collection=collection, offset=start, limit=limit))["ids"])
 
     async def payloads(self, collection: str, where: Where) -> list[Mapping[str, object]]:
-        """Metadata of all vectors that match `where`, unordered."""
         found = await self._read("get", collection=collection, where=where, include=["metadatas"])
         return [each or {} for each in found["metadatas"]]
 
@@ -188,7 +182,6 @@ class Chroma(ABC):
         await self.drop(collection, found["ids"])
 
     async def drop(self, collection: str, ids: Sequence[str]) -> None:
-        """Delete by id; unknown ids are ignored."""
         for at in range(0, len(ids), BATCH):
             await self._write("delete", collection=collection, ids=list(ids[at : at + BATCH]))
 
@@ -228,7 +221,6 @@ class Chroma(ABC):
             self._on_files_lost(reason)
 
     def on_recovery(self, callback: Callable[[], None] | None) -> None:
-        """Call `callback` when the engine answers again after a failure, or in another process."""
         self._breaker.on_recovery = callback
 
 
@@ -239,7 +231,6 @@ def is_down(error: Exception) -> bool | None:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Translate faults of a read to `RetrievalError`."""
     try:
         yield
     except TimeoutError as error:
@@ -252,7 +243,6 @@ def reading() -> Iterator[None]:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Translate faults of a write to `Unavailable`."""
     try:
         yield
     except (TimeoutError, Overloaded, ChromaFault) as error:
@@ -314,7 +304,6 @@ class ChromaProcess(Chroma):
         await self.process.close()
 
     def _clear(self) -> None:
-        """Remove the folder, and folders moved aside."""
         for folder in (self._folder, *self._folder.parent.glob(f"{self._folder.name}.broken-*")):
             shutil.rmtree(folder, ignore_errors=True)
         self._cleared = True
@@ -448,7 +437,6 @@ class ChromaServer(Chroma):
         return names
 
     async def _request(self, method: str, url: str, body: object = None, *, missing_ok: bool = False) -> Json:
-        """The JSON of a reply. Raises `ChromaFault`; callers set deadlines."""
         import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
 
         if self._session is None:
@@ -506,7 +494,6 @@ def collection(space: str, *, is_global: bool) -> str:
 
 
 def passage_id(key: PassageKey) -> str:
-    """A chunk's id, in Chroma and in answers."""
     return f"{key[0]}:{key[1]}"
 
 

@@ -115,13 +115,11 @@ class EmbeddedChroma:
         offset: int = 0,
         include: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Ids, and the fields in `include` (metadatas, embeddings)."""
         asked = (None, filter_json(where), limit, offset, None, list(include))
         found = called(self._bindings.get, self._id(collection), *asked, *DATABASE)
         return {"ids": found.ids, **{name: getattr(found, name) for name in include}}
 
     def query(self, collection: str, matrix: Matrix, where: Where, limit: int) -> dict[str, Any]:
-        """Ids and cosine distances of approximately the nearest vectors to one row."""
         asked = (None, matrix, limit, filter_json(where), None, ["distances"])
         found = called(self._bindings.query, self._id(collection), *asked, *DATABASE)
         return {"ids": found.ids[0], "distances": found.distances[0]}
@@ -143,7 +141,6 @@ class EmbeddedChroma:
         del self._bindings
 
     def _id(self, collection: str) -> str:
-        """A collection's id; creates it if it is missing."""
         if collection not in self._ids:
             plan = (collection, json.dumps(CONFIGURATION), None, None, True)
             self._ids[collection] = str(called(self._bindings.create_collection, *plan, *DATABASE).id)

@@ -90,7 +90,6 @@ def packed(dense: object) -> Embedding | None:
 
 
 def to_frame(points: Sequence[Point]) -> tuple[dict[str, Any], bytes]:
-    """Points for a frame between processes: a row each, and their vectors as data."""
     rows = [[each.id, each.payload, each.score, each.dense and len(each.dense)] for each in points]
     return {"points": rows}, b"".join(each.dense for each in points if each.dense)
 

@@ -137,7 +137,6 @@ class Qdrant(ABC):
         self.report_lost([])
 
     def report_lost(self, names: Sequence[str]) -> None:
-        """Report lost collections, now or once there is a callback."""
         self._lost += names
         while self._on_files_lost and self._lost:
             self._on_files_lost(self._lost.pop(0))
@@ -256,7 +255,6 @@ class QdrantProcess(Qdrant):
         *,
         seconds: float = 0.0,
     ) -> ChildReply:
-        """Call a method of `qdrant_engine.EmbeddedQdrant`."""
         asked = {**({"name": name} if name else {}), **(arguments or {})}
         with self._faults():
             reply = await self.process.call(
@@ -306,7 +304,6 @@ def too_old(version: str) -> str:
 
 
 async def greet(qdrant: Qdrant) -> None:
-    """Warn of a server that is too old, if it answers."""
     with suppress(RetrievalError):
         facts = await qdrant.check()
         if not qdrant.embedded and (old := too_old(str(facts["version"]))):
@@ -364,13 +361,11 @@ class PayloadIndexes:
 
 
 def fits(shape: Collection, space: Space) -> bool:
-    """True if its vectors can be of this space."""
     return shape.cosine and shape.dim == space.dim
 
 
 @contextmanager
 def unavailable() -> Iterator[None]:
-    """For writes: `RetrievalError` becomes `Unavailable`."""
     try:
         yield
     except RetrievalError as error:
@@ -433,7 +428,6 @@ class CollectionCache:
         self.forget()
 
     def forget(self) -> None:
-        """The next request reads the list again."""
         self._turn += 1
 
 
@@ -476,7 +470,6 @@ class ImportedCollections:
 
 
 def free(name: str, taken: Iterable[str]) -> str:
-    """An unused name for our copy of a collection."""
     taken, home = set(taken), name + COPY_ENDING
     while home in taken:
         home = home + COPY_ENDING
@@ -484,7 +477,6 @@ def free(name: str, taken: Iterable[str]) -> str:
 
 
 async def imported(pool: Pool, collection: str, points: Iterable[str]) -> dict[str, str]:
-    """Row id of each imported point, even if the row is gone."""
     with retrieval_faults():
         return {row[0]: row[1] for row in await pool.fetch(IDS, collection, list(points))}
 

@@ -92,7 +92,6 @@ def folder_of(root: Path, name: str) -> Path:
 
 
 def read_shape(folder: Path) -> Shape | None:
-    """None if the file is missing or unreadable."""
     try:
         kept = json.loads((folder / SHAPE_FILE).read_text("utf-8"))
         fields = {name: tuple(kept[name]) for name in ("keys", "tenants", "times")}
@@ -146,14 +145,12 @@ def sweep(root: Path) -> None:
 
 
 def tidy(folder: Path, shape: Shape) -> None:
-    """Remove all but the current folder."""
     for each in folder.iterdir():
         if each.is_dir() and each.name != str(shape.turn):
             shutil.rmtree(each, ignore_errors=True)
 
 
 def set_aside(folder: Path) -> None:
-    """Rename the folder of an unreadable collection, for inspection."""
     aside = folder.with_name(folder.name + ASIDE)
     shutil.rmtree(aside, ignore_errors=True)
     folder.replace(aside)
@@ -237,7 +234,6 @@ class StoredCollection:
 
     @classmethod
     def make(cls, folder: Path, shape: Shape) -> "StoredCollection":
-        """Create an empty one on disk."""
         vendor = build(files_of(folder, shape), shape)
         write_shape(folder, shape)
         return cls(folder, shape, vendor)
@@ -343,7 +339,6 @@ class StoredCollection:
         return made
 
     def _pages(self) -> Iterator[list[qdrant_edge.Point]]:
-        """All points, in pages."""
         offset: qdrant_edge.PointId | None = None
         while True:
             ask = qdrant_edge.ScrollRequest(
@@ -383,7 +378,6 @@ def build(files: Path, shape: Shape) -> qdrant_edge.EdgeShard:
 
 
 def config(shape: Shape) -> qdrant_edge.EdgeConfig:
-    """Vector and number of threads of a shard."""
     dense = qdrant_edge.EdgeVectorParams(size=shape.dim, distance=qdrant_edge.Distance.Cosine)
     return qdrant_edge.EdgeConfig(vectors={DENSE: dense}, max_search_threads=SEARCHERS)
 
@@ -492,11 +486,9 @@ class EmbeddedQdrant:
         )
 
     def count(self, name: str, where: Where) -> int | None:
-        """None: there is no such collection."""
         return self._use_if_there(name, lambda collection: collection.count(where))
 
     def compact(self, name: str) -> None:
-        """Rebuild the files without deleted points, while searches and writes continue."""
         self._use_if_there(name, lambda collection: collection.compact())
 
     def check(self) -> Mapping[str, str | int]:
@@ -515,7 +507,6 @@ class EmbeddedQdrant:
                 self._close(collection)
 
     def _use_if_there(self, name: str, work: Callable[[StoredCollection], Result]) -> Result | None:
-        """Run `work` on a collection; None if it does not exist."""
         try:
             return self._use(name, work)
         except RetrievalError as error:
@@ -540,7 +531,6 @@ class EmbeddedQdrant:
             raise
 
     def _collection(self, name: str) -> StoredCollection:
-        """The collection, opened at its first use."""
         if found := self._collections.get(name):
             return found
         with self._opening:
@@ -581,7 +571,6 @@ class EmbeddedQdrant:
                 self._set_folder_aside(collection.folder, collection.shape.name)
 
     def _close(self, collection: StoredCollection) -> None:
-        """Close it, ignoring errors."""
         del self._collections[collection.shape.name]
         try:
             collection.close()
@@ -611,7 +600,6 @@ def main() -> None:
 
 
 def opened(parent: Parent, folder: Path, *, read_only: bool) -> EmbeddedQdrant:
-    """The opened folder; exits the process if it cannot be used."""
     try:
         return EmbeddedQdrant(folder, read_only=read_only)
     except OSError as error:
@@ -655,7 +643,6 @@ def perform(
 
 
 def names_set_aside(engine: EmbeddedQdrant) -> dict[str, list[str]]:
-    """Take the names of collections put aside."""
     names = []
     while engine.set_aside:
         names.append(engine.set_aside.popleft())

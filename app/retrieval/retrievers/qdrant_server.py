@@ -75,7 +75,6 @@ class QdrantRemote(Qdrant):
             return sorted(self._known.values(), key=lambda each: each.name)
 
     async def _read_shape(self, name: str) -> Collection | None:
-        """None: it does not exist."""
         try:
             with faults():
                 info = await self._client.get_collection(name)
