@@ -107,15 +107,6 @@ def scaled(tokens: int, factor: float) -> int:
     return math.ceil(round(tokens * factor, 6))
 
 
-def window(limit: int, *, context: int, taken: int, reserve: int, factor: float = 1.0) -> int:
-    """Tokens left for the context block, in the model's tokens, at least 0.
-
-    `limit` is RAG_TOKEN_BUDGET, `context` the model's window, `reserve` what the answer may need, `taken` the
-    o200k tokens of the rest of the prompt: system text, notes, history, message.
-    """
-    return max(0, min(limit, context - reserve - scaled(taken, factor)))
-
-
 def fit(
     candidates: Sequence[Candidate],
     cost: Callable[[Passage], int],
@@ -186,7 +177,8 @@ def share(
     notes: Sequence[str],
     turns: Sequence[Turn],
 ) -> tuple[int, tuple[Turn, ...]]:
-    """(tokens for the context block, the newest whole turns that fit). Raises `InvalidField`."""
+    """(tokens for the context block, the newest whole turns that fit). `count` gives tokens of the model.
+    Raises `InvalidField`."""
 
     def cost(text: str) -> int:
         return count(text) + TURN_TOKENS
@@ -200,8 +192,7 @@ def share(
         )
     kept = newest_turns(turns, cost, min(limits.history, int(free * HISTORY_SHARE)))
     kept = kept if len(kept) == len(turns) else opening(kept)
-    taken = fixed + sum(cost(turn.content) for turn in kept)
-    return window(limits.budget, context=limits.window, taken=taken, reserve=limits.answer), kept
+    return min(limits.budget, free - sum(cost(turn.content) for turn in kept)), kept
 
 
 def opening(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:

@@ -228,11 +228,8 @@ class Enforcement:
             sentence = type(sentence)(sentence.lstrip())
         gap = GAP if len(self._left) == bool(self.lead) == 1 else ""
         said = trimmed(sentence, first=bool(gap) or not self._left)
-        most, whole = self.ruling.params.token_target - self._tokens, len(said)
-        if isinstance(said, UnendedPiece):
-            said = said.within(most, self.count)
-        elif self._left and self.count(said) > most:
-            said = ""
+        whole = len(said)
+        said = self._within_tokens(said)
         hedges, questions = checks.hedges_and_questions(said)
         tokens = self._tokens + self.count(said)
         if self._overspent(tokens, hedges, questions):
@@ -250,6 +247,14 @@ class Enforcement:
             self._questions + questions,
         )
         return gap + said
+
+    def _within_tokens(self, said: str) -> str:
+        """A sentence that fits into the tokens left, else ""; of an unended piece its beginning. The first
+        sentence may be longer."""
+        most = self.ruling.params.token_target - self._tokens
+        if isinstance(said, UnendedPiece):
+            return said.within(most, self.count)
+        return "" if self._left and self.count(said) > most else said
 
     def spare(self) -> str:
         """The first sentence if nothing was sent: an answer is never empty."""

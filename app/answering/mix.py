@@ -4,7 +4,7 @@
 UTC. Raises `InvalidField` for an unknown lens. Source: docs/contract.md.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.answering.budget import judged as with_verdict
@@ -54,10 +54,9 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Rem
     judged = [with_room(item, crowded) for item in judge(entries, now)]
     packed = [item for item in judged if item.verdict is Verdict.PACKED]
     left = [item for item in judged if item.verdict is not Verdict.PACKED]
-    order = {name: at for at, name in enumerate(recorded)}
-    places = {key(item): place for place, item in enumerate(packed, 1)}
-    before = [name for name, entry in recorded.items() if entry.verdict is Verdict.PACKED]
-    were = {name: place for place, name in enumerate(before, 1)}
+    order = positions(recorded)
+    places = positions(map(key, packed))
+    were = positions(name for name, entry in recorded.items() if entry.verdict is Verdict.PACKED)
     return [
         RemixedEntry(
             recorded[key(item)],
@@ -69,6 +68,10 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Rem
         )
         for item in (*packed, *sorted(left, key=lambda item: (-item.score, order[key(item)])))
     ]
+
+
+def positions(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    return {name: at for at, name in enumerate(keys, 1)}
 
 
 def with_room(item: Candidate, crowded: Container[tuple[str, str]]) -> Candidate:

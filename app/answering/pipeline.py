@@ -30,8 +30,8 @@ from app.retrieval.ranking import Wants
 from app.retrieval.search import RANKING_VERSION
 from app.retrieval.tags import (
     Gravity,
+    card_weights,
     gravity,
-    gravity_weights,
     infer_query_tags,
     load_latest_gravity_profile,
     load_latest_vb_desire_profile,
@@ -168,7 +168,7 @@ def system_text(candidates: Iterable[Candidate], texts: tuple[str, str, str]) ->
 
 def wants_of(message: str, known: Recalled) -> Wants:
     desires = vb_desire_bias_map(load_latest_vb_desire_profile(known.cards))
-    weights = gravity_weights(load_latest_gravity_profile(known.cards))
+    weights = card_weights(load_latest_gravity_profile(known.cards))
     return Wants(infer_query_tags(message), desires, weights)
 
 

@@ -46,7 +46,7 @@ from app.db.cards import Card
 from app.db.memories import Memory
 from app.db.projects import Knowledge
 from app.retrieval.search import RANKING_VERSION
-from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
+from app.retrieval.tags import card_weights, gravity, gravity_note, infer_query_tags
 from app.types import Passage
 from app.vantage.policy import policy
 from app.vantage.terms import LENSES
@@ -202,7 +202,7 @@ def text_of(block: Block, message: str, today: Today) -> str | None:
 
 def pull(cards: Sequence[Memory], message: str) -> str:
     """The gravity note for a profile card; "" without one."""
-    weights = gravity_weights(next(iter(cards), None))
+    weights = card_weights(next(iter(cards), None))
     return gravity_note(gravity(infer_query_tags(message), weights), weights)
 
 

@@ -224,9 +224,9 @@ class Wants:
     tags: tuple[str, ...] = ()
     """Tags of the question (`infer_query_tags`)."""
     desire: Mapping[str, float] = field(default_factory=dict)
-    """`vb_desire_bias_map` of the card."""
+    """`vb_desire_bias_map` of the desire profile."""
     gravity: Mapping[str, float] = field(default_factory=dict)
-    """`gravity_weights` of the card."""
+    """`card_weights` of the gravity profile."""
 
 
 def score_personal_hit(hit: Candidate, tags: Sequence[str], tally: Tally, wants: Wants) -> Candidate:

@@ -301,10 +301,6 @@ def load_latest_gravity_profile(cards: Iterable[Memory]) -> Memory | None:
     return newest(cards, GRAVITY)
 
 
-def gravity_weights(card: Memory | None) -> dict[str, float]:
-    return card_weights(card)
-
-
 def misalignment(tags: Sequence[str], weights: Mapping[str, float]) -> float:
     """In [0, 1]; 0 without tags or weights, 1 if no tag has a weight."""
     means = _means(weights)
