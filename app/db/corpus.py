@@ -33,7 +33,6 @@ class Reference:
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Shown in citations and `memory_used`; kind, origin (or source), url and tags also as fields of their
     own."""
-    revision: int = field(default=0, compare=False)
 
 
 METADATA_BYTES = 8 << 10
