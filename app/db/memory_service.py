@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.breaker import LASTING, Attempt, Breaker
 from app.db.memories import OUTSIDE, BeforeCommit, Moment, Tallies, Tally, Temporal
 from app.db.votes import VoteStore
-from app.errors import RetrievalError, StartError, Unavailable
+from app.errors import RetrievalError, Unavailable
 from app.settings import Settings
 from app.types import DEFAULT_TENANT, Scope
 
@@ -207,8 +207,6 @@ async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
     from yarl import URL  # noqa: PLC0415 - heavy vendor, opened late
 
     base = settings.memory.service_url.rstrip("/")
-    if URL(base).scheme not in {"http", "https"}:
-        raise StartError("MEMORY_SERVICE_URL must begin with http:// or https://")
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=IDLE_SECONDS),
         timeout=aiohttp.ClientTimeout(total=None),

@@ -18,7 +18,7 @@ import orjson
 import structlog
 
 from app.breaker import LASTING, Breaker, is_down
-from app.errors import RetrievalError, StartError
+from app.errors import RetrievalError
 from app.models.chat import printable
 from app.models.client import FAULTS, NO_KEY, ModelClient, Server, open_client, retrieval_error
 from app.settings import Settings
@@ -132,8 +132,6 @@ def share(score: object) -> float:
 def address(url: str) -> str:
     """The URL if it names the path, else with `/moderations` appended."""
     parts = urlsplit(url.rstrip("/"))
-    if parts.scheme not in ("http", "https"):
-        raise StartError("VANTAGE_RISK_URL must begin with http:// or https://")
     named = parts.path.endswith((GUARD, "/moderations"))
     return parts.geturl() if named else parts._replace(path=f"{parts.path}/moderations").geturl()
 

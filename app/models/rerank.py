@@ -18,7 +18,7 @@ import orjson
 import structlog
 
 from app.breaker import LASTING, Breaker, is_down
-from app.errors import RetrievalError, StartError
+from app.errors import RetrievalError
 from app.models.client import FAULTS, NO_KEY, ModelClient, Refused, Server, open_client, retrieval_error
 from app.settings import Settings
 from app.types import RERANK
@@ -139,8 +139,6 @@ def figure(row: Mapping[str, Any]) -> float:
 def address(url: str) -> str:
     """The URL if it names the path, else with `/rerank` appended."""
     parts = urlsplit(url.rstrip("/"))
-    if parts.scheme not in ("http", "https"):
-        raise StartError("RERANK_URL must begin with http:// or https://")
     named = parts.path.rpartition("/")[2] in ("rerank", "reranking") or parts.query
     return parts.geturl() if named else parts._replace(path=f"{parts.path}/rerank").geturl()
 
