@@ -3,11 +3,10 @@
 An API key identifies a tenant, and perhaps one of its users. While no key exists the service is open, but
 only to this machine's users, not to web pages they visit. A foreign page can make a browser call 127.0.0.1 by
 a form, an image or DNS rebinding, so a call without a key is checked by its peer address, its `Host`, and
-`Origin` and `Sec-Fetch-Site` (Fetch Metadata). A reverse proxy on this machine would make the whole internet
-look local, so calls with a proxy's headers are refused.
-
-Raises `Unauthorized` for an unknown key (even while the service is open), `Forbidden` for what a key may not
-do, `NotLocal` (403) and `Misdirected` (421) for calls without a key, `InvalidField` for unknown parameters.
+`Origin` and `Sec-Fetch-Site` (Fetch Metadata). A reverse proxy would make the whole internet look local, so
+calls with a proxy's headers are refused. Raises `Unauthorized` for an unknown key (even while the service is
+open), `Forbidden` for what a key may not do, `NotLocal` (403) and `Misdirected` (421) for calls without a
+key, `InvalidField` for unknown parameters.
 """
 
 import hmac

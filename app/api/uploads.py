@@ -1,11 +1,10 @@
 """multipart/form-data with one file (RFC 7578), received into a temporary file and hashed meanwhile.
 
-Blocks are written and hashed in a thread, so that memory stays small and the event loop free whatever the
-file's size. Starlette's form parser does neither, and would put the file on another disk. The filename is
-only a name, never a path, in UTF-8; `filename*` (RFC 5987) counts if there is no plain one. The file is in
-the data folder's `tmp`, which every start empties. Sizes are bytes. Raises `WrongType`, `BadInput` for a
-broken form, `TooLarge`, `InvalidField` for missing or extra parts, `NoRoom`, and `Unavailable` if the disk
-fails.
+Blocks are written and hashed in a thread, so that memory stays small and the event loop free; Starlette's
+form parser does neither, and would put the file on another disk. The filename is only a name, never a path,
+in UTF-8; `filename*` (RFC 5987) counts if there is no plain one. The file is in the data folder's `tmp`,
+which every start empties. Sizes are bytes. Raises `WrongType`, `BadInput` for a broken form, `TooLarge`,
+`InvalidField` for missing or extra parts, `NoRoom`, and `Unavailable` if the disk fails.
 """
 
 import asyncio

@@ -3,12 +3,11 @@
 `code` synchronises a project with a folder; only new, changed or deleted files cost anything. New files are
 put before missing ones are deleted, so a renamed file keeps its vectors; unreadable files keep what is
 indexed. If most indexed files are missing, the folder may be a different one: then nothing is deleted without
-`--prune`. Exit 1 if a file could not be read or was refused, nothing was found, or missing files were kept.
+`--prune`. `conversations` and `dreams` read a row a line, with the fields of POST
+/projects/{project}/conversations; invalid lines are reported with their numbers.
 
-`conversations` and `dreams` read a row a line, with the fields of POST /projects/{project}/conversations. An
-invalid line is reported with its number, the others are stored: exit 1. A repeated run duplicates nothing.
-
-Raises `Answered`, `Unavailable`, `Unreadable`.
+Exit 1 if a file or line was refused or unreadable, nothing was found, or missing files were kept. A repeated
+run duplicates nothing. Raises `Answered`, `Unavailable`, `Unreadable`.
 """
 
 import asyncio

@@ -2,16 +2,15 @@
 
 An entry means "copy this item as the record has it now"; one without an item means everything (a refill). One
 process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so a
-process that has lost its connection can delete none. An engine that fails is left alone for some seconds, and
-no writer waits for it. A refill is done page by page; its entry holds the cursor, so it continues after an
-error or a restart. An engine with another database identity or position, another number of rows, or other
-vectors, is refilled. Its position is read before it is overwritten, so that a write never hides that older
-files were restored in place of the latest.
+process that has lost its connection can delete none. A failing engine is left alone for some seconds, and no
+writer waits for it. A refill goes page by page; its entry holds the cursor, so it continues after an error or
+a restart. An engine with another database identity or position, number of rows, or vectors, is refilled. Its
+position is read before it is overwritten, so that a write never hides that older files were restored.
 
-Postgres keeps one outbox and one position for each kind of engine. Two services with an engine of their own
-would take each other's entries and refill theirs for ever, so a service claims the engines of its Postgres by
-a session's advisory lock: exclusively if its engine is embedded, else shared. Two different servers are not
-told apart. Seconds. Raises `StartError` for an engine that another service has claimed.
+Postgres has one outbox and one position for each kind of engine, so two services with engines of their own
+would refill theirs for ever. A service therefore claims the engines of its Postgres by a session's advisory
+lock: exclusively if its engine is embedded, else shared. Two different servers are not told apart. Seconds.
+Raises `StartError` for an engine that another service has claimed.
 """
 
 import asyncio

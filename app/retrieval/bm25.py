@@ -1,16 +1,16 @@
 """Postings and exact BM25 over the passages in reach (Robertson/Zaragoza 2009, k1 1.2, b .75).
 
-A passage is a row of its postings, from 0. Term frequencies are stored raw. N, document frequencies and the
-mean length count only the live passages of the given postings, so other people's texts cannot change a score.
-A passage's terms are added in ascending order of their hash, so the score does not depend on the segments.
-IDF is Lucene's ln(1 + (N-df+.5)/(df+.5)).
+A passage is a row of its postings, from 0. N, document frequencies and the mean length count only the live
+passages of the given postings, so other people's texts cannot change a score. A passage's terms are added in
+ascending order of their hash, so the score does not depend on the segments. IDF is Lucene's ln(1 +
+(N-df+.5)/(df+.5)).
 
 `content` decides what matches when nothing is embedded: the share of a question's content in a passage. IDF
-within the reach is not enough: `how`, `much` and `did` occur in few passages of an annual report and would
-outweigh the subject. So IDF is multiplied by the word's rarity in general text, estimated from the rank of
-its token in the o200k vocabulary, where the frequent words of every language come first (Zipf). Measured on
-13 sets of questions in 7 languages: 88 % of the questions about the texts and 13 % of those about others have
-a match above `relevance.CONTENT`; IDF and rare words gave 65 and 4 %. No I/O.
+within the reach is not enough: `how` and `much` occur in few passages of an annual report and would outweigh
+the subject. So it is multiplied by the word's rarity in general text, estimated from its token's rank in the
+o200k vocabulary, where frequent words of every language come first (Zipf). On 13 sets of questions in 7
+languages, 88 % of the questions about the texts and 13 % of those about others have a match above
+`relevance.CONTENT`; IDF and rare words gave 65 and 4 %. No I/O.
 """
 
 import math

@@ -1,9 +1,9 @@
 """Fusion: relevance in [0, 1] from lexical and dense retrieval of all sources, plus speaker and date.
 
-Combines scores, not ranks (RRF): similarity, and the share of the question's IDF in a passage relative to the
-best one. The lexical weight grows with the contrast of each retriever's scores (their fall over the first
-DEPTH results) and falls with the share of the question that the embedder can read (`models/bundled.py`). A
-memory belongs to the day it was said and the days it mentions, and to a speaker if it begins with a name;
+Combines scores, not ranks (RRF): similarity, and the share of the question's IDF in a passage. The lexical
+weight grows with the contrast of the lexical scores (their fall over the first DEPTH results), and falls with
+that of the similarities and with the share of the question that the embedder can read (`models/bundled.py`).
+A memory belongs to the day it was said and the days it mentions, and to a speaker if it begins with a name;
 each that the question names adds a bounded part. Pure. After Bruch, Gai, Ingber 2023, "An Analysis of Fusion
 Functions"; figures: docs/adr/0004.
 """

@@ -1,11 +1,10 @@
 """Memories: what a person said and stored, searched exactly in memory.
 
 Postgres is the record. A scope is one user; a namespace sees itself and memories without one. Qdrant's
-`memory_raw` holds the same points, for users with very many memories, and points of older tools.
-
-BM25 scores spread along a thread: a turn seldom contains the words it is about, which the turn before asked
-with. Similarity does not: a neighbour's adds little. Memories without a thread have no neighbours. Reads
-raise `RetrievalError`, writes `Unavailable`. Why: docs/adr/0004.
+`memory_raw` holds the same points, for users with very many memories, and points of older tools. BM25 scores
+spread along a thread: a turn seldom contains the words it is about, which the turn before asked with.
+Similarity does not: a neighbour's adds little. Reads raise `RetrievalError`, writes `Unavailable`. Why:
+docs/adr/0004.
 """
 
 import asyncio

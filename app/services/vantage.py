@@ -1,13 +1,12 @@
 """/vantage/query: retrieval as for /rag/query, under a policy that decides before the model is asked. Also
 /vantage/mix (an answer's candidates under another mix), and the cards and facts of a namespace.
 
-Thread, cards and an outside service's scores are read concurrently; then the policy decides. Small talk and
-refusals get a small prompt. Otherwise: the mix splits k, recall, boosts and recency, a question back if
-sources are rivals, the prompt; the answer must keep to its class. The features see only the user's own turns
-in the prompt: an earlier answer may quote another person. Parts that fail or are late are listed in
-`degraded`. Raises `ModelError`, and `InvalidField` for an unknown lens, a message over the window or an
-answer without a mix; `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`. Seconds. Source:
-docs/contract.md.
+Small talk and refusals get a small prompt. Otherwise: the mix splits k, recall, boosts and recency, a
+question back if sources are rivals, the prompt; the answer must keep to its class. The features see only the
+user's own turns in the prompt: an earlier answer may quote another person. Parts that fail or are late are
+listed in `degraded`. Raises `ModelError`, and `InvalidField` for an unknown lens, a message over the window
+or an answer without a mix; `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`. Seconds.
+Source: docs/contract.md.
 """
 
 import asyncio

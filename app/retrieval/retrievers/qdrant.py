@@ -5,11 +5,10 @@ service; `qdrant_server.py` is the client of a server. After several failures in
 some seconds (`breaker.py`); a refusal (another shape) and a full pool of ours are no failures. Our points
 have the payload field `ibid`, so that a search for other tools' points can exclude them.
 
-A collection imported by `ibid adopt` remains its tool's: Ibid never writes there, and keeps its copy of the
-rows in another collection (`ibid.collection_home`). Points that the tool writes later are searched there, if
-their vectors are of the current space; imported ones are excluded. The same holds for another tool's
-collection that has one of our names and cannot hold our vectors. Reads raise `RetrievalError`, writes
-`Unavailable`. Times are seconds.
+Ibid never writes into a collection imported by `ibid adopt`, nor into another tool's collection that has one
+of our names and cannot hold our vectors: its copy of the rows is in another collection
+(`ibid.collection_home`). Points that the tool writes later are searched there, if their vectors are of the
+current space. Reads raise `RetrievalError`, writes `Unavailable`. Times are seconds.
 """
 
 import asyncio

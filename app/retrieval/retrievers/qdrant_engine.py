@@ -1,16 +1,14 @@
 """The embedded Qdrant's process (`main`, with FOLDER [read-only] [suspect...]), started by `qdrant.py`.
 
-Each collection is a shard in a folder. Blocking; thread-safe. A search compares every point that passes the
-filter. A write is on disk when it returns; concurrent writers share one flush. A failed call is retried once
-on reopened files; if those cannot be read, the collection is put aside and named in `set_aside`, and the
-outbox writes it again. Collections of older versions with a sparse vector are used unchanged; compaction
-drops that vector. Collections suspected of having crashed the last process (their names as JSON) are put
-aside first; read-only, nothing in the folder is moved.
+Blocking; thread-safe. A search compares every point that passes the filter. A write is on disk when it
+returns; concurrent writers share one flush. A failed call is retried once on reopened files; if those cannot
+be read, the collection is put aside and named in `set_aside`, and the outbox writes it again. Collections
+suspected of having crashed the last process (their names as JSON) are put aside first. A sparse vector of
+older versions is kept until compaction. Read-only, nothing in the folder is moved.
 
-A collection's folder contains a file with its true name and shape. Names come from API clients, so a folder's
-name is a hash after a readable part (any name is safe, on any disk). The vendor's files are in a numbered
-folder within, and the file says which number counts: a new one is built beside the old and then takes over in
-one step, crash or not.
+A collection is a shard in a folder of its own, with a file of its true name and shape. Names come from API
+clients, so the folder's name is a hash after a readable part. The vendor's files are in a numbered folder
+within: a new one is built beside the old and takes over in one step, crash or not.
 
 Raises `RetrievalError` (`missing`: no such collection; `rejected`: the engine refuses), `NoRoom` before a
 write that the disk might not hold (`app/disk.py`), `OSError`, and `EngineError` for all else. Exit codes:
