@@ -41,8 +41,7 @@ def check(place: Path, least: int, size: int = 0) -> None:
 
 
 def mapped(folder: Path) -> int:
-    """Bytes needed to map a folder's files. Only on tmpfs does reading an unwritten page through a mapping
-    allocate it."""
+    """Bytes needed to map a folder's files; only tmpfs allocates unwritten pages when they are read."""
     if not folder.is_dir() or not in_memory(folder):
         return 0
     found = [path.stat() for path in folder.rglob("*") if path.is_file()]

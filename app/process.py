@@ -393,8 +393,7 @@ class Child:
 def spawned(
     program: Program, arguments: Sequence[str], files: Sequence[int]
 ) -> tuple["subprocess.Popen[bytes]", socket.socket]:
-    """Fork and exec; returns the process and our end of its socket pair. Blocks 1 to 3 ms. Raises
-    `OSError`."""
+    """Fork and exec; the process and our end of its socket pair. Blocks 1 to 3 ms. Raises `OSError`."""
     ours, theirs = socket.socketpair()
     with theirs:
         try:

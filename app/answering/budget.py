@@ -90,8 +90,8 @@ class Meter:
         return "\n".join([self._form.head, *(rest for rest, _ in lines)]), sum(inner for _, inner in lines)
 
     def _context(self, prompt: Prompt) -> int:
-        """Middles end at token boundaries of o200k (docs/adr/0010), so tokens add up. A block that has more
-        than lines is counted whole."""
+        """Middles end at token boundaries of o200k, so tokens add up (docs/adr/0010); other blocks are
+        counted."""
         if not prompt.passages:
             return 0
         if self._form.whole:
@@ -203,8 +203,7 @@ def opening(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
 
 
 def answered(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Drops stored questions without an answer (cancelled, or the model failed): many chat templates refuse
-    two questions in a row."""
+    """Drops unanswered questions: many chat templates refuse two questions in a row."""
     following = (*(turn.role for turn in turns[1:]), Role.USER)  # what comes next is a question
     return tuple(
         turn

@@ -57,8 +57,7 @@ class Marker:
 
 
 def catalogue(labels: Iterable[str]) -> dict[str, str]:
-    """Packed labels by exact spelling, and by canonical form (case, width and invisible characters do not
-    matter)."""
+    """Packed labels by spelling, and by canonical form (case, width, invisible characters)."""
     exact = {name: name for name in labels}
     return {key(name): name for name in exact} | exact
 
@@ -161,8 +160,7 @@ class Tail:
 
     @property
     def before(self) -> str:
-        """The text before the next character: at least one character, with its backslashes (or as many as
-        preserve their parity)."""
+        """The text before the next character, with enough of its backslashes to keep their parity."""
         return self.held or self._last
 
     def skip(self, text: str) -> None:

@@ -189,8 +189,7 @@ class Enforcement:
 
     @property
     def names_sources(self) -> bool:
-        """True if a sentence of the model was sent; questions, refusals and the policy's own texts have no
-        sources."""
+        """True if a sentence of the model was sent; the policy's own texts have no sources."""
         return not self.whole and len(self._left) > bool(self.lead) and self._left != [HELP]
 
     def own(self) -> str:
@@ -249,8 +248,7 @@ class Enforcement:
         return gap + said
 
     def _within_tokens(self, said: str) -> str:
-        """A sentence that fits into the tokens left, else ""; of an unended piece its beginning. The first
-        sentence may be longer."""
+        """As much as the budget of tokens leaves: a whole sentence, or the beginning of an unended piece."""
         most = self.ruling.params.token_target - self._tokens
         if isinstance(said, UnendedPiece):
             return said.within(most, self.count)

@@ -119,8 +119,7 @@ def _subject(lower: Tokens) -> bool:
 
 
 def _people(tokens: Tokens, lower: Tokens, n: int) -> bool:
-    """`What do they eat in Japan?`: people there. With a month or a year, `they` refers to an earlier
-    message."""
+    """`What do they eat in Japan?`: people there; in a month or a year, `they` are mentioned before."""
     if lower[n] != "they" or _near(lower, n - 1) != "do":
         return False
     places = [place + 1 for place in range(n, len(lower)) if lower[place] == "in"]
@@ -296,8 +295,7 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
 
 
 def answers(message: str, turns: Sequence[Turn]) -> str:
-    """The search text of a yes or no: after the question at the end of the last answer; "" if it asked
-    none."""
+    """The search text of a yes or no: after the question that ends the last answer, or ""."""
     parts = [part for part in SENTENCES.split(_said(turns[-TURNS:])) if re.search(r"\w", part)]
     asked = [part for part in parts[-2:] if QUESTION_END.search(part)]
     return f"{_cut(asked[-1])} {message}" if asked else ""
@@ -391,8 +389,7 @@ def _advice(words: Sequence[str]) -> bool:
 
 
 def _asked(turns: Sequence[Turn]) -> list[str]:
-    """What a follow-up refers to, oldest first: the last question that stands alone, and the latest follow-up
-    to it."""
+    """What a follow-up refers to, oldest first: the last complete question, and its latest follow-up."""
     chain: list[str] = []
     for question in islice(_questions(turns), BACK):
         chain.append(question)

@@ -110,8 +110,7 @@ class Pipeline:
         )
 
     def _opening(self, question: Question, context: Context) -> Opening:
-        """The model's stream, with the decision enforced if there is one; without a model, the policy's own
-        text."""
+        """The model's stream, with the decision enforced; without a model, the policy's own text."""
         enforcement = context.enforcement
         if enforcement and enforcement.whole and not self.speaks:
             return Opening(enforcement.unasked(), POLICY)
@@ -119,8 +118,7 @@ class Pipeline:
         return Opening(enforcement.over(stream) if enforcement else stream, self.model_of(question))
 
     def _record_unanswered(self, run: Run) -> None:
-        """Record a question whose client disconnected before the model was asked, with the decision so
-        far."""
+        """Record a question whose client disconnected before the model was asked."""
         question, began = run.question, run.started
         answer = Answer(
             id=new_id(),

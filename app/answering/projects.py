@@ -165,8 +165,7 @@ Row = Mapping[str, object]
 
 
 def entry(form: Form, row: Row, share: float = 1.0) -> str:
-    """The row's lines, without surrounding line breaks; "" if nothing is to be shown. `share`: of each
-    cut."""
+    """The row's lines without surrounding line breaks; "" for an empty row. `share`: of each cut."""
     return "\n".join(line for each in form if (line := written(each, row, int(each.cut * share))))
 
 

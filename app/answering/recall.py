@@ -302,8 +302,7 @@ class Recall:
         return Recalled(found, drawn, cards.result(), tallies, moment.result(), tuple(told))
 
     async def moment(self, scope: Scope, until: float, lost: list[Degraded]) -> Moment | None:
-        """When the user last sent a message, if known by `until` (the loop's time); else an entry in
-        `lost`."""
+        """The user's last message, if known by `until` (the loop's time); else an entry in `lost`."""
         found = await timely("temporal", self._temporal.last(scope), until, lost)
         if found and found.lost:
             lost.append(Degraded(OUTSIDE, found.lost))

@@ -95,8 +95,7 @@ def instructions(text: str) -> Block:
 
 
 def turn_blocks(turns: Sequence[Turn]) -> tuple[Block, ...]:
-    """Earlier turns, oldest first. Of those that are not stored elsewhere, the newest BROUGHT characters are
-    kept."""
+    """Earlier turns, oldest first. Of those not stored elsewhere, the newest BROUGHT characters are kept."""
     made, room = list[Block](), BROUGHT
     for turn in reversed(turns):
         room -= 0 if turn.id else len(turn.content)

@@ -59,8 +59,7 @@ def taken(response: "httpx.Response") -> dict[str, Any]:
 
 
 async def patient(send: "Callable[[], Awaitable[httpx.Response]]") -> dict[str, Any]:
-    """Like `taken`, for batch work, which has no deadline: while the service answers 503, `send` is called
-    again, for BUSY_SECONDS."""
+    """Like `taken`, for batch work: repeats `send` for BUSY_SECONDS while the service answers 503."""
     until, pause = time.monotonic() + BUSY_SECONDS, PAUSE_SECONDS
     while True:
         try:

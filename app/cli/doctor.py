@@ -325,8 +325,7 @@ async def outbox(settings: Settings) -> str:
 
 
 async def losses(settings: Settings, pool: Pool, space: Space, *, free: bool) -> AsyncIterator[str]:
-    """The result of `compare` for each engine that can be opened; `free`: no process holds the data
-    folder."""
+    """The result of `compare` for each engine that can be opened; `free`: no process holds the folder."""
     folder = settings.ibid.data_dir
     if settings.qdrant.url or (free and (folder / "qdrant").exists()):
         async with open_points(settings, dim=space.dim, read_only=True) as points:
@@ -390,8 +389,7 @@ async def older(settings: Settings) -> str:
 
 
 async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, str]:
-    """Advice by collection: its vectors are of another space, or an earlier version adopted it without making
-    rows."""
+    """Advice by collection: vectors of another space, or adopted by an earlier version without rows."""
     if settings.qdrant.url is None:
         return {}
     imports = await read_imported_collections(pool)

@@ -193,8 +193,7 @@ def is_loopback(bound: socket.socket) -> bool:
 
 
 def without_cancellation(app: ASGIApp) -> ASGIApp:
-    """Ends a cancellation, which was already answered: uvicorn would log the cancelled task as an error with
-    its traceback."""
+    """Ends a cancellation that was already answered: uvicorn would log it as an error with its traceback."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -61,8 +61,7 @@ def remark(text: str) -> None:
 
 
 def as_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object on one line of stdout. Characters that a terminal would obey are escaped, not
-    lost."""
+    """Print one JSON object on one line of stdout, with control characters escaped."""
     text = json.dumps(value, ensure_ascii=False)
     tell(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 

@@ -437,8 +437,7 @@ class OriginalStore:
         return found
 
     async def _collection_texts(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
-        """Texts of one collection. A point may have been imported since: then the record has it under another
-        id."""
+        """Texts of one collection. A point imported since has another id in Postgres."""
         rows_of = await self._imported(collection, ids)
         names = {rows_of.get(each, each): each for each in ids}
         with postgres_faults():

@@ -63,8 +63,7 @@ def card_id(tenant: str, draft: CardDraft) -> str:
 
 
 def same(key: str) -> str:
-    """Canonical form of a key: keys that differ in case, width, white space or invisible characters are
-    equal."""
+    """Canonical form of a key: ignores case, width, white space and invisible characters."""
     return " ".join(look(key).casefold().split())
 
 

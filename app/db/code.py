@@ -165,8 +165,7 @@ class CodeVector:
 
 
 def keeps(scope: Scope) -> bool:
-    """True if a client's UUID may be used as a row's id. In other tenants somebody could occupy guessable
-    ids."""
+    """True if a client's UUID may be a row's id. In other tenants guessable ids could be occupied."""
     return scope.tenant == DEFAULT_TENANT and not scope.owner
 
 
@@ -176,8 +175,7 @@ def row_id(scope: Scope, row: CodeRow) -> str:
 
 
 def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
-    """Ids of a file's chunks, from their texts; equal chunks are numbered. An unchanged chunk keeps its
-    id."""
+    """Ids from path and text, so an unchanged chunk keeps its id; equal chunks are numbered."""
     turns: dict[str, int] = {}
     found = []
     for cut in cuts:
@@ -375,8 +373,7 @@ class CodeStore:
         space: str,
         since: datetime,
     ) -> list[CodeOutcome]:
-        """Replace files, all or none. A file that another writer has meanwhile stored identically is
-        unchanged."""
+        """Replace files, all or none. A file that another writer stored identically is unchanged."""
         words = [await prepared(entries) for _, entries in files]
         paths = [file.path for file, _ in files]
         async with self._writing(scope, since) as (connection, columns):

@@ -92,8 +92,7 @@ ENDS = re.compile(r"[.!?…](?=\s|$)|[。！？।؟]")
 
 
 def shortened(text: str, most: int) -> str:
-    """One line of at most `most` characters: cut after the last whole sentence, else after a word with
-    `…`."""
+    """One line of at most `most` characters, cut after a whole sentence, else after a word with `…`."""
     if len(text) <= most:
         return text
     whole = [found.end() for found in ENDS.finditer(text, 0, most) if found.end() >= most // 3]
@@ -397,8 +396,7 @@ class ConversationStore:
 
 
 def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
-    """Sort key for rows that share a name: first the scope's own, then Ibid's, then those with the id
-    itself."""
+    """Sort key for rows that share a name: the scope's own, then Ibid's, then those with the id itself."""
     return owner(row) != scope.owner, row["sha256"] is None, row["id"] != name
 
 

@@ -370,8 +370,7 @@ class QdrantCopy:
         return taken
 
     async def _try(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
-        """Try at most twice. False if this collection fails although Qdrant answers; raises if Qdrant does
-        not."""
+        """Try at most twice. False if only this collection fails; raises if Qdrant does not answer."""
         for last in (False, True):
             try:
                 await work()
@@ -486,8 +485,7 @@ def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Reco
 
 
 class ChromaCopy:
-    """Documents: the vectors of each, with its part. Also implements `types.Probe` and `Files` of
-    `db/users.py`."""
+    """The documents' vectors. Also implements `types.Probe` and `Files` of `db/users.py`."""
 
     name = "chroma"
 

@@ -157,8 +157,7 @@ class CorpusStore:
         return kept
 
     async def _permit(self, connection: Connection, tenant: str, collection: str) -> None:
-        """Raise `TooMany` for one collection too many; a writer that begins one waits for the tenant's
-        others."""
+        """Raise `TooMany` for one collection too many; writers that begin one take turns."""
         if await connection.fetchval(HAD, tenant, collection):
             return
         await take_turns(connection, "ibid.corpora", tenant)

@@ -532,8 +532,7 @@ class DocumentStore:
     async def _same_bytes(
         self, part: DocumentPart, filename: str, upload: Upload, user: str
     ) -> Document | None:
-        """The document with the same bytes; it now belongs to `user` too. `Conflict` before any byte is
-        written."""
+        """The document with the same bytes, now `user`'s too. `Conflict` before any byte is written."""
         async with transaction(self._pool) as connection:
             await check_not_erased(connection, part.tenant, user)
             await hold(connection, part)

@@ -307,8 +307,7 @@ class Cluster:
             raise StartError(self.complaint(self.process.returncode))
 
     async def create(self) -> None:
-        """Create the cluster if there is none, in another folder that is then renamed, so that half a cluster
-        is never used."""
+        """Create the cluster if there is none; a rename at the end, so half a cluster is never used."""
         place = self.places
         if place.data.exists():
             return

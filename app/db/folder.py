@@ -77,8 +77,7 @@ def parsed(content: bytes) -> Lock:
 
 
 def take(data_dir: Path) -> int:
-    """Open and lock the file; returns a descriptor that children do not inherit. `BlockingIOError`: it is
-    locked."""
+    """A locked descriptor of the file, which children do not inherit. `BlockingIOError`: it is locked."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -366,8 +366,7 @@ class MemoryStore:
         return now
 
     async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
-        """By id, memories that the user has already with the text of a draft (ignoring case and white
-        space)."""
+        """By id, the user's memories with the text of a draft (ignoring case and white space)."""
         tenant, user = whose(scope)
         ids = {memory_id(tenant, user, draft) for draft in drafts}
         with self._pool.asking():

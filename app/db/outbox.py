@@ -226,7 +226,7 @@ class Outbox:
                 pass
 
     async def refill_reason(self) -> str:
-        """Why the engine's position requires a refill from the first row; "" if it does not, or if that is
+        """Why the engine's position requires a refill from the first row; "" if it does not, or one is
         pending."""
         found, position = await state(self._pool, self._copy.name), await self._copy.position()
         last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts

@@ -173,8 +173,7 @@ class TableColumn:
         return NEUTRAL.get(re.sub(r"\(.*?\)", "", self.type))
 
     def value(self, given: str) -> str:
-        """The SQL expression `given` as the column takes it: cut to its length, and never null if
-        required."""
+        """The SQL expression `given`, cut to the column's length, and never null if required."""
         return f"coalesce({given}::{self.type}, {self.neutral})" if self.wants else f"{given}::{self.type}"
 
     def listed(self, given: str) -> str:

@@ -64,8 +64,7 @@ async def nobody(_scope: Scope, _memory_id: str) -> bool:
 
 
 class VoteStore:
-    """A vote needs no new version: boosts are computed after the cache, so every replica's next ranking has
-    it."""
+    """A vote raises no version: boosts are computed after the cache."""
 
     def __init__(self, pool: Pool, foreign: Foreign = nobody) -> None:
         self._pool = pool

@@ -87,8 +87,7 @@ class LayoutBlock:
 
 
 class EdgeText(NamedTuple):
-    """A reading of a line at the edge of a page. Lines of several pages with the same reading repeat each
-    other."""
+    """A reading of a line at the edge of a page. Lines with the same reading on several pages repeat."""
 
     side: Side
     mask: str
@@ -284,8 +283,7 @@ def is_title(text: str) -> bool:
 
 
 def depth(line: Line) -> Depth:
-    """How deep a heading is, compared with the others of its document. A whole sentence has no headings
-    below."""
+    """How deep a heading is in its document. A whole sentence has no headings below."""
     named, number, style = NAMED.match(line.text), NUMBERED.match(line.text), line.style
     long = len(line.text.split()) > MAX_TITLE_WORDS
     if named:

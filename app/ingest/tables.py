@@ -78,8 +78,7 @@ def is_between_rows(lines: Sequence[Line], n: int) -> bool:
 
 
 def is_header(lines: Sequence[Line], n: int) -> bool:
-    """True if a line above the rows belongs to the table: a label that does not end a sentence begun
-    above."""
+    """True for a label above the rows that does not end a sentence begun above."""
     if n > 0 and not is_label(lines[n - 1].text) and not SENTENCE_END.search(lines[n - 1].text):
         return False
     return is_label(lines[n].text)
@@ -210,8 +209,7 @@ def is_complete_row(above: str, text: str, lowercase: bool) -> bool:
 
 
 def are_column_names(words: Sequence[str], columns: int) -> bool:
-    """True if each word names a column: each has a digit, or there are as many as columns, none
-    lower-case."""
+    """True if each word names a column: all have digits, or one per column, none lower-case."""
     if all(any(map(str.isdigit, word)) for word in words):
         return True
     return len(words) == columns > 1 and not any(word[0].islower() for word in words)

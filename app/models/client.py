@@ -144,8 +144,7 @@ class ModelClient:
                 raise RetrievalError("unavailable") from refused
 
     def learn(self, error: Exception, fields: Iterable[str]) -> bool:
-        """True if the server refused one of the optional `fields` by name, so a request without it may
-        work."""
+        """True if the server refused one of the optional `fields` by name: retry without it."""
         if not isinstance(error, Refused) or error.status not in (400, 422):
             return False
         words = set(re.findall(r"\w+", str(error)))

@@ -64,7 +64,7 @@ def load() -> tuple[Encoder, Faults]:
     )
 
     def encode(text: str) -> Embedding:
-        """One text at a time: int8 activations are scaled over a whole batch, which changes its members'
+        """One text at a time: int8 activations are scaled over a batch, which changes its members'
         vectors."""
         clean = text[:CHARACTERS].encode("utf-8", "replace").decode()
         ids = np.array([divided(clean).ids], np.int64)

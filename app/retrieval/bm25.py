@@ -95,8 +95,7 @@ def build(texts: Sequence[str]) -> Postings:
 
 
 def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:
-    """The kept rows of several parts as one, in order; None keeps all. About 20 ns per posting, no
-    sorting."""
+    """The kept rows of several parts, in order; None keeps all. About 20 ns per posting, no sorting."""
     alive = [kept(part, mask) for part, mask in zip(parts, keep, strict=True)]
     distinct = np.unique(np.concatenate([part.terms for part in alive] or [np.zeros(0, dtype=np.uint64)]))
     places = [np.searchsorted(distinct, part.terms) for part in alive]

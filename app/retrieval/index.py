@@ -144,8 +144,7 @@ def _without_vector(segment: Segment) -> Mask:
 
 
 def compacted(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Few segments: each more than twice the next, none mostly deleted. n passages are merged O(log n)
-    times."""
+    """Few segments: each more than twice the next, none mostly deleted; O(log n) merges per passage."""
     kept: list[Segment] = []
     for segment in segments:
         if segment.size:

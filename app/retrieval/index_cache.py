@@ -92,8 +92,7 @@ class IndexCache:
         return self._current(key, version) or await self._load_at_least(rows, key, version)
 
     def _current(self, key: Key, version: int) -> ScopeIndex | None:
-        """The cached index at `version`, or None. Version 0 is an empty scope, so invented session names cost
-        nothing."""
+        """The index at `version`, or None. Version 0 is an empty scope: invented session names are free."""
         if version == 0:
             self._drop(key)
             return ScopeIndex(key[1], 0)
@@ -178,8 +177,7 @@ class IndexCache:
         return 4 * self._dim * listing.passages <= self._exact
 
     def _store(self, key: Key, index: ScopeIndex) -> None:
-        """Replace the scope's index. Empty ones are not cached: they cost nothing. Running searches keep
-        theirs."""
+        """Replace the scope's index. Empty ones are not cached. Running searches keep theirs."""
         self._drop(key)
         if index.size:
             self._indexes[key], self._sizes[key] = index, index.nbytes

@@ -152,8 +152,7 @@ class MemorySource(PointSource[User]):
         return self._shared and self._imports.has_others(RAW, self._space.name)
 
     async def _foreign_count(self, scope: Scope, standing: "MemoryStanding") -> int | str:
-        """Number of the user's points that other tools wrote; a random string if the engine does not
-        answer."""
+        """Number of other tools' points of the user; a random string if the engine does not answer."""
         if not self._foreign_here or standing.since is not None:
             return 0  # while an erasure is under way they are not shown
         try:

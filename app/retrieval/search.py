@@ -59,8 +59,7 @@ class Retrieval:
         clock: Clock = NOW,
         grasp: Callable[[str], float] = whole,
     ) -> None:
-        """`clock` resolves words like `yesterday`; `grasp` is the share of a text that the embedder can
-        read."""
+        """`clock` resolves words like `yesterday`; `grasp`: share of a text that the embedder can read."""
         self._sources = sources
         self._embedder = embedder
         self._recent = Recent()
@@ -152,8 +151,7 @@ class Retrieval:
     async def _legs(
         self, query: Query, reaching: Reaching, until: float
     ) -> tuple[list[Legs], list[Degraded]]:
-        """Each source's own results. The embedding is shared: cancelling one source must not cancel it for
-        others."""
+        """Each source's results. The embedding is shared: cancelling one source must not cancel it."""
         faults: list[Degraded] = []
         embedding = asyncio.create_task(self._embed(query, faults, until))
         searches = {

@@ -163,8 +163,8 @@ class ChatService:
         return replace(fetched, knowledge=told.result(), lost=(*lost, *unknown))
 
     async def _searched(self, question: Question, until: float, lost: list[Degraded]) -> Fetched:
-        """Earlier turns and search results. Small talk is not searched for, unless it answers a question of
-        the last answer."""
+        """Earlier turns and results. Small talk is searched for only if it answers the last answer's
+        question."""
         message, seconds = question.message, self._retrieval.seconds
         talk = is_small_talk(message)
         if not talk and not refers(message):

@@ -174,8 +174,7 @@ class MemoryService:
         return Remembered(written.outcome)
 
     async def _own(self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None) -> list[Draft | None]:
-        """The drafts without echoes; None: nothing but an echo. A daemon's texts were not said and are kept
-        whole."""
+        """The drafts without echoes; None: only an echo. Daemons' texts are kept whole."""
         threads = {draft.thread_id for draft in drafts if compared(draft)}
         heard = {thread: await self._recent.recent(scope, thread, asked) for thread in threads}
         texts = [draft.text for draft in drafts] + [

@@ -90,8 +90,7 @@ class PersonaService:
         self._clock = clock
 
     async def quick_persona_refresh(self, scope: Scope) -> bool:
-        """True if the style card is up to date; False: no messages yet, or a store failed (and the card is
-        unchanged)."""
+        """True if the style card is up to date; False: no messages yet, or a store failed."""
         try:
             async with asyncio.timeout(STYLE_SECONDS):
                 return await self._refreshed(scope)

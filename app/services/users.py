@@ -142,8 +142,7 @@ class UserService:
         return tuple(engine.name for engine, lag in zip(self._engines, late, strict=True) if lag)
 
     async def _dropped(self, scope: Scope) -> dict[str, int]:
-        """Erase every holding, even if one fails; returns the counts. Clears this process's cache if anything
-        was erased."""
+        """Erase every holding, even if one fails, and this process's cache; returns the counts."""
         counts, faults = dict[str, int](), list[str]()
         unseen = list[str]()
         for holding in self._holdings:

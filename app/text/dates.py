@@ -531,8 +531,7 @@ def beside(found: Expression, at: date) -> Span | None:
 
 
 def turned(found: Expression, at: date) -> Span:
-    """`last spring`, `next Tuesday`, `this year`: the nearest past or future one, or that of this week or
-    year."""
+    """`last spring`, `next Tuesday`, `this year`: the nearest past or future one, or the present."""
     step = next(step for kinds, step in (("Ll", -1), ("T", 0), ("Xx", 1)) if set(kinds) & set(found.letters))
     unit, weekday = found.number("U"), found.number("W")
     if unit is not None:
