@@ -1,13 +1,12 @@
-"""A breaker: what has failed several times in a row is not asked for some seconds, so that a dead
-dependency costs the first requests their deadline and not every one. Pure; times are seconds of the clock
-handed in. For one event loop: nothing here is locked.
+"""A circuit breaker: a dependency that failed several times in a row is not asked for some seconds, so that
+only the first requests wait for their deadline. Pure; times are seconds of a clock passed in. For one event
+loop: nothing here is locked.
 
-closed -> open after `failures` in a row, if the row has lasted `lasting` seconds from the first one's begin
-(and never paused for longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again.
-Each caller (a tenant, a user key, the service itself) has a circuit of its own: a text on which a server
-fails must not stop others' requests. If the circuits of two tenants are open, the dependency is taken to be
-down and refuses all; if those of two users of a tenant, it refuses that tenant.
-Source: M. Nygard, Release It!, "Circuit Breaker".
+closed -> open after `failures` in a row, if they last `lasting` seconds from the begin of the first (with no
+pause longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again. Each caller (a
+tenant, a user key, the service itself) has its own circuit: a text on which a server fails must not stop
+others' requests. If the circuits of two tenants are open, the dependency counts as down and refuses all; if
+those of two users of a tenant, it refuses that tenant. Source: M. Nygard, Release It!, "Circuit Breaker".
 """
 
 import math
@@ -20,18 +19,18 @@ from types import TracebackType
 from app.errors import Damaged, NoRoom, RetrievalError, Unavailable
 
 Judge = Callable[[Exception], bool | None]
-"""What an error says of the dependency. True: it failed. False: it answered, if only to refuse us.
-None: nothing, as when our own pool is full."""
+"""Classifies an error. True: the dependency failed. False: it answered, if only with a refusal. None:
+unknown, as when our own pool is full."""
 
 
 LASTING = 3.0
-"""Of a dependency: failures within less (seconds) open nothing, it may be restarting (docs/adr/0013)."""
+"""Failures within less (seconds) open nothing: the dependency may be restarting (docs/adr/0013)."""
 PAUSE = 30.0
 """Seconds between a failure and the start of the next failed attempt. A longer pause starts a new count."""
 
 
 CALLER: ContextVar[tuple[str, str]] = ContextVar("caller", default=("", ""))
-"""The tenant whose request this is, and the user of its key; empty: the service itself."""
+"""The request's tenant and the user of its key; empty: the service itself."""
 MAX_CIRCUITS = 1_024
 """Circuits kept; the least recently used is dropped first."""
 DOWN_AT = 2
@@ -40,8 +39,8 @@ tenant, for all of that tenant."""
 
 
 def is_down(error: Exception) -> bool | None:
-    """The judge of stores: True if an error means that the store is down. An exhausted pool of ours does not
-    count. A store that refuses a request answers, and so does one with a full disk or a damaged file."""
+    """The judge of stores. An exhausted pool of ours is unknown (None). A store that refuses a request has
+    answered, and so has one with a full disk or a damaged file."""
     if isinstance(error, RetrievalError):
         missed = error.reason in {"timeout", "unavailable"} and not error.rejected
         return None if error.reason == "overloaded" else missed
@@ -54,13 +53,13 @@ def every(_error: Exception) -> bool:
 
 
 class Breaker:
-    """One dependency's. Only a row without one success opens it, so slow spells under load do not; and only
-    one that lasts: a restart of a moment, or failures that come at once, cost nobody a deadline.
+    """Opens only after failures without a success, so slow spells under load do not open it; and only if they
+    last: a short restart, or failures that come at once, cost no deadlines.
 
-    if breaker.refuses:
-        raise RetrievalError("unavailable")
-    with breaker.attempt(judge):
-        return await ask()
+        if breaker.refuses:
+            raise RetrievalError("unavailable")
+        with breaker.attempt(judge):
+            return await ask()
     """
 
     def __init__(
@@ -75,17 +74,16 @@ class Breaker:
 
     @property
     def closed(self) -> bool:
-        """True if the tenant may ask."""
         return self._circuit_of_caller().closed and not self.refuses
 
     @property
     def refuses(self) -> bool:
-        """True if asking now would be in vain; ask before every attempt."""
+        """True if an attempt would be refused; check before every attempt."""
         return self.wait > 0
 
     @property
     def wait(self) -> float:
-        """Seconds until the tenant's next attempt may be made; 0: now."""
+        """Seconds until the caller's next attempt; 0: now."""
         if not self._opened:
             return 0.0
         own, waits = self._circuit_of_caller(), dict[object, float]()
@@ -107,12 +105,12 @@ class Breaker:
         return self._circuit_of_caller().last or next((each.last for each in self._opened), None)
 
     def attempt(self, judge: Judge = every, *, patience: float | None = None) -> "Attempt":
-        """Around one call, awaits and all. Errors pass through. A cancellation says nothing, but for one that
-        comes after `patience` seconds: that is the caller's deadline."""
+        """Wraps one call. Errors pass through. A cancellation counts as a failure only after `patience`
+        seconds: then it is the caller's deadline."""
         return Attempt(self, self._circuit_of_caller(), judge, patience)
 
     def note(self, failed: bool | None) -> None:
-        """Note how an attempt ended, and call `on_recovery` at the first success after a failure."""
+        """Record the end of an attempt, and call `on_recovery` at the first success after a failure."""
         recovered = self._failed and failed is False
         self._failed = self._failed if failed is None else failed
         if recovered and self.on_recovery:
@@ -160,7 +158,6 @@ class Circuit:
 
     @property
     def closed(self) -> bool:
-        """True if all calls pass, not only a probe."""
         return self._probe_at is None
 
     @property
@@ -198,7 +195,6 @@ class Circuit:
             self._open()
 
     def _open(self) -> None:
-        """Refuse for a while; one failure of the probe is then enough."""
         self._consecutive = self._failures - 1
         self._openings += 1
         self._opened.add(self)
@@ -206,7 +202,7 @@ class Circuit:
 
 
 class Attempt:
-    """One call: a context manager that tells the breaker how its block ended. Used once."""
+    """A context manager for one call; reports the outcome to the breaker. Used once."""
 
     def __init__(self, breaker: Breaker, circuit: Circuit, judge: Judge, patience: float | None) -> None:
         self._breaker = breaker
@@ -226,7 +222,6 @@ class Attempt:
         self._breaker.note(failed)
 
     def _verdict(self, error: BaseException | None) -> bool | None:
-        """Whether it failed; None: that cannot be said."""
         if error is None:
             return False
         if isinstance(error, Exception):

@@ -2,8 +2,8 @@
 
 A child is a module's `main()` with the arguments PARENT SOCKET [ARGUMENT...]: the parent's process id and an
 inherited socket. It sends READY, then answers each call once, with RESULT or FAULT, after any number of
-ITEMs. A frame is kind, call number and two lengths (network order), a JSON object, and raw bytes. This module
-imports only the standard library, to keep starts short.
+ITEMs. A frame is kind, call number and two lengths (network order), a JSON object, and raw bytes. Imports
+only the standard library, to keep starts short.
 """
 
 import ctypes
@@ -28,36 +28,35 @@ from typing import Any, NoReturn, TypeAlias
 HEAD = struct.Struct("!BIII")
 """Kind, number, bytes of JSON, bytes of data."""
 REFUSED, INTERNAL = 3, 5
-"""Exit codes: it cannot start and has told the reason; an unexpected error in one of its threads."""
+"""Exit codes: it cannot start and has sent the reason; an unexpected error in one of its threads."""
 JOIN_SECONDS = 4.0
 """How long `serve` waits for calls in flight at the end: less than the parent waits before it kills."""
 GRACE_SECONDS = 5.0
-"""After the parent's deadline a confined child ends itself, in case nobody else does."""
+"""After the parent's deadline a confined child ends itself, in case the parent does not."""
 FILES = 64
 """Open files of a confined child."""
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 UNPRIVILEGED = 65_533
-"""User and group of root's confined child; no account. Not `nobody`, who is the embedded PostgreSQL."""
+"""User and group of root's confined child; no account. Not `nobody`, the user of the embedded PostgreSQL."""
 
 Payload: TypeAlias = dict[str, Any]
 
 
 class FrameKind(IntEnum):
-    """Frame kinds. CALL and CANCEL go to the child, the others to the parent."""
+    """CALL and CANCEL go to the child, the others to the parent."""
 
     READY = 0
     """Its call number is 0."""
     CALL = 1
     """`call` in the payload names the handler."""
     CANCEL = 2
-    """The caller has left. The call must be answered all the same."""
+    """The caller was cancelled. The call must be answered all the same."""
     ITEM = 3
     """A part of the answer."""
     RESULT = 4
     FAULT = 5
     """An error; with call number 0: why it cannot start (`error`)."""
     BEAT = 6
-    """Heartbeat."""
 
 
 def frame(kind: FrameKind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> bytes:
@@ -73,7 +72,7 @@ def receive(source: socket.socket) -> tuple[FrameKind, int, Payload, bytearray]:
 
 
 def exactly(source: socket.socket, size: int) -> bytearray:
-    """Exactly `size` bytes. Releases the GIL while it waits and copies."""
+    """Releases the GIL while it waits and copies."""
     data = bytearray(size)
     rest = memoryview(data)
     while rest:
@@ -111,7 +110,7 @@ class Call:
 
 
 class Parent:
-    """The connection to the parent. Thread-safe; frames to a parent that is gone are dropped."""
+    """The connection to the parent. Thread-safe; frames to a dead parent are dropped."""
 
     def __init__(self, pid: int, wire: socket.socket) -> None:
         self.pid = pid
@@ -123,12 +122,11 @@ class Parent:
         self.send(FrameKind.READY, 0, payload)
 
     def refuse(self, reason: str) -> NoReturn:
-        """Tell the parent why this process cannot start, and exit."""
         self.send(FrameKind.FAULT, 0, {"error": reason})
         end(REFUSED, reason)
 
     def serve(self, answer: Callable[[Call], None], *, threads: int = 0, beat: float = 0.0) -> None:
-        """Pass calls to `answer` until the parent closes the socket: in so many `threads`, or one by one in
+        """Pass calls to `answer` until the parent closes the socket: in `threads` threads, or one by one in
         this one. `beat`: interval of heartbeats while calls are in flight; 0: none."""
         line: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         pool = [threading.Thread(target=work, args=(line, answer), daemon=True) for _ in range(threads)]
@@ -196,7 +194,7 @@ def connected() -> tuple[Parent, list[str]]:
 
 
 def end_with(parent: int) -> None:
-    """Die with the parent, even if it is killed. On systems other than Linux the closing socket has to do."""
+    """Die with the parent, even if it is killed. Systems other than Linux rely on the closing socket."""
     if sys.platform == "linux":
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -204,7 +202,7 @@ def end_with(parent: int) -> None:
 
 
 def prctl(option: int, value: int) -> None:
-    """prctl(2); the kernel wants the unused arguments zero, as longs."""
+    """The kernel requires the unused arguments to be zero, as longs."""
     ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
 
 
@@ -234,7 +232,7 @@ def place(kind: type[BaseException], trace: TracebackType | None) -> str:
 
 
 def confine(parent: int, memory_mb: int, seconds: float) -> None:
-    """Limit this process for good before it reads a hostile file: address space (MiB, including what is
+    """Permanently limit this process before it reads a hostile file: address space (MiB, including what is
     loaded already), processor time, files, priority; root becomes an unprivileged user. Load modules and data
     before: that user may not be able to read them."""
     if sys.platform == "linux":

@@ -1,8 +1,8 @@
-"""Room on a disk, checked before a write that must not meet a full one. Sizes are bytes.
+"""Free space of a disk, checked before writes that must not meet a full one. Sizes are bytes.
 
-The embedded Qdrant writes to files that are mapped into memory: where the disk has no room for a page, the
-kernel ends its process (SIGBUS). PostgreSQL stops when it cannot make the next segment of its log. So
-both leave a reserve free, and what would eat into it is refused (`NoRoom`) before anything is written.
+The embedded Qdrant writes to memory-mapped files: if the disk has no room for a page, the kernel ends its
+process (SIGBUS). PostgreSQL stops if it cannot create the next segment of its log. So both need a reserve,
+and a write that would use it is refused (`NoRoom`) beforehand.
 """
 
 import os
@@ -14,14 +14,14 @@ from pathlib import Path
 from app.errors import NoRoom
 
 RESERVE = 64 << 20
-"""Stays free of new content, so that deletes, the log of answers and a restart still have room. A new
-collection of the engine takes 14 MiB on some file systems, a batch of its largest points some more."""
+"""Kept free of new content, for deletes, the log of answers and a restart. A new collection of the engine
+takes 14 MiB on some file systems, a batch of its largest points some more."""
 LEAST = 24 << 20
 """Below it nothing is written, and no service starts: a segment of PostgreSQL's log has 16 MiB."""
 
 
 def free(place: Path) -> int:
-    """What may still be written to the disk of `place`, which need not exist yet."""
+    """Free bytes on the disk of `place`, which need not exist yet."""
     while True:
         try:
             found = os.statvfs(place)
@@ -41,8 +41,7 @@ def check(place: Path, least: int, size: int = 0) -> None:
 
 
 def mapped(folder: Path) -> int:
-    """What it takes to map a folder's files. On tmpfs alone a page that was never written takes room when it
-    is read through a mapping."""
+    """Bytes needed to map a folder's files; only tmpfs allocates unwritten pages when they are read."""
     if not folder.is_dir() or not in_memory(folder):
         return 0
     found = [path.stat() for path in folder.rglob("*") if path.is_file()]
@@ -62,8 +61,8 @@ def in_memory(folder: Path) -> bool:
 
 @contextmanager
 def room(place: Path, least: int = RESERVE) -> Iterator[None]:
-    """Hold the process-wide write lock and require `least` free bytes. Use it around each write to
-    memory-mapped files: the lock keeps two writes from counting the same free space."""
+    """Hold the process-wide write lock and require `least` free bytes. For each write to memory-mapped files:
+    the lock keeps two writes from counting the same free space."""
     with _WRITING:
         check(place, least)
         yield

@@ -1,9 +1,9 @@
-"""Logging: structlog over the standard library's, one line an event, and the request's id on every line.
+"""Logging: structlog over the standard library's, one line per event, with the request's id on every line.
 
-JSON for machines, a console form for a terminal; standard error. Messages, passages and keys are never
-logged at any level: tracebacks show neither local variables nor the text of errors that are not ours (a
-driver's error may quote a row), and vendors' loggers stay at `warning` (some log whole bodies below it).
-Units: `ms` are milliseconds from the first byte of the request to the last one of the response.
+JSON for machines, a console form for a terminal; standard error. Messages, passages and keys are never logged
+at any level: tracebacks show neither local variables nor the text of foreign errors (a driver's error may
+quote a row), and vendors' loggers stay at `warning` (some log whole bodies below it). `ms` are milliseconds
+from the first byte of the request to the last one of the response.
 """
 
 import logging
@@ -24,23 +24,23 @@ from app.errors import IbidError
 
 HEADER = b"x-request-id"
 SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-"""A client's own id that is taken over as it is; any other is replaced by one of ours."""
+"""A client's own request id is used if it matches, else replaced."""
 PATH_SHOWN = 200
 """Characters of a path that are logged."""
 QUIET = frozenset({"/healthz", "/readyz"})
-"""Asked every few seconds by machines: logged at `debug`."""
+"""Polled every few seconds by machines: logged at `debug`."""
 FRAMES = 20
-"""Innermost frames of ours that are logged of a traceback."""
+"""Innermost frames of ours in a logged traceback."""
 CAUSES = 5
-"""Errors told of one chain of causes."""
+"""Errors logged of one chain of causes."""
 PACKAGE = str(Path(__file__).parent) + "/"
-"""Where frames of ours come from; an installed one lies beside its vendors."""
+"""Identifies our own frames; an installed package is beside its vendors."""
 
 log = structlog.get_logger(__name__)
 
 
 def configure(level: str = "info", *, json: bool | None = None, stream: TextIO | None = None) -> None:
-    """Set logging up for this process; again replaces. `json` None: unless `stream` is a terminal."""
+    """Set up logging for this process; again replaces. `json` None: unless `stream` is a terminal."""
     out = stream or sys.stderr
     as_json = not out.isatty() if json is None else json
     shared: list[Processor] = [
@@ -66,7 +66,6 @@ def configure(level: str = "info", *, json: bool | None = None, stream: TextIO |
 
 
 def _formatter(shared: list[Processor], *, as_json: bool) -> logging.Formatter:
-    """One rendering for our lines and for those of vendors."""
     machine, person = structlog.processors.JSONRenderer(ensure_ascii=False), structlog.dev.ConsoleRenderer()
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
@@ -78,7 +77,6 @@ def _formatter(shared: list[Processor], *, as_json: bool) -> logging.Formatter:
 
 
 def _levels(handler: logging.Handler, level: str) -> None:
-    """Our loggers at `level`, the server's at `info`, everybody else's at `warning`."""
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
@@ -107,20 +105,19 @@ def fault(_logger: object, _method: str, line: EventDict) -> EventDict:
 
 
 def root(error: BaseException) -> BaseException:
-    """The first error of a task group, which itself says nothing."""
+    """The first error within a task group, which itself says nothing."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def named(error: BaseException) -> str:
-    """An error's class; its text if it is one of ours."""
     name = type(error).__qualname__
     return f"{name}: {error}" if isinstance(error, IbidError) else name
 
 
 def places(trace: TracebackType | None) -> list[str]:
-    """`app/services/chat.py:81 prepare`, the innermost last. Of vendors' frames only where it broke."""
+    """`app/services/chat.py:81 prepare`, the innermost last. Of vendors' frames only the innermost."""
     *way, last = traceback.extract_tb(trace) or [None]
     ours = [frame for frame in way if frame and frame.filename.startswith(PACKAGE)][-FRAMES:]
     return [_place(frame) for frame in (*ours, last) if frame]
@@ -132,7 +129,6 @@ def _place(frame: traceback.FrameSummary) -> str:
 
 
 def request_id(scope: Scope) -> str:
-    """The id of the request under way; "" outside of one."""
     return str(scope.get("state", {}).get("request_id", ""))
 
 

@@ -1,8 +1,7 @@
 """create_app(): middleware, handlers, routers; and the lifetime of the services.
 
 Middleware, outermost first: the request's id and its log line, the answer to uncaught exceptions, the limits
-of bodies. Inside of them the routes answer their own errors. Raises `StartError` if services cannot be
-opened.
+of bodies. Within them the routes handle their own errors. Raises `StartError` if services cannot be opened.
 """
 
 from collections.abc import AsyncIterator
@@ -54,7 +53,7 @@ SILENT = TelemetryConfig(
 
 
 def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
-    """The service. Services that are given stay open; otherwise they open and close with the app."""
+    """Services passed in stay open; otherwise they open and close with the app."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -28,12 +28,12 @@ from app.logging import request_id
 MEDIA = "application/problem+json"
 URN = "urn:ibid:problem:"
 FIELD_SHOWN, DETAIL_SHOWN, ERRORS_SHOWN = 120, 1_000, 20
-"""Characters of a field's path and of a detail, and errors of one body, that a problem lists at most."""
+"""Most characters of a field's path and of a detail, and most errors of one body."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 RESTART_SECONDS = 2
 """Retry-After of a service that is stopping: by then it, or another instance, may answer."""
 CLIENT_GONE = 499
-"""Status in the access log for a client that left, as nginx writes it."""
+"""Status in the access log for a client that disconnected, as nginx writes it."""
 
 log = structlog.get_logger(__name__)
 
@@ -74,14 +74,14 @@ PHRASES: Mapping[str, str] = {
     "too_short": "must have at least {min_length:,} entry",
     "value_error": "{error}",
 }
-"""What a person reads for each type of pydantic error. Every text has a least length of 1, if it has one."""
+"""Message for each type of pydantic error. Texts with a least length have 1."""
 OWN = "ibid"
-"""Type of an error whose message is a phrase of the schema's own."""
+"""Type of an error whose message comes from the schema."""
 PATTERNS: dict[str, str] = {}
 
 
 def pattern(expression: str, phrase: str) -> str:
-    """A regular expression for a field, with the phrase that people read instead of it."""
+    """A regular expression for a field, with the message shown instead of it."""
     PATTERNS[expression] = phrase
     return expression
 
@@ -109,7 +109,6 @@ class Problem(BaseModel):
 
 
 def printable(text: str, limit: int) -> str:
-    """`text` with lone surrogates escaped, cut to `limit` characters."""
     safe = text[:limit].encode("utf-8", "backslashreplace").decode()
     return safe if len(text) <= limit else f"{safe}…"
 
@@ -129,7 +128,6 @@ def problem_of(error: IbidError, instance: str, faults: Sequence[FieldError] = (
 
 
 def of_fault(fault: DocumentFault, instance: str) -> Problem:
-    """The problem of a document that failed, from what its row keeps."""
     return problem_of(tree.problem(fault.slug, fault.detail), instance)
 
 
@@ -174,7 +172,6 @@ def field_error(fault: Mapping[str, Any]) -> FieldError:
 
 
 def phrase(fault: Mapping[str, Any]) -> str:
-    """What the field must be."""
     kind, context = fault["type"], dict(fault.get("ctx", {}))
     if kind == "string_pattern_mismatch":
         return PATTERNS.get(context["pattern"], "has characters that are not allowed here")
@@ -211,18 +208,16 @@ async def _gone(_request: Request, _error: Exception) -> Response:
 
 
 def unexpected() -> IbidError:
-    """The error for a fault of the service itself, which the caller has logged."""
     return IbidError("The cause is in the service's log, under this request's id.")
 
 
 def stopping() -> IbidError:
-    """The error for a request that the end of the service interrupts."""
     return tree.Unavailable("The service is stopping; ask again soon.", retry_after=RESTART_SECONDS)
 
 
 class LastResort:
-    """ASGI middleware: an exception that nothing else caught becomes a 500 problem, a cancelled request (the
-    service is stopping) a 503 problem. Once the head was sent, the connection is cut instead."""
+    """ASGI middleware: an uncaught exception becomes a 500 problem, a cancelled request (the service is
+    stopping) a 503 problem. Once the head was sent, the connection is cut instead."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

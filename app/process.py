@@ -1,10 +1,10 @@
 """Child processes: start, call, restart, stop with the parent. `child.py` is the child's side.
 
-`Child` is one process, from start to exit. `ChildProcess` restarts it: a child that died is replaced at the
-next call. Calls are multiplexed over one Unix socket pair. A child has an empty environment (no settings, no
-keys) and its own process group, its output is logged, and Linux kills it when the thread that started it (the
-event loop's) ends. Raises `Died` when a child exits, hangs or does not start, `Fault` when it answers with an
-error, `Full` when too many calls are in flight. Times are seconds.
+`Child` is one process, from start to exit. `ChildProcess` replaces a child that died at the next call. Calls
+are multiplexed over one Unix socket pair. A child has an empty environment (no settings, no keys) and its own
+process group, its output is logged, and Linux kills it when the thread that started it (the event loop's)
+ends. Raises `Died` when a child exits, hangs or does not start, `Fault` when it answers with an error, `Full`
+when too many calls are in flight. Times are seconds.
 """
 
 import asyncio
@@ -94,7 +94,6 @@ class Program:
     """A command and the limits of the processes it starts."""
 
     name: str
-    """For the log."""
     command: Sequence[str]
     session: bool = True
     """Start a new session. False stays in ours, where the scheduler compares its niceness with ours."""
@@ -114,8 +113,6 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ChildReply:
-    """A result, or an item sent ahead of it."""
-
     payload: Payload
     data: bytes | bytearray
 
@@ -131,7 +128,7 @@ class PendingCall:
 
 
 def python(module: str) -> Sequence[str]:
-    """The command line that runs `main()` of a module; with `-m` it would be compiled at each start."""
+    """Command line that runs `main()` of a module; with `-m` it would be compiled at each start."""
     return (sys.executable, "-P", "-s", "-c", f"from {module} import main; main()")
 
 
@@ -183,7 +180,6 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """True once it takes no more calls."""
         return self._over or self._process.poll() is not None
 
     @property
@@ -192,11 +188,10 @@ class Child:
 
     @property
     def under_way(self) -> int:
-        """Number of calls not answered yet, including those whose caller was cancelled."""
         return len(self._calls)
 
     async def blamed(self, codes: Collection[int] = CRASHES) -> frozenset[str] | None:
-        """What the calls were about that it had not answered when it crashed or, if it hung, those that were
+        """The `about` of the calls that were unanswered when it crashed or, if it hung, of those that were
         overdue; None: it did neither. Waits for its exit code."""
         code = await self.exited()
         if self._hung:
@@ -214,7 +209,7 @@ class Child:
         about: str = "",
     ) -> ChildReply:
         """Call a handler of the child; items are passed to `each`. After `hangs_after` seconds without an
-        answer the child is killed, even if the caller has left. `about`: for `blamed`. Raises `Died`,
+        answer the child is killed, even if the caller was cancelled. `about`: for `blamed`. Raises `Died`,
         `Fault`, `Full`."""
         if self.ended:
             raise Died("its process ended")
@@ -307,14 +302,13 @@ class Child:
             self._end(Died(f"its process said what cannot be read ({type(error).__name__})"))
 
     def _check_size(self, size: int, length: int) -> None:
-        """Enforce the bounds of an untrusted child. Raises `ValueError`."""
         if self.program.output_bytes is not None:
             self._output += size + length + UNTRUSTED_FRAME
             if size > UNTRUSTED_JSON or self._output > self.program.output_bytes:
                 raise ValueError("too much")
 
     def _handle_frame(self, kind: FrameKind, number: int, payload: Payload, data: bytes | bytearray) -> None:
-        """Handle one frame. Raises `ValueError`, `TypeError` or `LookupError` for a protocol violation."""
+        """Raises `ValueError`, `TypeError` or `LookupError` for a protocol violation."""
         self._last_frame_at = self._loop.time()
         if not isinstance(payload, dict):
             raise TypeError("no object")
@@ -367,7 +361,7 @@ class Child:
         )
 
     def _unanswered(self, overdue: float | None = None) -> frozenset[str]:
-        """What calls in flight are about; with a loop time, those that are overdue by then."""
+        """The `about` of calls in flight; with a loop time, of those that are overdue by then."""
         return frozenset(
             pending.about
             for pending in self._calls.values()
@@ -375,7 +369,6 @@ class Child:
         )
 
     def _end(self, died: Died) -> None:
-        """Kill the process and fail the calls in flight."""
         if not self._closing:
             self._closing = True
             waiting = len(self._calls)
@@ -536,7 +529,6 @@ class ChildProcess:
             self._failed = asyncio.get_running_loop().time()
 
     def _is_over(self, starting: "asyncio.Task[Child]") -> bool:
-        """True if it is time for another start."""
         if not starting.done():
             return False
         if starting.cancelled():
@@ -547,15 +539,14 @@ class ChildProcess:
 
 
 class CrashBlame:
-    """What keeps crashing a child process: SUSPICIONS times within SUSPECT_SECONDS. Hanging counts, too."""
+    """Finds what keeps crashing or hanging a child process: SUSPICIONS times within SUSPECT_SECONDS."""
 
     def __init__(self, codes: Collection[int] = CRASHES) -> None:
-        """`codes`: the exit codes of crashes."""
         self._codes = codes
         self._crashes: list[tuple[float, frozenset[str]]] = []
 
     async def note(self, child: Child | None, *always: str) -> None:
-        """Count the end of a child, if it crashed. `always`: blamed whatever it was asked."""
+        """Count the end of a child, if it crashed. `always`: also blamed."""
         blamed = await child.blamed(self._codes) if child else None
         if blamed is not None:
             self._crashes.append((time.monotonic(), blamed | {*always}))
@@ -571,7 +562,6 @@ class CrashBlame:
 
 
 async def ended(starting: "asyncio.Task[Child] | None") -> None:
-    """Wait for a start, then end its child."""
     if starting is not None:
         await asyncio.wait({starting})
         if not starting.cancelled() and not starting.exception():

@@ -36,7 +36,7 @@ def one_line(key: SecretStr) -> SecretStr:
 
 
 Key = Annotated[SecretStr, AfterValidator(one_line)]
-Url = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z+]*://\S+$")]
+Url = Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]
 
 
 class Group(BaseModel):

@@ -1,8 +1,8 @@
-"""Tasks and time: long-lived tasks of a service, work on many items side by side, deadlines, blocking work,
-and the stopwatch of an answer (milliseconds).
+"""Long-lived tasks, concurrent work on many items, deadlines, blocking work, and the stopwatch of an answer
+(milliseconds).
 
-A long-lived task that dies is a bug: it is logged, and started again after PAUSE seconds, so that a service
-never goes on silently without its worker. A deadline is a time of the loop. Seconds.
+A long-lived task that dies is a bug: it is logged, and restarted after PAUSE seconds, so that a service never
+runs without its worker. A deadline is a time of the loop. Seconds.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from app.types import Degraded
 
 PAUSE = 1.0
 LOOP_CHARACTERS = 1_000
-"""Characters of text that are worked on in the event loop at most: about a millisecond."""
+"""Characters of text that are processed on the event loop: about a millisecond."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,7 +47,7 @@ async def crew(works: Mapping[str, Work], *, stop_seconds: float = 5.0) -> Async
 
 
 async def kept_going(name: str, work: Work) -> None:
-    """Run `work`; if it ends or dies, say so and run it again."""
+    """Run `work`; if it ends or dies, log that and run it again."""
     while True:
         task = asyncio.ensure_future(work())
         try:
@@ -65,7 +65,7 @@ async def kept_going(name: str, work: Work) -> None:
 async def side_by_side(
     work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item], at_once: int
 ) -> AsyncGenerator[Result, None]:
-    """Results of `work` for each item, as they come, `at_once` under way. The first error cancels the
+    """Results of `work` for each item, as they come, `at_once` concurrently. The first error cancels the
     others."""
     left, running = iter(items), set[asyncio.Task[Result]]()
     try:
@@ -83,7 +83,6 @@ async def side_by_side(
 
 
 def deadline(seconds: float) -> float:
-    """The time of the loop in so many seconds."""
     return asyncio.get_running_loop().time() + seconds
 
 
@@ -102,25 +101,21 @@ async def timely(name: str, work: Awaitable[T], until: float, lost: list[Degrade
 
 
 async def aside(size: int, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Do blocking work on `size` characters of text; in a thread if they are more than LOOP_CHARACTERS."""
+    """Blocking work on `size` characters of text; in a thread if they are more than LOOP_CHARACTERS."""
     return await asyncio.to_thread(work, *args, **named) if size > LOOP_CHARACTERS else work(*args, **named)
 
 
 class Stages:
-    """A stopwatch with names."""
-
     def __init__(self) -> None:
         self.took: dict[str, int] = {}
         """Milliseconds by stage, in the order of their ends."""
         self._since = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """Record the time since the last lap under a name."""
         now = time.perf_counter()
         self.took[name] = round((now - self._since) * 1000)
         self._since = now
 
 
 def elapsed(since: datetime, now: datetime) -> int:
-    """Milliseconds between two times."""
     return round((now - since).total_seconds() * 1000)

@@ -1,7 +1,7 @@
 """Opens everything and builds the services: `open_services(settings)`, `open_adopt`, `open_reembed`.
 
 Order of opening: data folder, cache, Chroma (in the background), Postgres (migrated), embedding space,
-Qdrant, sources, models; closed in reverse. Raises `StartError` with what to do.
+Qdrant, sources, models; closed in reverse. Raises `StartError` with advice.
 """
 
 import asyncio
@@ -92,8 +92,6 @@ DREAMS = frozenset(DREAMING)
 
 @dataclass(frozen=True, slots=True)
 class QdrantParts:
-    """Qdrant with its outbox, and the sources whose vectors it holds."""
-
     engine: Qdrant
     copy: QdrantCopy
     outbox: Outbox
@@ -103,8 +101,6 @@ class QdrantParts:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSources:
-    """Sources that search rows of projects in Postgres."""
-
     conversations: ConversationSource
     code: CodeSource
     dreams: DreamSource
@@ -116,8 +112,6 @@ class ProjectSources:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Everything that is open before any service is built."""
-
     held: Held
     pool: Pool
     embedder: Embedder
@@ -144,7 +138,7 @@ class Resources:
 
 @asynccontextmanager
 async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIterator[Resources]:
-    """Folder, stores and models, each as the settings say. `apart`: see `models/bundled.py`."""
+    """Folder, stores and models. `apart`: see `models/bundled.py`."""
     server, ttl = chat_server(settings), settings.rag.cache_ttl_seconds
     async with (
         hold(settings.ibid.data_dir) as held,
@@ -192,7 +186,7 @@ async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIte
 async def open_space(
     settings: Settings, pool: Pool, *, apart: bool = False
 ) -> AsyncIterator[tuple[Embedder, Space]]:
-    """The embedder, and the space that all vectors belong to; recorded when it is new."""
+    """The embedder, and the space of all vectors, recorded when it is new."""
     spaces = SpaceStore(pool)
     recorded = await spaces.current()
     stored = recorded is not None and await spaces.vectors_in(recorded.name) > 0
@@ -203,7 +197,6 @@ async def open_space(
 
 
 def index_cache(settings: Settings, dim: int) -> IndexCache:
-    """The indexes in memory, for vectors of `dim` dimensions; to be closed."""
     memory, exact = settings.index.cache_mb << 20, settings.exact.max_mb << 20
     return IndexCache(dim, memory_bytes=memory, exact_bytes=exact)
 
@@ -229,7 +222,6 @@ async def fill_chroma(
 async def open_qdrant(
     settings: Settings, pool: Pool, space: Space, indexes: IndexCache, claim: EngineClaim | None = None
 ) -> AsyncIterator[QdrantParts]:
-    """Qdrant as the settings say, and the sources whose vectors it holds."""
     async with open_points(settings, dim=space.dim) as engine:
         shared = settings.qdrant.url is not None  # a server, where other tools may write
         imports, catalogue = await read_imported_collections(pool), CollectionCache(engine)
@@ -260,7 +252,6 @@ async def open_qdrant(
 
 
 async def qdrant_outbox(pool: Pool, engine: Qdrant, copy: QdrantCopy, claim: EngineClaim | None) -> Outbox:
-    """The outbox that fills Qdrant; it learns of files that the engine loses."""
     outbox = Outbox(pool, copy, await identity(pool), claim)
     engine.on_files_lost(lambda _: outbox.report_loss())
     engine.breaker.on_recovery = outbox.report_connection
@@ -270,7 +261,6 @@ async def qdrant_outbox(pool: Pool, engine: Qdrant, copy: QdrantCopy, claim: Eng
 async def open_project_sources(
     pool: Pool, indexes: IndexCache, space: Space, seconds: float = 6.0
 ) -> ProjectSources:
-    """`seconds`: RAG_TIMEOUT_SECONDS."""
     store = await identity(pool)
     return ProjectSources(
         ConversationSource(pool, indexes, space, DREAMS, store=store, seconds=seconds),
@@ -287,8 +277,8 @@ async def open_services(
     *,
     apart: bool = False,
 ) -> AsyncIterator[Services]:
-    """A whole Ibid, until the end of the block. For `ibid eval`: `parser`, another than that of PDFs, and
-    `known`, which puts what is embedded already before the embedder. For a service: the embedder `apart`."""
+    """All services, until the end of the block. For `ibid eval`: another `parser` than that of PDFs, and
+    `known`, which caches vectors. For a service: the embedder `apart`."""
     async with open_resources(settings, apart=apart) as opened:
         open_ = replace(opened, embedder=known(opened.embedder)) if known else opened
         await O200k().warm()
@@ -318,13 +308,12 @@ async def open_services(
 
 
 async def warm_policy() -> None:
-    """The tables are compiled and their hash is taken before the first message, off the loop: a second."""
+    """Compile the tables and hash the policy before the first message, off the loop: a second."""
     await asyncio.to_thread(distress.warm)
     await asyncio.to_thread(weigh, "Hello.")
 
 
 def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRunner:
-    """The background work of this process."""
     record, events = DocumentStore(open_.pool), EventStore(open_.pool)
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
     embedder = Patient(open_.embedder, 0)
@@ -335,7 +324,6 @@ def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRu
 
 
 def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> Services:
-    """The services on what is open."""
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
     documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
     said = UtteranceStore(pool)
@@ -396,7 +384,6 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
 
 
 def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:
-    """Votes and last activity: built in, or beside an outside service."""
     votes, temporal = VoteStore(open_.pool, open_.qdrant.memories.owns), TemporalStore(open_.pool)
     if open_.outside is None:
         return votes, temporal
@@ -453,12 +440,11 @@ def limits(settings: Settings) -> PromptLimits:
 
 
 def collections(settings: Settings) -> list[str]:
-    """CORPUS_COLLECTIONS, by name."""
     return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
 
 
 def server_model(settings: Settings, open_: Resources) -> ChatModel | None:
-    """The chat model, unless it is the extractive answerer, which writes nothing of its own."""
+    """The chat model, unless it is the extractive answerer, which cannot write texts."""
     return open_.model if chat_server(settings) else None
 
 
@@ -474,7 +460,7 @@ def second_stage(settings: Settings, open_: Resources) -> SecondStage | None:
 
 
 def user_service(settings: Settings, open_: Resources, recorder: Recorder) -> UserService:
-    """With every holding of a person; a test walks the schema for what is missing."""
+    """With every holding of a person; a test walks the schema for missing ones."""
     qdrant = open_.qdrant
     memories: Holding = Memories(open_.pool)
     if settings.qdrant.url is not None:  # other tools may have written there
@@ -499,7 +485,7 @@ def conversation_service(settings: Settings, open_: Resources) -> ConversationSe
 
 
 def knowledge_service(settings: Settings, open_: Resources) -> KnowledgeService:
-    """Counts in tokens of the model that answers chats that name none."""
+    """Counts in tokens of the default chat model."""
     tokens = O200k()
     factor = tokens.factor(chat_name(settings))
     return KnowledgeService(
@@ -524,7 +510,7 @@ def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
 
 @asynccontextmanager
 async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
-    """The move to the configured space, on stores that no service uses meanwhile."""
+    """Moves the stores to the configured space; no service may use them meanwhile."""
     async with hold(settings.ibid.data_dir), open_postgres(settings) as pool:
         recorded = await SpaceStore(pool).current()
         async with (
@@ -553,8 +539,8 @@ async def open_outbox(
 
 
 async def import_others(collections: ForeignCollections, recorded: Space) -> None:
-    """Import what other tools wrote into collections of the record, which are made anew for the new space: it
-    moves with the other rows, and theirs stay as they are."""
+    """Import what other tools wrote into our collections, which are created again for the new space: the
+    imported rows move with ours, and the tools' points remain."""
     for collection in await collections.found(recorded):
         if collection.missing or (not collection.imported and (collection.silent or collection.unowned)):
             async for _ in collections.take(collection, recorded if collection.fits else None):
@@ -563,7 +549,7 @@ async def import_others(collections: ForeignCollections, recorded: Space) -> Non
 
 @asynccontextmanager
 async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
-    """The stores of the service's space, which no service uses meanwhile."""
+    """On the stores of the service's space; no service may use them meanwhile."""
     async with (
         hold(settings.ibid.data_dir),
         open_postgres(settings) as pool,

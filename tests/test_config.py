@@ -161,6 +161,7 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, value: str,
         ("OPENAI_API_KEY", "sk-one\nsk-two"), ("CHAT_API_KEY", "sk-\x7f"), ("EMBED_API_KEY", "schlüssel"),
         ("QDRANT_API_KEY", "one\ntwo"),
         ("DOCUMENT_MAX_MB", "0"), ("CHAT_BASE_URL", "host:8000"), ("EMBED_DIM", "-1"), ("QDRANT_URL", "a b"),
+        ("RERANK_URL", "ftp://h/rerank"), ("MEMORY_SERVICE_URL", "ftp://h"), ("VANTAGE_RISK_URL", "ftp://h"),
     ],
 )  # fmt: skip
 def test_a_value_out_of_range_stops_with_its_name(

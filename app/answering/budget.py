@@ -1,8 +1,8 @@
 """The token budget: the share of each part in the model's window, and the passages and turns that fit.
 
 Texts are counted with o200k; for a model with another vocabulary a count is multiplied by its factor (1.3).
-The system text, the message and the notes are never cut: `share` raises `InvalidField` where they do not
-fit. Passages are packed best first, matches only. Source: docs/contract.md.
+The system text, the message and the notes are never cut: `share` raises `InvalidField` if they do not fit.
+Only matches are packed, best first. Source: docs/contract.md.
 """
 
 import math
@@ -25,9 +25,9 @@ class Budget:
 
 
 class Meter:
-    """Counts for one request, in tokens of the model that answers.
+    """Counts tokens of the answering model for one request; each text is counted once.
 
-    `count` gives o200k tokens, `factor` what to multiply them by. Texts of a request are counted once.
+    `count` returns o200k tokens, `factor` converts them.
     """
 
     def __init__(
@@ -48,16 +48,13 @@ class Meter:
         return scaled(self.plain(rest + "\n") + inner, self._factor)
 
     def most(self, passages: Sequence[Passage]) -> int:
-        """Upper bound of the block's tokens, without counting: a token has at least one byte."""
         rest, inner = self._lines_of(passages)
         return scaled(len(rest.encode("utf-8", "surrogatepass")) + len("\n") + inner, self._factor)
 
     def head(self) -> int:
-        """Tokens of the context block's first line."""
         return self(self._form.head + "\n")
 
     def context(self, prompt: Prompt) -> int:
-        """Tokens of the context block."""
         return scaled(self._context(prompt), self._factor)
 
     def prompt(self, prompt: Prompt) -> int:
@@ -74,8 +71,8 @@ class Meter:
         return self._known[text]
 
     def _line(self, passage: Passage) -> tuple[str, int]:
-        """A line without the middle of its text, and the tokens of that, where they were counted when it was
-        written; else the whole line and 0."""
+        """A line without the middle of its text, and the tokens of that middle if they were counted at its
+        writing; else the whole line and 0."""
         key = (passage.label, passage.text)
         if key not in self._lines:
             self._lines[key] = self._parted(passage)
@@ -89,13 +86,12 @@ class Meter:
         return self._form.line(passage, shown[:first] + shown[last:]), inner
 
     def _lines_of(self, passages: Sequence[Passage]) -> tuple[str, int]:
-        """The context block without the middles of texts, and the tokens of those."""
         lines = list(map(self._line, passages))
         return "\n".join([self._form.head, *(rest for rest, _ in lines)]), sum(inner for _, inner in lines)
 
     def _context(self, prompt: Prompt) -> int:
-        """Middles end where pieces of o200k end (docs/adr/0010), so that tokens add up. A block that is more
-        than lines is counted as it is."""
+        """Middles end at token boundaries of o200k, so tokens add up (docs/adr/0010); other blocks are
+        counted."""
         if not prompt.passages:
             return 0
         if self._form.whole:
@@ -105,20 +101,10 @@ class Meter:
 
 
 def scaled(tokens: int, factor: float) -> int:
-    """o200k tokens as tokens of a model, rounded up: rather a passage less than one too many."""
     if factor == 1:
         return tokens
     # Rounded first, or 10 × 1.3 = 13.000000000000002 would count as 14.
     return math.ceil(round(tokens * factor, 6))
-
-
-def window(limit: int, *, context: int, taken: int, reserve: int, factor: float = 1.0) -> int:
-    """Tokens left for the context block, in the model's tokens, at least 0.
-
-    `limit` is RAG_TOKEN_BUDGET, `context` the model's window, `reserve` what the answer may need, `taken`
-    the o200k tokens of all that stands in the prompt anyway: system text, notes, history, message.
-    """
-    return max(0, min(limit, context - reserve - scaled(taken, factor)))
 
 
 def fit(
@@ -129,12 +115,11 @@ def fit(
     *,
     most: Callable[[Sequence[Passage]], int] | None = None,
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """(packed, over), both in the order given, which is the rank's.
+    """(packed, over), both in the given order, by rank.
 
-    A passage that is too long is passed over, not a stop. `overhead` are the tokens of the block's head,
-    spent once if anything is packed. After it, nothing in `over` would still fit in what is left, unless
-    the count of passages is reached. `most`, never below all costs and the head's, tells cheaply where all
-    fit anyway.
+    A passage that is too long is skipped, later ones may fit. `overhead` are the tokens of the block's head,
+    counted once if anything is packed. Nothing in `over` fits in what is left, unless the limit of passages
+    is reached. `most`, an upper bound of all costs with the head's, is a fast check that everything fits.
     """
     first = candidates[: budget.passages]
     if most and most([item.passage for item in first]) <= budget.tokens:
@@ -153,7 +138,7 @@ def fit(
 
 
 def newest_turns(turns: Sequence[Turn], count: Callable[[str], int], limit: int) -> tuple[Turn, ...]:
-    """The newest turns, whole and without a gap, of together at most `limit` tokens; oldest first."""
+    """The newest turns, whole and without a gap, of at most `limit` tokens in total; oldest first."""
     first, left = len(turns), limit
     for turn in reversed(turns):
         left -= count(turn.content)
@@ -164,17 +149,16 @@ def newest_turns(turns: Sequence[Turn], count: Callable[[str], int], limit: int)
 
 
 TURN_TOKENS = 4
-"""What a turn costs beside its text: role and separators of the usual chat templates."""
+"""Tokens of a turn beside its text: role and separators of the usual chat templates."""
 HISTORY_SHARE = 0.5
-"""Part of the free window that turns may take at most: in a small window they would crowd out the context."""
+"""Most of the free window that turns may take: in a small window they would crowd out the context."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptLimits:
-    """The knobs of one answer, as tokens and passages."""
+    """The limits of one answer, in tokens and passages."""
 
     budget: int
-    """RAG_TOKEN_BUDGET."""
     top_k: int
     threshold: float
     window: int
@@ -193,7 +177,8 @@ def share(
     notes: Sequence[str],
     turns: Sequence[Turn],
 ) -> tuple[int, tuple[Turn, ...]]:
-    """(tokens for the context block, the newest whole turns that stay). Raises `InvalidField`."""
+    """(tokens for the context block, the newest whole turns that fit). `count` gives tokens of the model.
+    Raises `InvalidField`."""
 
     def cost(text: str) -> int:
         return count(text) + TURN_TOKENS
@@ -207,20 +192,18 @@ def share(
         )
     kept = newest_turns(turns, cost, min(limits.history, int(free * HISTORY_SHARE)))
     kept = kept if len(kept) == len(turns) else opening(kept)
-    taken = fixed + sum(cost(turn.content) for turn in kept)
-    return window(limits.budget, context=limits.window, taken=taken, reserve=limits.answer), kept
+    return min(limits.budget, free - sum(cost(turn.content) for turn in kept)), kept
 
 
 def opening(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    """Turns cut at the front begin with a question: many chat templates refuse an answer as the first."""
+    """Drops answers at the front: many chat templates refuse an answer as the first turn."""
     while turns and turns[0].role is Role.ASSISTANT:
         turns = turns[1:]
     return turns
 
 
 def answered(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Stored turns without the questions that were never answered (cancelled, or the model failed): two
-    questions in a row are refused by many chat templates."""
+    """Drops unanswered questions: many chat templates refuse two questions in a row."""
     following = (*(turn.role for turn in turns[1:]), Role.USER)  # what comes next is a question
     return tuple(
         turn
@@ -238,8 +221,7 @@ def select(
     budget: Budget,
     meter: Meter,
 ) -> list[Candidate]:
-    """Every candidate with its verdict. `short`: the skip rule holds (`relevance.skipped`); a packed passage
-    costs its line in the context block."""
+    """Every candidate with its verdict. `short`: the skip rule holds (`relevance.skipped`)."""
     matches = [item for item in candidates if is_match(item, threshold)]
     packed = [] if short else fit(matches, meter.line, budget, meter.head(), most=meter.most)[0]
     verdicts = dict.fromkeys(map(id, candidates), Verdict.BELOW_THRESHOLD)
@@ -257,14 +239,13 @@ def judged(candidates: Iterable[Candidate], verdict: Verdict) -> list[Candidate]
 
 
 def packed_passages(candidates: Iterable[Candidate]) -> tuple[Passage, ...]:
-    """The passages that the model sees, in prompt order, with their boosted scores."""
     packed = (item for item in candidates if item.verdict is Verdict.PACKED)
     return tuple(scored(item.passage, item.score) if item.boosts else item.passage for item in packed)
 
 
 def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[Entry, ...]:
-    """Candidates as a trace keeps them: without their texts. `boosted`: boosts apply to passages of their
-    kind, so that the relevance is noted beside the score."""
+    """Candidates for a trace, without their texts. `boosted`: boosts apply to them, so the relevance is
+    stored beside the score."""
     return tuple(
         Entry(
             item.passage.source,
@@ -284,13 +265,13 @@ def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[E
 
 
 def nobody_knows(found: Found) -> bool:
-    """True if no source answered, or those that did have nothing stored and one that failed may have."""
+    """True if no source answered, or if a failed one may have passages and no other has any."""
     lost = any(item.source not in ASIDE and item.reason != "not_available" for item in found.degraded)
     return not found.answered or (lost and not found.stored)
 
 
 def reason_of(found: Found, asked: int, candidates: Iterable[Candidate], *, short: bool = False) -> Reason:
-    """`rag.reason` in its precedence; `asked` counts sources, `short`: the skip rule holds."""
+    """`rag.reason`, by precedence; `asked` counts sources, `short`: the skip rule holds."""
     if found.unsought:
         return Reason.SMALL_TALK
     if asked and nobody_knows(found):

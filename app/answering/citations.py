@@ -1,11 +1,9 @@
-"""The citation filter: labels in the model's text are checked while it streams, and unknown ones are
-removed.
+"""The citation filter: checks labels in the model's text while it streams, and removes unknown ones.
 
 A label has the form `name#id` (`report.pdf#3`, `app/main.py#L10-42`; not `issue #12` or `C#`). Code passes
-unchanged: fenced, indented and inline code as CommonMark reads it (§4.4, §4.5, §6.1); where readers may
-disagree, nothing counts as code. Each `]` is judged against the text before it in the output, so that
-removing one marker cannot create another, and the output does not depend on how the text was split into
-deltas. Characters.
+unchanged: fenced, indented and inline code as in CommonMark (§4.4, §4.5, §6.1); ambiguous text does not count
+as code. Each `]` is judged against the text before it in the output, so removing one marker cannot create
+another, and the output does not depend on how the text was split into deltas. Characters.
 """
 
 import re
@@ -23,15 +21,15 @@ PIECE = re.compile(
     rf"\s*(?P<label>{FORM})(?:\s*†[^,;、#]*)?(?:\s*(?:[,;、|&+]|\band\b)|\s*$|\s+(?={FORM}))"
     r"|\s*(?P<remark>[^,;、]*)[,;、]?"
 )
-"""One label of a group with what parts it from the next (`†source` is how some models end theirs), or what
-stands beside the labels. Matches anywhere."""
+"""One label of a group with its separator (`†source` is how some models end theirs), or a remark beside the
+labels. Matches anywhere."""
 INNER = re.compile(r"[,;:、]\s*")
 NUMBER = re.compile(r"#?(\d+)")
 SURE = re.compile(
     r".*(?:\.\w{1,10}#\w.*|(?:memory|conversation|dream)#\w.*|#(?=[a-z]*\d)[0-9a-z]{8}|#L\d+(?:-\d+)?)",
     re.DOTALL,
 )
-"""A label's form that nothing but a citation has: a file's name, a kind of ours, an id8, lines of code."""
+"""Labels that only a citation has: a file's name, one of our kinds, an id8, lines of code."""
 WRAPPERS = " \t\u00a0*`\"'"
 UNBRACKET = str.maketrans("[]【】", "()()")
 
@@ -39,20 +37,19 @@ UNBRACKET = str.maketrans("[]【】", "()()")
 @dataclass(frozen=True, slots=True)
 class Marker:
     cited: tuple[str, ...]
-    """Labels that were packed, as they were packed."""
+    """Packed labels, in their packed form."""
     unknown: tuple[str, ...]
-    """Labels that were not, as they were written."""
+    """Labels that were not packed, as written."""
     remark: str = ""
-    """What stood beside them: `page 3` of `[a.pdf#1, page 3]`."""
+    """Text beside the labels: `page 3` of `[a.pdf#1, page 3]`."""
 
     @property
     def sure(self) -> bool:
-        """True if it can be nothing but a citation; a Markdown link's text is judged by it."""
+        """True if it can only be a citation; decides about the text of a Markdown link."""
         return bool(self.cited) or any(SURE.fullmatch(name) for name in self.unknown)
 
     @property
     def text(self) -> str:
-        """What leaves in its place: one pair of brackets a label; "" where none was packed."""
         if not self.cited:
             return ""
         remark = f" ({self.remark})" if self.remark else ""
@@ -60,13 +57,13 @@ class Marker:
 
 
 def catalogue(labels: Iterable[str]) -> dict[str, str]:
-    """Packed labels by their spelling, and by their look: case, width and the invisible do not matter."""
+    """Packed labels by spelling, and by canonical form (case, width, invisible characters)."""
     exact = {name: name for name in labels}
     return {key(name): name for name in exact} | exact
 
 
 def read(content: str, known: Mapping[str, str]) -> Marker | None:
-    """What stands between two brackets; None: no citation, the text is to pass untouched."""
+    """The text between two brackets as a marker; None: no citation, the text passes unchanged."""
     if "#" not in content and content.isascii():
         return None
     plain = _clean(content)
@@ -90,7 +87,7 @@ def _clean(content: str) -> str:
 
 
 def _items(plain: str, known: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """(what has a label's form, the remarks beside it); `2` of `[a.pdf#1, 2]` is a label if packed."""
+    """(labels, remarks beside them); `2` of `[a.pdf#1, 2]` is a label if packed."""
     labels: list[str] = []
     remarks: list[str] = []
     for piece in PIECE.finditer(plain):
@@ -111,7 +108,7 @@ def _beside(remark: str, labels: list[str], remarks: list[str], known: Mapping[s
 
 
 def _find(name: str, known: Mapping[str, str]) -> str | None:
-    """The packed label that is meant; also behind a lead-in, as in `[Source: a.pdf#1]`."""
+    """The packed label that is meant, also after a lead-in, as in `[Source: a.pdf#1]`."""
     found = _look(name, known)
     for lead in INNER.finditer(name):
         found = found or _look(name[lead.end() :], known)
@@ -119,22 +116,22 @@ def _find(name: str, known: Mapping[str, str]) -> str | None:
 
 
 def _look(name: str, known: Mapping[str, str]) -> str | None:
-    """The packed label so spelt, or one that looks the same; emphasis and quotes around it do not count."""
+    """The packed label with this spelling or canonical form, ignoring emphasis and quotes around it."""
     bare = name.strip(WRAPPERS)
     return known.get(name) or known.get(key(name)) or known.get(bare) or known.get(key(bare))
 
 
 LEADS = (" ", "\t", "\u00a0", "\u202f")
-"""A marker that is taken out takes one of these before it along."""
+"""A removed marker takes one of these before it along."""
 HEAD_MAX = 512
-"""Characters of a line that are kept; whether a fence begins is decided in the first few."""
+"""Characters kept of a line; the first few decide whether a fence begins."""
 ESCAPES_MAX = 160
-"""Backslashes in a row that are held; of more the first leave in pairs, so that odd stays odd. Else a run
-of them would be read again from its beginning with each that comes."""
+"""Most backslashes in a row that are held; beyond, the first leave in pairs, which keeps their parity.
+Otherwise each new one would reread the whole run."""
 
 
 class Tail:
-    """Text written but not yet let go."""
+    """Text that is read but not sent yet."""
 
     def __init__(self) -> None:
         self.held = ""
@@ -158,18 +155,15 @@ class Tail:
 
     @property
     def age(self) -> int:
-        """Characters since the anchor; 0 without one."""
         anchor = self.anchor
         return 0 if anchor is None else len(self.held) - anchor
 
     @property
     def before(self) -> str:
-        """What stands right before the next character: at least one character, and its
-        backslashes (as odd or even as they are)."""
+        """The text before the next character, with enough of its backslashes to keep their parity."""
         return self.held or self._last
 
     def skip(self, text: str) -> None:
-        """Note text that leaves without having been held."""
         if len(self.head) < HEAD_MAX:
             self.head += text
         self._last = text[-1:] or self._last
@@ -184,18 +178,17 @@ class Tail:
         self.head = ""
 
     def retract(self, place: int) -> str:
-        """Take back everything from `place` on (on the current line); what it was."""
         taken, self.held = self.held[place:], self.held[:place]
         if len(self.head) < HEAD_MAX:
             self.head = self.head[: len(self.head) - len(taken)]
         return taken
 
     def lead(self, place: int) -> int:
-        """`place`, or the one before it if the blank there would go along."""
+        """`place`, or the blank before it that is removed with it."""
         return place - 1 if self.held[:place][-1:] in LEADS else place
 
     def flush(self) -> None:
-        """Let go of what nothing to come can change: all before the outermost anchor and its lead."""
+        """Release everything before the outermost anchor and its lead, which later text cannot change."""
         end = min([*self.opens[:1], *([] if self.mark is None else [self.mark]), len(self.held)])
         # A backslash may escape the bracket or backtick to come.
         bare = len(self.held[:end].rstrip("\\"))
@@ -217,43 +210,41 @@ class Tail:
 
 
 RUN_MAX = 160
-"""Backticks or tildes in a row that are told apart; more are nobody's code."""
+"""Longest distinguished run of backticks or tildes."""
 HEAD = re.compile(r" {0,3}")
-"""What may stand before a fence."""
+"""May precede a fence."""
 NESTED = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*[ \t>]*")
-"""Before a fence in a list or a quote: how far it reaches depends on more than its own lines."""
+"""Before a fence in a list or a quotation, whose extent depends on more than its own lines."""
 LINK_MAX = 160
-"""Characters behind a pair of brackets that are waited for."""
+"""Characters read after a pair of brackets to recognise a link."""
 INDENT = re.compile(r" {0,3}\t| {4}")
-"""What indented code begins with, behind a blank line."""
+"""Beginning of indented code, after a blank line."""
 HOLDER = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)]|:)(?:[ \t]|$)|\[\^)")
-"""A line that may begin what indented lines go on with: an item of a list, a footnote, a definition."""
+"""Beginning of a block that indented lines continue: an item of a list, a footnote, a definition."""
 HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
 LINK = re.compile(
     r"\((?:https?://|[ \t]*(?:<[^<>\n\\`]*>|[^\s<>()\\`]*(?:\([^\s<>()\\`]*\)[^\s<>()\\`]*)*)"
     r"(?:[ \t]+(?:\"[^\"\n\\`]*\"|'[^'\n\\`]*'))?[ \t]*\))"
 )
-"""What makes a link's text of the brackets before it (§6.3). An http address need not end: it may never."""
+"""Makes the brackets before it a link's text (§6.3). An http address need not end: it may never."""
 LINK_BEGUN = re.compile(
     r"(?:\([ \t]*(?:<[^<>\n\\`]*(?:>[ \t]*(?:[\"'][^\n\\`]*)?)?|[^\s<>\\`]*(?:[ \t]+(?:[\"'][^\n\\`]*)?)?))?"
 )
-"""What may become one."""
+"""Prefix of LINK."""
 REFERENCE = re.compile(r"\[(?!\^)[^\[\]\n#]*\]|:[ \t]+(?:<|https?://|[/#.])")
 REFERENCE_BEGUN = re.compile(r"(?:\[(?!\^)[^\[\]\n#]*|:[ \t]*(?:h[tps:/]*)?)?")
-"""The same of a link by reference, and of where its address is told."""
+"""Prefix of a link by reference, or of its definition."""
 
 
 class Mode(Enum):
-    """Where in the text the reader stands."""
-
     PLAIN = auto()
     SPAN = auto()
-    """Behind backticks that may open inline code."""
+    """After backticks that may open inline code."""
     WARY = auto()
     """They did not close on their line: until a blank line nothing counts as inline code."""
     FENCE = auto()
     EDGE = auto()
-    """Behind what closes a fence, if the line ends here."""
+    """After a closing fence, if the line ends here."""
 
 
 class Code:
@@ -275,7 +266,6 @@ class Code:
 
     @property
     def prose(self) -> bool:
-        """True if this is certainly no code."""
         return self.mode in {Mode.PLAIN, Mode.WARY} and not self._indented
 
     def text(self, text: str) -> None:
@@ -284,7 +274,7 @@ class Code:
             self._lose()
 
     def token(self, token: str, head: str) -> None:
-        """Whatever comes next in a line: is it indented code, or does it still belong to its fence?"""
+        """The next token of a line decides whether it is indented code, or still belongs to its fence."""
         if self.mode is Mode.PLAIN:
             self._indented = self._indents(head)
         line = head + token
@@ -297,7 +287,7 @@ class Code:
         self.mode = Mode.WARY
 
     def newline(self, head: str) -> None:
-        """The line `head` ends: a fence may begin or end, or a paragraph end."""
+        """At the end of the line `head`: a fence may begin or end, or a paragraph end."""
         self._remember(head)
         if self.fence:
             self._enclose(self.fence, head)
@@ -305,9 +295,9 @@ class Code:
             self.mode = Mode.PLAIN
 
     def ticks(self, run: str, head: str, before: str) -> None:
-        """Backticks or tildes: they close what they opened, or may open a fence or inline code.
+        """Backticks or tildes close what they opened, or may open a fence or inline code.
 
-        `before` is what stands right before them, all backslashes included.
+        `before` is the text right before them, with all backslashes.
         """
         if self._indented:
             return
@@ -353,7 +343,7 @@ class Code:
             self._enclose(run, head)
 
     def _fenced(self, run: str, head: str) -> bool:
-        """True if as many may open a fence; where readers disagree, nothing counts as code any more."""
+        """True if the run may open a fence; an ambiguous one ends the recognition of code."""
         fence = HEAD.fullmatch(head) is not None
         if len(run) == RUN_MAX or (not fence and NESTED.fullmatch(head)):
             self._lose()
@@ -374,8 +364,8 @@ class Code:
 
 
 def links(ahead: str, *, referred: bool, final: bool) -> bool | None:
-    """Whether what follows a pair of brackets makes a link of it; None: more has to come. `referred`: by
-    reference, too, which nobody can be sure of before the text ends."""
+    """True if the text after a pair of brackets makes it a link; None: more text is needed. `referred`: also
+    by reference, which is certain only at the end of the text."""
     kinds = [(LINK, LINK_BEGUN), (REFERENCE, REFERENCE_BEGUN)][: 1 + referred]
     if any(kind.match(ahead) for kind, _ in kinds):
         return True
@@ -387,13 +377,13 @@ def links(ahead: str, *, referred: bool, final: bool) -> bool | None:
 OPEN, CLOSE, TICKS, GROWING = "[【［", "]】］", "`~", "`~\r"
 TOKEN = re.compile(rf"[\[【［\]】］]|\r?\n|\r|`{{1,{RUN_MAX}}}|~{{1,{RUN_MAX}}}")
 SPECIAL = re.compile(r"[\[【［\]】］\n\r`~]|[ \t\u00a0\u202f\\]\Z")
-"""What plain text lacks; a blank or backslash at its end may belong to a marker to come."""
+"""Stops plain text; a blank or backslash at its end may belong to a marker to come."""
 PAIR = re.compile(r"\[([^\[\]]{1,160})\]")
 COMPLETE = re.compile(r"(.*)[,;、]\s*", re.DOTALL)
 
 
 class CitationFilter:
-    """Feed it deltas, send what it gives, ask for the rest with `end()`; then it is spent."""
+    """Call `feed` with each delta and send its result, then once `end()`."""
 
     def __init__(self, labels: Iterable[str]) -> None:
         self.cited: list[str] = []
@@ -409,7 +399,7 @@ class CitationFilter:
         self._code = Code()
 
     def feed(self, delta: str) -> str:
-        """The text that may leave now. An open bracket waits at most 160 characters."""
+        """The text that can be sent now. An open bracket waits at most 160 characters."""
         calm = not (self._tail.held or self._rest or self._code.mode is Mode.EDGE)
         if calm and not SPECIAL.search(delta):
             self._tail.skip(delta)
@@ -427,7 +417,6 @@ class CitationFilter:
         return self._tail.released() + self._tail.held
 
     def _read(self) -> None:
-        """Token by token, as far as can be judged without what comes next."""
         while self._at < len(self._rest):
             found = TOKEN.search(self._rest, self._at)
             stop = found.start() if found else len(self._rest)
@@ -462,7 +451,6 @@ class CitationFilter:
         return True
 
     def _growing(self, token: str) -> bool:
-        """True if the next delta may make a longer token of the last one."""
         last = self._at + len(token) == len(self._rest) and not self._final
         return last and token[0] in GROWING and len(token) < RUN_MAX
 
@@ -505,7 +493,7 @@ class CitationFilter:
         self.unknown += [name for name in unknown if name not in self.unknown]
 
     def _open(self, token: str) -> None:
-        """A bracket, unless it closes one: in a span it is read once that has closed, or has not."""
+        """A bracket that opens; within backticks it is read once they have closed, or not."""
         tail, here = self._tail, len(self._tail.held)
         if self._code.mode is Mode.SPAN:
             tail.mark = here if tail.mark is None else tail.mark
@@ -514,7 +502,7 @@ class CitationFilter:
         tail.put(token)
 
     def _close(self, token: str) -> bool:
-        """A bracket that closes the innermost open one: is that a marker? False: wait for what follows."""
+        """Judge a bracket that closes the innermost open one. False: more text is needed."""
         content = self._tail.held[self._tail.opens[-1] + 1 :]
         marker = read(content, self._known)
         if marker and marker.text != f"[{content}]":
@@ -535,7 +523,7 @@ class CitationFilter:
         return True
 
     def _linked(self, content: str, marker: Marker) -> bool | None:
-        """Whether the innermost brackets are a link's text; None: wait for what follows."""
+        """True if the innermost brackets are a link's text; None: more text is needed."""
         place = self._tail.opens[-1]
         before = self._tail.held[:place]
         escaped = (len(before) - len(before.rstrip("\\"))) % 2 or content.endswith("\\")
@@ -546,14 +534,14 @@ class CitationFilter:
         return links(ahead, referred=not marker.sure, final=self._final)
 
     def _emptied(self, content: str) -> Marker | None:
-        """The brackets around a marker taken out, if nothing else is left between them: they go too."""
+        """Brackets that contain nothing else than a removed marker are removed too."""
         if self._tail.hole == len(self._tail.held) and not content.strip():
             return Marker((), ())
         return None
 
     def _settle(self, marker: Marker, *, more: str = "") -> None:
-        """The innermost bracket gives way to what may leave of it; if nothing, its leading blank goes too.
-        `more` is opened anew behind it."""
+        """Replace the innermost bracket by the marker's output; if that is empty, its leading blank goes too.
+        `more` is opened again after it."""
         tail = self._tail
         place = tail.opens.pop()
         place -= tail.held[:place].endswith("\\")
@@ -568,7 +556,7 @@ class CitationFilter:
             tail.put(more)
 
     def _overflow(self) -> None:
-        """160 characters and not closed: no label. Of a long group, what is complete is settled."""
+        """160 characters without a closing bracket: no label. Complete labels of a long group are settled."""
         if self._tail.mark is not None:
             self._doubt()
             return
@@ -581,7 +569,7 @@ class CitationFilter:
             self._tail.opens.clear()
 
     def _doubt(self) -> None:
-        """The backticks did not close: the brackets behind them are read again, as text."""
+        """The backticks did not close: the brackets after them are read again, as text."""
         self._code.doubt()
         mark, self._tail.mark = self._tail.mark, None
         if mark is not None:
@@ -589,25 +577,22 @@ class CitationFilter:
 
 
 def appended(passages: Sequence[Passage]) -> tuple[str, list[str]]:
-    """What is sent where context was used and nothing was cited: (` Sources: [a.pdf#1] …`, its labels).
-
-    Most similar first, at most three; those that were not chosen by meaning come last.
-    """
+    """Appended if context was used and nothing was cited: (` Sources: [a.pdf#1] …`, its labels). At most
+    three, most similar first; passages without similarity come last."""
     ranked = sorted(passages, key=lambda one: (one.similarity is None, -(one.similarity or 0.0)))
     labels = list(dict.fromkeys(passage.label for passage in ranked))[:3]
     return "".join([" Sources:", *(f" [{name}]" for name in labels)]) if labels else "", labels
 
 
 FENCE = re.compile(r"([ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(`{3,}+|~{3,}+)(.*+)")
-"""A line that opens a fence, or closes one; in a list or a quotation, too."""
+"""A line that opens or closes a fence, also within a list or a quotation."""
 
 INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 
 
 def closing(text: str) -> str:
-    """What closes the fence that is open at the end of a text, on lines of its own; "" where none is. As deep
-    as that fence stands: at the margin it would end a list, and open another. Indented code ends with a blank
-    line."""
+    """Closes the fence that is open at the end of a text; "" if none is. Indented like that fence: at the
+    margin it would end a list and open another. Indented code ends with a blank line."""
     opened = margin = ""
     for found in filter(None, map(FENCE.match, text.splitlines())):
         before, run, rest = found.groups()

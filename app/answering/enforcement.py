@@ -1,10 +1,10 @@
-"""Holds an answer to its response class: which of the model's words may be sent, and when.
+"""Enforces an answer's response class: which of the model's text is sent, and when.
 
-CLARIFY and REFUSE are collected, checked and then sent; if the model fails, is late or breaks the class,
-the policy's own text is sent. Other classes are sent sentence by sentence; the sentence that would exceed
-the budget of tokens, hedges or questions ends the answer (`length`). A first sentence that exceeds the tokens
-is sent; one that exceeds hedges or questions is sent only if no later sentence fits. Help is added at the
-end where the class requires it. o200k tokens. Raises `ModelError` for classes that are sent by sentence.
+CLARIFY and REFUSE are collected, checked and then sent; if the model fails, is late or breaks the class, the
+policy's own text is sent. Other classes are sent sentence by sentence; the first sentence beyond the budget
+of tokens, hedges or questions ends the answer (`length`). A first sentence that exceeds the tokens is sent;
+one that exceeds hedges or questions is sent only if no later sentence fits. Help is added at the end if the
+class requires it. o200k tokens. Raises `ModelError` for classes that are sent by sentence.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from app.vantage.checks import HELP, HELPED, asked_enough, enforce_clarify_shape
 from app.vantage.terms import Check, ResponseClass
 
 LONGEST = 2_000
-"""Characters: a table, or a line of code."""
+"""Longest piece without an end in characters: a table, or a line of code."""
 OPEN = 600
-"""Characters behind which a mark is not looked for again: what may stand between it and the next sentence."""
+"""Characters that may stand between an end mark and the next sentence; further back no mark is sought."""
 CITED = r"(?:\s*+[\[【][^\[\]【】\n]{1,200}+[\]】])*+"
 ENDING = re.compile(
     rf"(?<![.!?…])[.!?…]++[\"'”’»)*_]*+{CITED}(?=\s++[^\s\[【])"
@@ -47,16 +47,16 @@ SHORT = {
     *("e.g", "i.e", "cf", "dr", "mr", "mrs", "ms", "prof", "st", "vs", "approx", "fig", "vol", "ed", "eds"),
     *("al", "z.b", "d.h", "bzw", "nr", "ca", "vgl", "p.ex", "sr", "sra"),
 }
-"""What ends with a full stop and ends nothing."""
+"""Abbreviations whose full stop ends no sentence."""
 
 
 class UnendedPiece(str):
-    """A piece of what has no end."""
+    """A piece without a sentence's end."""
 
     __slots__ = ()
 
     def within(self, most: int, count: Callable[[str], int]) -> str:
-        """As many of its words as have `most` tokens; of a single word that is longer, its characters."""
+        """As many words as have `most` tokens; of a longer single word, its beginning."""
         if count(self) <= most:
             return str(self)
         ends = [found.end() for found in re.finditer(r"\S+", self)]
@@ -66,7 +66,6 @@ class UnendedPiece(str):
 
 
 def trimmed(sentence: str, *, first: bool) -> str:
-    """Without the line breaks before it, if it is the first; a cut piece without the blanks behind it."""
     said = sentence.lstrip("\r\n") if first else sentence
     return UnendedPiece(said.rstrip()) if isinstance(sentence, UnendedPiece) else said
 
@@ -80,7 +79,6 @@ class SentenceBuffer:
         """Whether the piece that was found last is a sentence; not before there is one."""
 
     def feed(self, text: str) -> list[str]:
-        """The sentences that are complete now."""
         self._held += text
         found: list[str] = []
         while place := self._place():
@@ -90,7 +88,7 @@ class SentenceBuffer:
         return found
 
     def end(self) -> str:
-        """The rest: a cut piece where it is all there is, or goes on from one, and has no end either."""
+        """The rest; an `UnendedPiece` if it follows one or nothing, and has no end itself."""
         rest, self._held, self._seen = self._held, "", 0
         return rest if self._ended or complete(rest) else UnendedPiece(rest)
 
@@ -112,7 +110,7 @@ class SentenceBuffer:
         return self._held.rfind(" ", 1, LONGEST) if " " in self._held[1:LONGEST] else LONGEST
 
     def _arriving(self, at: int) -> bool:
-        """True if a mark at `at` may stand inside of a citation that is arriving behind an earlier mark."""
+        """True if a mark at `at` may be within a citation that is arriving after an earlier mark."""
         first = max(self._seen, len(self._held) - OPEN)
         if not BRACKET.search(self._held, first, max(first, at)):
             return False
@@ -121,13 +119,12 @@ class SentenceBuffer:
 
 
 def complete(text: str) -> bool:
-    """True if a text ends as a sentence does, or a line."""
     found = WHOLE.search(text)
     return found is not None and ends(text[: found.start()], found.group())
 
 
 def ends(before: str, mark: str) -> bool:
-    """True if a mark ends a sentence: not behind an initial, the number of an item, or what is shortened."""
+    """False after an initial, the number of an item, or an abbreviation."""
     if not mark.startswith(".") or mark.startswith(".."):
         return bool(before.strip())
     found = WORD.search(before[-40:])
@@ -137,22 +134,21 @@ def ends(before: str, mark: str) -> bool:
 
 
 def shortened(word: str) -> bool:
-    """True if a word stands for a longer one: an initial, `prof`."""
     return word in SHORT or (len(word) == 1 and word.isalpha())
 
 
 WHOLE_CLASSES = frozenset({ResponseClass.CLARIFY, ResponseClass.REFUSE})
 """Classes whose text is checked before any of it is sent."""
 MOST = 20_000
-"""Characters of a whole answer that are read, whatever they are: blanks are hardly any tokens."""
+"""Characters read of a whole answer: blanks are hardly any tokens."""
 OFTEN, PART = 64, 8
-"""A whole answer under way is looked at after so many characters more, and after such a part of it."""
+"""A growing answer is checked after each so many characters more, and each such fraction of it."""
 WHOLE_SECONDS = 10.0
-"""What a model has for the head of such an answer, and again for its text."""
+"""Seconds for a model's response head, and again for its text."""
 GAP = "\n\n"
-"""Between the lead and the model's words."""
+"""Between the lead and the model's text."""
 POLICY = "policy"
-"""The model of an answer that is the policy's own text."""
+"""Model name of an answer that is the policy's own text."""
 
 Opened = AbstractAsyncContextManager[ModelStream]
 
@@ -161,25 +157,25 @@ Opened = AbstractAsyncContextManager[ModelStream]
 class Enforcement:
     ruling: Ruling
     labels: tuple[str, ...]
-    """Of the packed passages."""
+    """Labels of the packed passages."""
     count: Callable[[str], int]
     """o200k tokens of a text."""
     lead: str = ""
-    """Sent first, where the model knows nothing of response classes."""
+    """Sent first for a model that ignores response classes."""
     check: Check | None = None
-    """The answer against its class; None: it has not ended."""
+    """The answer checked against its class; None before its end."""
     full: bool = False
-    """Whether something did not leave, or not all of it: a budget is spent."""
+    """True if a budget was reached and text was dropped."""
     _left: list[str] = field(default_factory=list)
     _spare: str = ""
-    """The first sentence, where it has more hedges or questions than the budget; sent if nothing else is."""
+    """The first sentence, if it exceeds hedges or questions; sent if nothing else is."""
     _tokens: int = 0
     _hedges: int = 0
     _questions: int = 0
 
     @property
     def whole(self) -> bool:
-        """True if nothing leaves before everything is checked."""
+        """True if nothing is sent before everything is checked."""
         return self.ruling.decision.response_class in WHOLE_CLASSES
 
     @property
@@ -193,12 +189,11 @@ class Enforcement:
 
     @property
     def names_sources(self) -> bool:
-        """True if a sentence of the model was sent; questions, refusals and the policy's own texts have no
-        sources."""
+        """True if a sentence of the model was sent; the policy's own texts have no sources."""
         return not self.whole and len(self._left) > bool(self.lead) and self._left != [HELP]
 
     def own(self) -> str:
-        """The policy's text, of a class that is taken whole or where help is named."""
+        """The policy's text, for a class that is sent whole or that names help."""
         if self.helps:
             return checks.lead(self.ruling.decision)
         if (decision := self.ruling.decision).response_class is ResponseClass.REFUSE:
@@ -207,8 +202,8 @@ class Enforcement:
 
     @asynccontextmanager
     async def over(self, opened: Opened) -> AsyncIterator[ModelStream]:
-        """The model's stream, checked. If it fails, the policy's text replaces a whole answer, and one that
-        names help."""
+        """The model's stream, checked. If the model fails, the policy's text replaces an answer that is sent
+        whole or names help."""
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(WHOLE_SECONDS if self.whole or self.helps else None):
@@ -222,22 +217,18 @@ class Enforcement:
 
     @asynccontextmanager
     async def unasked(self) -> AsyncIterator[ModelStream]:
-        """The policy's text, where there is no model to ask."""
         yield PolicyText(self)
 
     def fits(self, sentence: str) -> str:
-        """What of one more may leave; it is noted. Blanks alone never do."""
+        """The part of the next sentence that may be sent, which is noted. Never blanks alone."""
         if not sentence.strip():
             return ""
         if self._spare and not self._left:
             sentence = type(sentence)(sentence.lstrip())
         gap = GAP if len(self._left) == bool(self.lead) == 1 else ""
         said = trimmed(sentence, first=bool(gap) or not self._left)
-        most, whole = self.ruling.params.token_target - self._tokens, len(said)
-        if isinstance(said, UnendedPiece):
-            said = said.within(most, self.count)
-        elif self._left and self.count(said) > most:
-            said = ""
+        whole = len(said)
+        said = self._within_tokens(said)
         hedges, questions = checks.hedges_and_questions(said)
         tokens = self._tokens + self.count(said)
         if self._overspent(tokens, hedges, questions):
@@ -256,23 +247,29 @@ class Enforcement:
         )
         return gap + said
 
+    def _within_tokens(self, said: str) -> str:
+        """As much as the budget of tokens leaves: a whole sentence, or the beginning of an unended piece."""
+        most = self.ruling.params.token_target - self._tokens
+        if isinstance(said, UnendedPiece):
+            return said.within(most, self.count)
+        return "" if self._left and self.count(said) > most else said
+
     def spare(self) -> str:
-        """The first sentence, if nothing has left: an answer is never empty."""
+        """The first sentence if nothing was sent: an answer is never empty."""
         if self._left or not self._spare:
             return ""
         self._left.append(self._spare)
         return self._spare
 
     def _overspent(self, tokens: int, hedges: int, questions: int) -> bool:
-        """True if an answer of so many tokens with that much more would exceed a budget. What adds nothing to
-        it does not."""
+        """True if the answer would exceed a budget with these additions; an addition of 0 never does."""
         params, limits = self.ruling.params, self.ruling.limits
         if hedges and self._hedges + hedges > checks.allowed_hedges(params, limits, tokens):
             return True
         return bool(questions) and self._questions + questions > params.question_budget
 
     def enough(self, text: str) -> bool:
-        """True if what is to come changes nothing: it is too long, or asks all that it may ask."""
+        """True if more text cannot change the result: it is too long, or has all its questions."""
         plain, _ = self._plain(unthought(text))
         params = self.ruling.params
         if self.ruling.decision.response_class is ResponseClass.CLARIFY and asked_enough(plain, params):
@@ -280,7 +277,7 @@ class Enforcement:
         return len(text) > MOST or self.count(plain) > max(checks.OWN, params.token_target)
 
     async def end(self) -> str:
-        """What has left is checked. Where help is, said last if nothing said it and it has to be said."""
+        """Check what was sent. Returns the help text if it is required and missing."""
         said = "".join(self._left)
         self.check = found = await aside(len(said), self._against, said)
         if HELPED not in found.broken:
@@ -291,7 +288,7 @@ class Enforcement:
         return self._left[-1]
 
     def settle(self, text: str | None) -> str:
-        """What is sent of a whole text; None: the policy's own, since no model was asked."""
+        """The text to send for a whole answer; None: no model was asked, use the policy's own text."""
         own = self.own()
         said = own if text is None else self._plain(unthought(text))[0].strip()
         asks = self.ruling.decision.response_class is ResponseClass.CLARIFY
@@ -316,7 +313,6 @@ class Enforcement:
         return checks.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)
 
     def _plain(self, text: str) -> tuple[str, list[str]]:
-        """A text without the citations that must not leave, and those that stay."""
         seen = CitationFilter(self.labels)
         return seen.feed(text) + seen.end(), seen.cited
 
@@ -354,7 +350,7 @@ class EnforcedStream:
         yield last
 
     async def _sentences(self) -> AsyncIterator[Delta]:
-        """Each when it is complete, while the budget lasts; also what is complete when the model fails."""
+        """Complete sentences while the budget lasts; also those complete when the model fails."""
         sentences, last = SentenceBuffer(), Delta(finish=Finish.STOP)
         for said in self._leaving([self.enforcement.lead]):
             yield Delta(said)
@@ -381,13 +377,13 @@ class EnforcedStream:
                 yield said
 
     async def _broken(self, rest: str) -> list[str]:
-        """What still leaves where the model failed: a sentence that was whole. What left is checked."""
+        """The rest to send after the model failed: a complete sentence, then help."""
         said = list(self._leaving([rest.rstrip()])) if complete(rest) else []
         more = await self.enforcement.end() if self.enforcement.begun or self.enforcement.helps else ""
         return [*said, more] if more else said
 
     async def _ended(self, rest: str, last: Delta) -> list[Delta]:
-        """What is still to leave; the model's stream is closed first where there is more."""
+        """The rest to send; the model's stream is closed before it."""
         left = [said.rstrip() for said in self._leaving([rest])] or [self.enforcement.spare()]
         if self.enforcement.full:
             await self.close()
@@ -400,8 +396,6 @@ class EnforcedStream:
 
 @dataclass(slots=True)
 class PolicyText:
-    """The policy's own text as a stream."""
-
     enforcement: Enforcement
     model: str = POLICY
 

@@ -1,10 +1,9 @@
 """The extractive answerer: quotes the sentences that answer, each with its citation; no model.
 
-Passages are cut into sentences, table rows and list items (the text's own words, at most `LONGEST`
-characters) and scored by the question's words (IDF among these sentences), by cosine if an embedder answers
-within `EMBED_SECONDS`, and by the kind of fact the question asks for; the passage's rank is the prior.
-Blocking work of some 30 ms runs in a thread. Raises nothing: without a sentence that answers, it says so.
-Source: docs/adr/0007.
+Passages are cut into sentences, table rows and list items (verbatim, at most `LONGEST` characters) and scored
+by the question's terms (IDF among these sentences), by cosine if an embedder answers within `EMBED_SECONDS`,
+and by the kind of fact the question asks for; the passage's rank is the prior. Blocking work of some 30 ms
+runs in a thread. Raises nothing: without a sentence that answers, it says so. Source: docs/adr/0007.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ LONGEST = 400
 END = re.compile(
     r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨။៕]+[\"”»]*)\s*"
 )
-"""Latin ends need a space behind them; Chinese and Japanese ones do not. A run of marks is tried once, as a
+"""Latin ends need a space after them; Chinese and Japanese ones do not. A run of marks is tried once, as a
 whole: trying it from each of its marks would take quadratic time."""
 BEFORE = r"(?:^|[\s(“\"])"
 SHORT = re.compile(
@@ -47,16 +46,16 @@ COUNTED = re.compile(
 )
 """Abbreviations only before a number: “no.” also ends sentences."""
 SHORT_WINDOW = 16
-"""Characters before a full stop in which an abbreviation is looked for."""
+"""Characters before a full stop that are searched for an abbreviation."""
 WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
-"""A line end inside a sentence: no mark before it, a small letter behind it."""
+"""A line end inside a sentence: no mark before it, a small letter after it."""
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω])")
 CUT = re.compile(r"[,;:–—]\s|\s|[，、；：،؛]")
 WORD = re.compile(r"\w")
 
 
 def quotable(text: str) -> list[str]:
-    """The parts of a text that can be quoted alone, in order; none is empty or over `LONGEST`."""
+    """The parts of a text that can be quoted alone, in order; none is empty or longer than `LONGEST`."""
     joined = WRAPPED.sub(" ", HYPHEN.sub("-", text))
     lines = (" ".join(line.split()) for line in joined.splitlines())
     found = (piece for line in lines for sentence in cut(line) for piece in bounded(sentence))
@@ -75,7 +74,7 @@ def cut(line: str) -> Iterator[str]:
 
 
 def ends(line: str, found: re.Match[str]) -> bool:
-    """True if a full stop ends a sentence: not before a small letter, not behind an abbreviation."""
+    """False for a full stop before a small letter or after an abbreviation."""
     stop = len(found.group().rstrip()) + found.start()
     window = (max(0, stop - SHORT_WINDOW), stop)
     follows = line[found.end() : found.end() + 1]
@@ -84,7 +83,7 @@ def ends(line: str, found: re.Match[str]) -> bool:
 
 
 def bounded(sentence: str) -> Iterator[str]:
-    """A sentence in pieces of at most `LONGEST`, cut where a clause or at least a word ends."""
+    """Pieces of at most `LONGEST`, cut after a clause or at least a word."""
     while len(sentence) > LONGEST:
         places = [found.end() for found in CUT.finditer(sentence, LONGEST // 2, LONGEST)]
         at = places[-1] if places else LONGEST
@@ -94,20 +93,20 @@ def bounded(sentence: str) -> Iterator[str]:
 
 
 NEAR, PRIOR, CUE, MEANING = 0.3, 0.25, 0.2, 1.5
-"""Weights beside the share of the question's words that the sentence itself holds, which weighs 1."""
+"""Weights relative to the share of the question's terms in the sentence itself, which has weight 1."""
 LEAST, LEAST_BY_WORDS = 0.8, 0.45
-"""Score from which a sentence is taken for an answer, with meaning and without: unrelated ones stay below."""
+"""Least score of an answer, with and without similarity: unrelated sentences score lower."""
 ENOUGH = 0.85
-"""Share of the best score from which a further sentence is quoted too."""
+"""Least share of the best score for a further quote."""
 MOST = 4
 SAME = 0.6
-"""Share of common terms (Jaccard) from which two sentences say the same."""
+"""Share of common terms (Jaccard) from which two sentences count as the same."""
 BRIEF, LENGTHY = 4, 40
-"""Terms below which a sentence hardly says anything, and above which it says all sorts of things."""
+"""A sentence of fewer terms hardly says anything; one of more covers too many things."""
 MUTE = 0.6
-"""Left of the score of what neither ends like a sentence nor holds a figure: headings, labels, torn ends."""
+"""Factor for text that neither ends like a sentence nor contains a figure: headings, labels, torn ends."""
 SPOKEN = "memories"
-"""The source of what people said: they leave out the full stop."""
+"""Source of messages, which often lack the full stop."""
 STATES = re.compile(r"\d|[.!?…。！？؟۔।][\"'”’»)\]」』]*$")
 
 FUNCTION_WORDS = frozenset(
@@ -118,7 +117,7 @@ FUNCTION_WORDS = frozenset(
         " about according document documents give list many much text"
     )
 )
-"""They carry a question but not its subject, and are rare in texts that answer."""
+"""Terms that carry a question but not its subject, and are rare in texts that answer."""
 
 MONTH = r"jan(uary)?|feb(ruary)?|march|april|may|june|july|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec"
 CUES = (
@@ -128,7 +127,7 @@ CUES = (
     (r"where", r"(?-i:\b(?:in|at|near|from|to|on) (?:the )?[A-ZÀ-Þ]\w+)"),
     (r"why|what (caused|led|drove)", r"\b(because|due to|owing to|as a result|caused|driven by|reason)\b"),
 )
-"""What a question asks for, and what a sentence that gives it looks like."""
+"""What a question asks for, and a pattern of sentences that give it."""
 ASKED = [
     (re.compile(rf"\b(?:{asks})(?!\w)", re.IGNORECASE), re.compile(gives, re.IGNORECASE))
     for asks, gives in CUES
@@ -141,16 +140,16 @@ class QuotableSentence:
     label: str
     terms: frozenset[int]
     near: frozenset[int]
-    """Terms of its surroundings: the sentences beside it, the heading, the title."""
+    """Terms of its surroundings: adjacent sentences, heading, title."""
     prior: float
-    """Rank of its passage: 1 for the first, falling."""
+    """From the rank of its passage: 1 for the first, falling."""
     score: float = 0.0
     spoken: bool = False
-    """Part of what a person said: a statement, whether or not it ends like one."""
+    """True for part of a message: a statement, even without a full stop."""
 
 
 def sentences(passages: Iterable[Passage]) -> list[QuotableSentence]:
-    """All that the passages offer, in order; the same text once, under its first label."""
+    """All sentences of the passages, in order; a repeated text once, with its first label."""
     found: dict[str, QuotableSentence] = {}
     for rank, passage in enumerate(passages):
         texts = quotable(passage.text)
@@ -164,12 +163,10 @@ def sentences(passages: Iterable[Passage]) -> list[QuotableSentence]:
 
 
 def subject(question: str) -> frozenset[int]:
-    """The terms of a question that say what it is about."""
     return frozenset(terms(question)) - FUNCTION_WORDS
 
 
 def by_words(question: str, offered: Sequence[QuotableSentence]) -> list[QuotableSentence]:
-    """The sentences scored without a model, best first."""
     asked = subject(question)
     weights = rarities(asked, offered)
     total = sum(weights.values()) or 1.0
@@ -197,7 +194,6 @@ def form(sentence: QuotableSentence) -> float:
 
 
 def with_meaning(ranked: Sequence[QuotableSentence], similarities: Sequence[float]) -> list[QuotableSentence]:
-    """The same with each one's similarity to the question added; those without one stay behind."""
     pairs = zip(ranked, similarities, strict=False)
     return best_first(replace(one, score=one.score + MEANING * max(0.0, alike)) for one, alike in pairs)
 
@@ -207,8 +203,8 @@ def best_first(scored: Iterable[QuotableSentence]) -> list[QuotableSentence]:
 
 
 def quoted(ranked: Sequence[QuotableSentence]) -> list[QuotableSentence]:
-    """The one to four sentences to quote: the best, and what is hardly worse and says something else.
-    None only if none is offered."""
+    """One to four sentences to quote: the best, and others nearly as good that say something else. Empty only
+    if none is offered."""
     chosen: list[QuotableSentence] = []
     for sentence in ranked:
         worse = chosen and sentence.score < ENOUGH * chosen[0].score
@@ -227,18 +223,18 @@ def alike(one: QuotableSentence, other: QuotableSentence) -> bool:
 
 NAME = "extractive"
 EMBED_SECONDS = 0.15
-"""The embedder has this long; what is embedded by then counts."""
+"""Deadline of the embedder; sentences embedded by then count."""
 FLOOR = 0.38
 """Raw cosine of unrelated texts in the bundled space (docs/adr/0006)."""
 SHORTLIST, AT_ONCE = 16, 4
-"""SentenceEmbedder whose meaning is looked at, best by words first, and how many at a time."""
+"""Sentences that are embedded, best by terms first, and how many at a time."""
 PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
 """A delta: four words."""
 
 NO_MODEL = "No chat model is connected, so I can only quote what is stored."
 WELCOME = "Hello! Ask me about what is stored here: I quote the sentences that answer, each with its source."
 OBLIGED = "Happy to help. What else would you like to know?"
-"""Said to small talk that is no greeting: thanks, or a reaction."""
+"""Reply to small talk that is no greeting: thanks, or a reaction."""
 WITHOUT: Mapping[str, str] = {
     Reason.EMPTY: "There is nothing stored to answer from yet. Add a PDF in the browser or with POST "
     f"/api/documents. {NO_MODEL}",
@@ -249,13 +245,13 @@ WITHOUT: Mapping[str, str] = {
     Reason.GREETING: WELCOME,
     Reason.SMALL_TALK: OBLIGED,
 }
-"""What is said without passages, by `rag.reason`."""
+"""Replies without passages, by `rag.reason`."""
 UNMATCHED = f"Nothing that is stored fits this question. {NO_MODEL}"
 FORGOTTEN = f"Nothing that you keep fits this. {NO_MODEL}"
 UNTOLD = f"Nothing that this project keeps fits this. {NO_MODEL}"
 UNFILLED = f"This project keeps nothing to answer from yet. {NO_MODEL}"
 OTHERWISE = {DOCUMENT_FORM: UNMATCHED, MEMORY_FORM: FORGOTTEN, GREETING_FORM: WELCOME, PROJECT_FORM: UNTOLD}
-"""The same, for every other reason."""
+"""The same for every other reason, by form."""
 CLOSEST = "The documents do not answer this directly. What comes closest: "
 CLOSEST_KEPT = "Nothing that is kept answers this directly. What comes closest: "
 NEAREST = {MEMORY_FORM: CLOSEST_KEPT, PROJECT_FORM: CLOSEST_KEPT}
@@ -266,14 +262,13 @@ LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
 
 @runtime_checkable
 class SentenceEmbedder(Embedder, Protocol):
-    """An embedder that is quick enough to be asked on the way: the bundled one."""
+    """An embedder fast enough for a pending answer: the bundled one."""
 
-    async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
-        """The vectors of texts that an answer waits for."""
+    async def sentences(self, texts: Sequence[str]) -> list[Embedding]: ...
 
 
 class Spoken:
-    """An answer that is all there. Keeps `base.ModelStream`."""
+    """A complete answer as a `base.ModelStream`."""
 
     model = NAME
 
@@ -296,7 +291,6 @@ class Extractive:
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
-        """Entered when the answer is found."""
         yield Spoken(await self.answer(prompt) if prompt.passages else bare(prompt))
 
     async def answer(self, prompt: Prompt) -> str:
@@ -312,7 +306,7 @@ class Extractive:
         return told(with_meaning(ranked, alike), LEAST, closest)
 
     async def similarities(self, question: str, ranked: Sequence[QuotableSentence]) -> list[float]:
-        """Of the first sentences to the question, as many as there is time for."""
+        """Similarities of the first sentences to the question, as many as fit into EMBED_SECONDS."""
         vectors: list[Embedding] = []
         if self.embedder is None:
             return []
@@ -326,7 +320,7 @@ class Extractive:
 
 
 def bare(prompt: Prompt) -> str:
-    """What is said where there is nothing to quote: it answers a greeting, or says why there is nothing."""
+    """Reply without passages: to a greeting, or why there is nothing."""
     if is_pure_reentry_greeting(prompt.message):
         return WELCOME
     if prompt.reason is Reason.EMPTY and prompt.form is not DOCUMENT_FORM:  # no PDF would change that
@@ -345,7 +339,7 @@ def told(ranked: Sequence[QuotableSentence], least: float, closest: str = CLOSES
 
 
 def quotation(sentence: QuotableSentence) -> str:
-    """A sentence between marks and its citation. What would read as markup of the answer is defused:
-    backticks, and brackets that look like a citation."""
+    """A quoted sentence and its citation. Backticks, and brackets that look like a citation, are replaced:
+    they would act as markup of the answer."""
     plain = LABEL_LIKE.sub(r"(\1)", sentence.text).replace("`", "'")
     return f"“{plain}” [{sentence.label}]"

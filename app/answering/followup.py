@@ -1,9 +1,9 @@
 """The search text of a message: a follow-up is prefixed with the question it refers to.
 
-`refers` reads the message alone: pronouns, ellipses and openings without what they refer to. `resolve` puts
-the earlier question in front. Rules over word tables (`text/languages.py`), no model; pronoun rules are
-English only. A self-contained message is never expanded and a doubtful one rarely, because a wrong
-expansion searches for the wrong thing. Nothing here raises. Source: docs/contract.md.
+`refers` reads the message alone: pronouns, ellipses and openings without what they refer to. `resolve`
+prefixes the earlier question. Rules over word tables (`text/languages.py`), no model; pronoun rules are
+English only. A self-contained message is never expanded and a doubtful one rarely, because a wrong expansion
+searches for the wrong thing. Nothing here raises. Source: docs/contract.md.
 """
 
 import re
@@ -34,13 +34,13 @@ MARKS = frozenset(",;:.?!")
 BREAKS = frozenset(",;:.?!") | words(
     "and or but if when while because since once after before until that which who whether how why what where"
 )
-"""Where one clause ends and another begins: the first may hold what a pronoun of the second stands for."""
+"""Boundaries of clauses: an earlier clause may contain the noun of a later pronoun."""
 POSSESSIVE = words("its their theirs his her hers")
 PERSONS = words("he him his she her hers")
 FAR = 3
-"""Words of content before a pronoun: more than these hold its noun."""
+"""More content words than this before a pronoun contain its noun."""
 FOLLOWING = words("of who whom that which whose in with where he she i we you they it")
-"""After `one`: it is told right here which."""
+"""Words after `one` that say which one."""
 FORMULAS = words(
     "cost costs take takes matter sense help pay possible impossible allowed permitted forbidden legal"
     " illegal lawful safe dangerous required mandatory compulsory necessary ok okay fine better best"
@@ -51,28 +51,27 @@ FORMULAS = words(
 """`It` before these and a clause stands for the clause: it is possible to …, it is known whether …"""
 CLAUSES = words("to that if whether when how what who why where")
 ALIKE = words("like feel mean")
-"""The same before `to` and a verb, however short: what is it like to sail?"""
+"""The same before `to` and a verb, in a shorter clause: what is it like to sail?"""
 PREDICATES = words(
     "cost weigh include cover mean say involve contain require need apply work belong free available"
     " covered included cheaper better"
 )
-"""Said of a thing: `what does the second cost?` has no noun, `the second edition` has."""
+"""Predicates of things: `what does the second cost?` has no noun, `the second edition` has."""
 LISTED = words("point item option part question step one")
-"""What an answer lists: `the second option` is one of those, unless it is told of what."""
+"""Items of a list in an answer: `the second option` is one of those, unless the message says of what."""
 ALONE = PREPOSITIONS | {"", "about"}
-"""`That` behind these is a phrase by itself; "" is the beginning."""
+"""`That` after these is a phrase by itself; "" is the beginning."""
 WEATHER = words("rain rains raining snow snows snowing freezing")
 
 Tokens = Sequence[str]
 
 
 def content(tokens: Tokens) -> list[str]:
-    """The words that name something."""
     return [token for token in tokens if token not in MARKS and not ENGLISH.names_nothing(token.lower())]
 
 
 def points(tokens: Tokens) -> bool:
-    """True if any word of it stands for something outside."""
+    """True if a word refers to something outside the message."""
     lower = [token.lower() for token in tokens]
     return any(
         RULES[word](lower, n) and not _bound(tokens, lower, n)
@@ -82,8 +81,8 @@ def points(tokens: Tokens) -> bool:
 
 
 def _bound(tokens: Tokens, lower: Tokens, n: int) -> bool:
-    """True if what a word stands for is in the message: in an earlier clause, far back in its own, or, for
-    `its` and `she`, as its subject (one, two words of content, or a name)."""
+    """True if the message contains what a word stands for: in an earlier clause, far back in its own, or, for
+    `its` and `she`, as its subject (`one`, two content words, or a name)."""
     return (
         _far(lower, n)
         or (lower[n] in POSSESSIVE and len(content(lower[:n])) > 1)
@@ -100,7 +99,7 @@ def _far(lower: Tokens, n: int) -> bool:
 
 
 def _owned(lower: Tokens, n: int) -> bool:
-    """True if it is the subject's: `its price`, or the first of a list."""
+    """True if it belongs to the subject: `its price`, or the first of a list."""
     owned = lower[n] in POSSESSIVE and not _ends(_near(lower, n + 1))
     return (owned or _near(lower, n + 1) in LISTED) and _subject(lower[:n])
 
@@ -110,7 +109,7 @@ def _named(tokens: Tokens) -> bool:
 
 
 def _subject(lower: Tokens) -> bool:
-    """True if the question has a noun for its subject: `does the author …`, `should tenants …`."""
+    """True if the question has a noun as its subject: `does the author …`, `should tenants …`."""
     for place, word in enumerate(lower):
         if word in ASKING:
             rest = dropwhile(lambda after: after in DETERMINERS | ENGLISH.ordinals.keys(), lower[place + 1 :])
@@ -120,7 +119,7 @@ def _subject(lower: Tokens) -> bool:
 
 
 def _people(tokens: Tokens, lower: Tokens, n: int) -> bool:
-    """`What do they eat in Japan?`: people there. In a month or a year it is they who were spoken of."""
+    """`What do they eat in Japan?` means people there; with a month or a year, `they` is a reference."""
     if lower[n] != "they" or _near(lower, n - 1) != "do":
         return False
     places = [place + 1 for place in range(n, len(lower)) if lower[place] == "in"]
@@ -133,7 +132,6 @@ def _near(lower: Tokens, n: int) -> str:
 
 
 def _ends(word: str) -> bool:
-    """True if a phrase ends before this word: a mark, the end, an auxiliary, a preposition."""
     return word in MARKS or word in ("", "too", "instead") or word in ENGLISH.verbs or word in PREPOSITIONS
 
 
@@ -142,7 +140,7 @@ def _always(_lower: Tokens, _n: int) -> bool:
 
 
 def _it(lower: Tokens, n: int) -> bool:
-    """Not that of a formula with its clause, of the weather, of the clock."""
+    """`It` that refers to something: not of a formula with its clause, the weather, the clock."""
     after = list(lower[n + 1 : n + 5])
     if _near(after, 0) in ALIKE and _near(after, 1) == "to" and _near(after, 2) not in DETERMINERS:
         return not content(lower[n + 3 :])
@@ -163,7 +161,7 @@ def _formal(lower: Tokens, n: int) -> bool:
 
 
 def _that(lower: Tokens, n: int) -> bool:
-    """The pronoun, not the conjunction: alone, after a preposition, the subject of the question."""
+    """The pronoun, not the conjunction: alone, after a preposition, as the subject of the question."""
     before, after = _near(lower, n - 1), _near(lower, n + 1)
     if before in ALONE or after == "":
         return True
@@ -173,7 +171,7 @@ def _that(lower: Tokens, n: int) -> bool:
 
 
 def _follows(lower: Tokens, n: int) -> bool:
-    """True if it stands right behind the verb of a question that has named hardly anything: `is that so?`"""
+    """True if it follows the verb of a question with hardly any content: `is that so?`"""
     return _near(lower, n - 1) in ENGLISH.verbs and _asks(lower) and len(content(lower[: n - 1])) < 2
 
 
@@ -191,14 +189,14 @@ def _those(lower: Tokens, n: int) -> bool:
 
 
 def _one(lower: Tokens, n: int) -> bool:
-    """`the second one`, `which ones`: of what was listed, unless it is told which."""
+    """`the second one`, `which ones`: an item of a list, unless the message says which."""
     before = {_near(lower, n - 1), _near(lower, n - 2)}
     chosen = before & (words("the this that which these those other another") | set(ENGLISH.ordinals))
     return bool(chosen) and _near(lower, n + 1) not in FOLLOWING
 
 
 def _ordinal(lower: Tokens, n: int) -> bool:
-    """`the second` with no noun after it, or one that lists; `the first to …` is told right here."""
+    """`the second` without a noun, or with one for list items; not `the first to …`."""
     after = _near(lower, n + 1)
     if after in LISTED:
         after = _near(lower, n + 2)
@@ -240,17 +238,17 @@ RULES: Mapping[str, Callable[[Tokens, int], bool]] = {
 }
 
 LONGEST, MANY = 300, 8
-"""Characters, words of content: a message over either brings its own words to be searched by."""
+"""Characters and content words: a longer message has enough words of its own."""
 TOKENS = 60
-"""Words and marks looked at: 300 characters of `it,` would be compared each with each."""
+"""Words and marks read: 300 characters of `it,` would take quadratic time."""
 BACK = 6
-"""Questions looked back at most: a chain of follow-ups longer than that has lost its beginning."""
+"""Most questions to look back: a longer chain of follow-ups has lost its beginning."""
 TURNS = 40
-"""The newest turns looked at, thanks and greetings among them: a client sends as many as it likes."""
+"""The newest turns read, with thanks and greetings: a client may send any number."""
 PART = 300
-"""Characters taken at most of each thing put in front."""
+"""Most characters of each part of the prefix."""
 SAID = 10_000
-"""Characters of the last answer looked at."""
+"""Characters read of the last answer."""
 
 # Whoever asks writes these texts. No class below holds the mark that opens its own pattern, so that a scan
 # that fails is not begun again inside: time grows with the length, not with its square.
@@ -260,7 +258,7 @@ CLITIC = re.compile(r"(?:'s|'re|'ll|'d|'ve)$")
 MARK = re.compile(r"[,;:.?!]")
 SENTENCES = re.compile(r"(?<=[.!?。！？؟])[*_\"'”’»)\]]*\s+")
 QUESTION_END = re.compile(r"[?？؟]\W*$")
-"""How a question ends, whatever marks, quotes or emoji follow."""
+"""A question mark, followed by any marks, quotes or emoji."""
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
 NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
@@ -270,7 +268,7 @@ VERBS = ENGLISH.verbs | HAPPENING
 
 
 def refers(message: str) -> bool:
-    """True if a message cannot be searched for without what was said before it."""
+    """True if a message cannot be searched for without earlier ones."""
     if len(message) > LONGEST:
         return False
     tokens = tokenised(message)
@@ -282,7 +280,8 @@ def refers(message: str) -> bool:
 def resolve(message: str, turns: Sequence[Turn]) -> str:
     """The search text: `message`, after what it refers to in `turns` (oldest first).
 
-    At most 3 × (PART + 1) characters longer than the message."""
+    At most 3 × (PART + 1) characters longer than the message.
+    """
     if not refers(message):
         return message
     newest = turns[-TURNS:]
@@ -296,21 +295,21 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
 
 
 def answers(message: str, turns: Sequence[Turn]) -> str:
-    """The search text of a yes or no: behind the question of the last answer; "" where it asked nothing."""
+    """The search text of a yes or no: after the question that ends the last answer, or ""."""
     parts = [part for part in SENTENCES.split(_said(turns[-TURNS:])) if re.search(r"\w", part)]
     asked = [part for part in parts[-2:] if QUESTION_END.search(part)]
     return f"{_cut(asked[-1])} {message}" if asked else ""
 
 
 def names_nothing(message: str) -> bool:
-    """True if no word of a message could be searched for (`why?`, `And?`): it is nothing by itself."""
+    """True if no word of a message can be searched for (`why?`, `And?`)."""
     tokens = tokenised(message[: LONGEST + 1])
     return 0 < len(tokens) <= TOKENS and not _words(tokens)[0].isdecimal() and _bare(tokens)
 
 
 def tokenised(message: str) -> list[str]:
-    """Words and marks, clitics told apart (`what's`: what, is); a quotation counts as one word of content.
-    Case is kept: names are told by it."""
+    """Words and marks, with clitics separated (`what's`: what, is); a quotation counts as one content word.
+    Keeps case, which distinguishes names."""
     plain = QUOTED.sub(" Quotation ", message.replace("’", "'"))
     found: list[str] = []
     for token in TOKEN.findall(plain):
@@ -335,7 +334,7 @@ def _social(tokens: Sequence[str]) -> bool:
 
 
 def _bare(tokens: Sequence[str]) -> bool:
-    """Nothing but words that name nothing: `why?`, `tell me more`, `warum?`; or a number alone."""
+    """Only words without content: `why?`, `tell me more`, `warum?`; or a number alone."""
     words = _words(tokens)
     if all(word.isdecimal() for word in words):
         return True
@@ -356,7 +355,7 @@ def _opened(tokens: Sequence[str]) -> bool:
 
 
 def _opened_in(tongue: Tongue, words: Sequence[str]) -> bool:
-    """The same of another language: the word after the opening must be of that language, or a number."""
+    """The same in another language: the word after the opening must be of that language, or a number."""
     if len(words) < 2 or words[0] not in tongue.openings:
         return False
     rest = words[1:]
@@ -385,13 +384,12 @@ def _compares(words: Sequence[str]) -> bool:
 
 
 def _advice(words: Sequence[str]) -> bool:
-    """`Why exercise?`, `How to swim?`: whole as they are; `why so late?` is not."""
+    """`Why exercise?`, `How to swim?`: complete questions; `why so late?` is not."""
     return words[1:2] == ["to"] or (words[0] == "why" and words[1] not in DEGREES)
 
 
 def _asked(turns: Sequence[Turn]) -> list[str]:
-    """What a follow-up hangs on, oldest first: the last question that stands alone, and the last of the
-    follow-ups to it."""
+    """What a follow-up refers to, oldest first: the last complete question, and its latest follow-up."""
     chain: list[str] = []
     for question in islice(_questions(turns), BACK):
         chain.append(question)
@@ -401,7 +399,6 @@ def _asked(turns: Sequence[Turn]) -> list[str]:
 
 
 def _questions(turns: Sequence[Turn]) -> Iterator[str]:
-    """What was asked, newest first; thanks and greetings are no questions."""
     for turn in reversed(turns):
         if turn.role is Role.USER and (words := tokenised(_cut(turn.content))) and not _social(words):
             yield turn.content
@@ -413,7 +410,6 @@ def _said(turns: Sequence[Turn]) -> str:
 
 
 def _picked(message: str, answer: str) -> str:
-    """What the message picks from the answer's list: `the second one`."""
     items = ITEM.findall(answer)
     words = _words(tokenised(message))
     for tongue in TONGUES:
@@ -424,7 +420,7 @@ def _picked(message: str, answer: str) -> str:
 
 
 def _named_thing(question: str, answer: str) -> str:
-    """Names in the first sentence of an answer to `who` or `which`: what `she` and `it` then stand for."""
+    """Names in the first sentence of an answer to `who` or `which`: what `she` and `it` then refer to."""
     if not ASKS_NAME.intersection(_words(tokenised(_cut(question)))[:2]):
         return ""
     first = re.split(r"(?<=[.!?])\s", answer.strip(), maxsplit=1)[0][:PART]

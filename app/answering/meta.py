@@ -1,4 +1,4 @@
-"""The parts of a reply that show how it came to be: citations, `rag`, `memory_used` and `meta_explanation`.
+"""The parts of a reply that explain it: citations, `rag`, `memory_used` and `meta_explanation`.
 
 The models of `api/schemas/` read them by attribute. Times are milliseconds. Nothing here raises. Source:
 docs/contract.md.
@@ -18,7 +18,7 @@ from app.types import CODE, CONVERSATIONS, CORPUS, DREAMS, Entry, Passage, Trace
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A personal memory that the answer used: its tags (`memory_tags`) and its votes."""
+    """A personal memory that the answer used, with its tags (`memory_tags`) and votes."""
 
     tags: tuple[str, ...] = ()
     tally: Tally = field(default_factory=Tally)
@@ -30,13 +30,13 @@ class Explanation:
 
     query_tags: tuple[str, ...]
     feedback: Tally
-    """Summed over the memories used."""
+    """Summed over the used memories."""
     format_consistency: float | None
-    """Of the used memories that have a form, the share in [0, 1] that has the one asked for, else the usual
-    one of the profile; None: no form is asked for or usual, or no memory has one."""
+    """Of the used memories that have a form, the share in [0, 1] with the requested one, else the profile's
+    usual one; None: no form is requested or usual, or no memory has one."""
     gravity: Gravity
     temporal: Moment | None
-    """None: not known."""
+    """None: unknown."""
 
 
 def build_meta_explanation(
@@ -46,7 +46,7 @@ def build_meta_explanation(
     gravity: Gravity,
     temporal: Moment | None,
 ) -> Explanation:
-    """`tags` of the question, `weights` of the gravity profile ({}: none), and how the tags lie to it."""
+    """`tags`: of the question; `weights`: of the gravity profile, {} without one."""
     votes = [memory.tally for memory in used]
     return Explanation(
         query_tags=tuple(tags),
@@ -66,7 +66,6 @@ def consistency(tags: Sequence[str], used: Sequence[Used], weights: Mapping[str,
 
 
 def usual(weights: Mapping[str, float]) -> set[str]:
-    """The heavier form of a profile; both, if they weigh the same."""
     forms = {tag: weights[tag] for tag in FORMATS if weights.get(tag, 0.0) > 0}
     most = max(forms.values(), default=0.0)
     return {tag for tag, weight in forms.items() if weight == most}
@@ -97,22 +96,19 @@ def figures(trace: Trace, passages: int) -> dict[str, object]:
 
 
 def own_id(passage: Passage) -> str:
-    """As its writer named it: a reference text has a name of its own in its collection."""
     return str(passage.fields.get("id") or passage.id) if passage.source == CORPUS else passage.id
 
 
 def metadata_of(passage: Passage) -> dict[str, object]:
-    """Of a reference text, as its writer gave it."""
     held = passage.fields.get("metadata") if passage.source == CORPUS else None
     return dict(orjson.loads(held)) if isinstance(held, str) else {}
 
 
 ROWS = frozenset({CONVERSATIONS, CODE, DREAMS})
-"""Sources whose rows can be read under their project."""
+"""Sources whose rows have URLs under their project."""
 
 
 def cite(passage: Passage) -> Citation:
-    """A packed passage as the reply names it."""
     page, page_end = passage.fields.get("page"), passage.fields.get("page_end")
     return Citation(
         passage.label,
@@ -127,7 +123,7 @@ def cite(passage: Passage) -> Citation:
 
 
 def url_of(passage: Passage) -> str | None:
-    """Where the passage can be read; None: nowhere."""
+    """URL of the passage; None: it has none."""
     url, project = passage.fields.get("url"), passage.fields.get("project")
     named = isinstance(project, str) and "/" not in project and project not in {"", ".", ".."}
     if passage.source in ROWS and named:

@@ -1,10 +1,10 @@
 """A recorded answer under another mix (`remix`), and the lens of a mix as a block of the prompt.
 
-`remix` re-ranks the candidates of a recorded answer from its ledger alone: no search and no model. Times
-are UTC. Raises `InvalidField` for an unknown lens. Source: docs/contract.md.
+`remix` re-ranks the candidates of a recorded answer from its trace alone: no search and no model. Times are
+UTC. Raises `InvalidField` for an unknown lens. Source: docs/contract.md.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.answering.budget import judged as with_verdict
@@ -25,7 +25,6 @@ def lens_name(lens: bool | str) -> str:
 
 
 def lens_block(lens: bool | str) -> str:
-    """The lens as a block of the prompt, "" for none. Raises `InvalidField`."""
     name = lens_name(lens)
     return f"[Lens]\nFor this answer, {name}: {LENSES[name]}" if name else ""
 
@@ -33,31 +32,31 @@ def lens_block(lens: bool | str) -> str:
 @dataclass(frozen=True, slots=True)
 class RemixedEntry:
     entry: Entry
-    """As the answer's ledger has it."""
+    """As recorded."""
     verdict: Verdict
     score: float
     recency: float
     place: int | None
     """Position in the prompt from 1; None: not packed."""
     was: int | None
-    """The same, in the recorded answer."""
+    """The same in the recorded answer."""
 
 
 def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[RemixedEntry]:
-    """All memories and reference texts of a ledger under the mix `now`: the packed in prompt order, then the
-    others, best first. Under `was`, the mix of the answer itself, the ledger comes out unchanged.
+    """All memories and reference texts of a trace under the mix `now`: packed ones in prompt order, then the
+    others, best first. Under `was`, the answer's own mix, the trace comes out unchanged.
 
-    The ledger does not say how many tokens a candidate takes, so what had no room then has none now."""
+    The trace has no token counts, so a candidate that did not fit then does not fit now.
+    """
     recorded = {(entry.source, entry.id): entry for entry in entries}
     chosen = {key(item) for item in running(judge(entries, was))}
     crowded = {name for name in chosen if recorded[name].verdict is Verdict.OVER_BUDGET}
     judged = [with_room(item, crowded) for item in judge(entries, now)]
     packed = [item for item in judged if item.verdict is Verdict.PACKED]
     left = [item for item in judged if item.verdict is not Verdict.PACKED]
-    order = {name: at for at, name in enumerate(recorded)}
-    places = {key(item): place for place, item in enumerate(packed, 1)}
-    before = [name for name, entry in recorded.items() if entry.verdict is Verdict.PACKED]
-    were = {name: place for place, name in enumerate(before, 1)}
+    order = positions(recorded)
+    places = positions(map(key, packed))
+    were = positions(name for name, entry in recorded.items() if entry.verdict is Verdict.PACKED)
     return [
         RemixedEntry(
             recorded[key(item)],
@@ -71,14 +70,17 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Rem
     ]
 
 
+def positions(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    return {name: at for at, name in enumerate(keys, 1)}
+
+
 def with_room(item: Candidate, crowded: Container[tuple[str, str]]) -> Candidate:
-    """A candidate still in the running is packed, or has no room (`crowded`)."""
     fits = Verdict.OVER_BUDGET if key(item) in crowded else Verdict.PACKED
     return replace(item, verdict=item.verdict or fits)
 
 
 def judge(entries: Sequence[Entry], by: Weighing) -> list[Candidate]:
-    """Every candidate under a mix, as `recall.chosen` judges them: those to show stay in the running."""
+    """Every candidate under a mix, judged as by `recall.chosen`; those to show have no verdict."""
     found = sorted((candidate(entry, by) for entry in entries), key=lambda item: -item.passage.score)
     memories, texts = of(found, MEMORIES), of(found, CORPUS)
     own = [item for item in memories if item.verdict is not Verdict.DUPLICATE]
@@ -98,8 +100,8 @@ def judge(entries: Sequence[Entry], by: Weighing) -> list[Candidate]:
 
 
 def uncopied(texts: Sequence[Candidate], memories: Sequence[Candidate], told: set[str]) -> list[Candidate]:
-    """The reference texts without copies of each other and of the memories that are told. Where a memory is
-    not told, the most relevant of its copies may be."""
+    """Reference texts without copies of each other and of the memories in `told`. If a memory is not shown,
+    the most relevant of its copies may be."""
     originals = {item.passage.text for item in texts if item.verdict is not Verdict.DUPLICATE}
     copied = {item.passage.text for item in memories} - originals
     heirs = {item.passage.text: key(item) for item in reversed(texts) if item.passage.text in copied}
@@ -112,7 +114,7 @@ def uncopied(texts: Sequence[Candidate], memories: Sequence[Candidate], told: se
 
 
 def candidate(entry: Entry, by: Weighing) -> Candidate:
-    """A recorded candidate with the recency of a mix; the hash of its text stands for the text."""
+    """A recorded candidate with the recency of a mix; the hash of its text replaces the text."""
     relevance = entry.score if entry.relevance is None else entry.relevance
     passage = Passage(
         entry.source,
@@ -130,5 +132,4 @@ def candidate(entry: Entry, by: Weighing) -> Candidate:
 
 
 def key(item: Candidate) -> tuple[str, str]:
-    """Source and id: ids are unique within a source."""
     return item.passage.source, item.passage.id

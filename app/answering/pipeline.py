@@ -1,10 +1,10 @@
 """The steps from a question to a streamed reply that /api/chat, /rag/query and /vantage/query share.
 
-A recipe (chat, rag or vantage in `services/`) reads what it needs and makes the `Context`; the
-pipeline records a question whose asker leaves meanwhile, opens the model's stream and hands over a `Reply`,
-which checks the citations and the class, and is recorded.
-Everything that can still become a status is raised by `prepare`: `ModelError`, and `InvalidField` where
-what must stand in the prompt does not fit into the model's window. Source: docs/contract.md, docs/adr/0013.
+A recipe (chat, rag or vantage in `services/`) makes the `Context`; the pipeline opens the model's stream and
+returns a `Reply`, which checks citations and class, and is recorded. If the client disconnects before, the
+question is recorded. Every error that can still become a status is raised by `prepare`: `ModelError`, and
+`InvalidField` if the required parts of the prompt exceed the model's window. Source: docs/contract.md,
+docs/adr/0013.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ from app.retrieval.ranking import Wants
 from app.retrieval.search import RANKING_VERSION
 from app.retrieval.tags import (
     Gravity,
+    card_weights,
     gravity,
-    gravity_weights,
     infer_query_tags,
     load_latest_gravity_profile,
     load_latest_vb_desire_profile,
@@ -41,9 +41,9 @@ from app.tasks import Stages, deadline, elapsed, timely
 from app.types import MEMORIES, Candidate, Clock, Degraded, Reason, Scope, Trace, Verdict
 
 HISTORY_TURNS = 200
-"""Turns read from the log at most."""
+"""Most turns read from the log."""
 HISTORY_SECONDS = 2.0
-"""For the log; the answer goes on without earlier turns."""
+"""Deadline of reading the log; after it the answer has no earlier turns."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The parts that one endpoint answers with."""
+    """The parts of one endpoint."""
 
     endpoint: str
     model: ChatModel
@@ -67,11 +67,11 @@ class Pipeline:
     limits: PromptLimits
     clock: Clock
     name: str | None = None
-    """The model that is asked where the question names none; None: the chat model's own."""
+    """The default model; None: the chat model's own."""
     remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
-    """Keeps what the asker said as a memory (`remember: true`); never raises."""
+    """Stores the message as a memory (`remember: true`); never raises."""
     speaks: bool = True
-    """False: the extractive answerer, which knows nothing of response classes."""
+    """False: the extractive answerer, which ignores response classes."""
 
     async def prepare(
         self, question: Question, form: Form, make: Callable[[Run], Awaitable[Context]]
@@ -90,7 +90,6 @@ class Pipeline:
         return reply
 
     def model_of(self, question: Question) -> str:
-        """The name of the model that is asked."""
         return question.model or self.name or self.model.name
 
     def _reply(self, run: Run, context: Context) -> Reply:
@@ -111,8 +110,7 @@ class Pipeline:
         )
 
     def _opening(self, question: Question, context: Context) -> Opening:
-        """The model's stream, held to the decision if there is one; without a model, the policy's own
-        text."""
+        """The model's stream, with the decision enforced; without a model, the policy's own text."""
         enforcement = context.enforcement
         if enforcement and enforcement.whole and not self.speaks:
             return Opening(enforcement.unasked(), POLICY)
@@ -120,7 +118,7 @@ class Pipeline:
         return Opening(enforcement.over(stream) if enforcement else stream, self.model_of(question))
 
     def _record_unanswered(self, run: Run) -> None:
-        """Keep a question whose asker left before the model was asked, with what was decided by then."""
+        """Record a question whose client disconnected before the model was asked."""
         question, began = run.question, run.started
         answer = Answer(
             id=new_id(),
@@ -150,7 +148,7 @@ async def earlier_turns(
     *,
     seconds: float = HISTORY_SECONDS,
 ) -> Sequence[Turn]:
-    """The newest `count` turns of the scope's thread, oldest first, as far as the log answers in time."""
+    """The newest `count` turns of the scope's thread, oldest first; fewer or none if the log is slow."""
     if count < 1:
         return ()
     until = deadline(min(HISTORY_SECONDS, seconds))
@@ -158,8 +156,7 @@ async def earlier_turns(
 
 
 def system_text(candidates: Iterable[Candidate], texts: tuple[str, str, str]) -> str:
-    """Of three system texts the one that is true of what was found: with passages, without any, and where
-    there was no room for them."""
+    """One of three system texts: with passages, without any, and if none fitted."""
     full, bare, crowded = texts
     verdicts = {item.verdict for item in candidates}
     if Verdict.PACKED in verdicts:
@@ -168,9 +165,8 @@ def system_text(candidates: Iterable[Candidate], texts: tuple[str, str, str]) ->
 
 
 def wants_of(message: str, known: Recalled) -> Wants:
-    """What memories are boosted by: the message's tags, and the newest profiles among the cards."""
     desires = vb_desire_bias_map(load_latest_vb_desire_profile(known.cards))
-    weights = gravity_weights(load_latest_gravity_profile(known.cards))
+    weights = card_weights(load_latest_gravity_profile(known.cards))
     return Wants(infer_query_tags(message), desires, weights)
 
 
@@ -184,7 +180,7 @@ def select_recalled(
 
 
 def room_for(limits: PromptLimits, meter: Meter, prompt: Prompt) -> int:
-    """Tokens left for passages in a joined prompt that has none yet. Raises `InvalidField`."""
+    """Tokens left for passages in a prompt that has none yet. Raises `InvalidField`."""
     system = prompt.messages()[0]["content"]
     return share(limits, meter, system=system, message=prompt.message, notes=(), turns=())[0]
 
@@ -202,7 +198,7 @@ def recalled_context(
     notes: Sequence[Block] = (),
     lost: Sequence[Degraded] = (),
 ) -> Context:
-    """The context of a prompt made from what was recalled; `before` and `notes` are its recipe's blocks."""
+    """The context of a prompt with recalled passages; `before` and `notes` are its recipe's blocks."""
     found, votes = known.found, known.tallies or Tallies()
     asked = bool(by.split.personal) + bool(by.split.corpus)
     trace = Trace(
@@ -241,8 +237,7 @@ def bare_context(
     before: Sequence[Block],
     lost: Sequence[Degraded],
 ) -> Context:
-    """The context of a prompt for which nothing was looked up: small talk, a refusal. Raises
-    `InvalidField`."""
+    """The context of a prompt without a search: small talk, a refusal. Raises `InvalidField`."""
     room_for(limits, meter, prompt)
     explanation = build_meta_explanation(infer_query_tags(prompt.message), (), {}, Gravity(), moment)
     return Context(
@@ -256,7 +251,7 @@ def bare_context(
 
 
 def recalled_facts(context: Context, *, debug: bool) -> dict[str, object]:
-    """What `meta` tells of a context made from what was recalled, beside chat's facts."""
+    """Further `meta` fields for a context with recalled passages."""
     entries = {(entry.source, entry.id): entry for entry in context.trace.packed}
     used = [recalled(item, entries[item.source, item.id]) for item in context.prompt.passages]
     facts: dict[str, object] = {

@@ -1,10 +1,9 @@
 """What each project shows the model: profiles of sections, and rows rendered as Markdown entries.
 
 A profile (an entry of PROFILES; names are case-sensitive, as in SQL) lists sections: source, choice, limit,
-heading and the form of a row. All are rendered by the same engine. Only what would break the format is
-escaped, visibly (CommonMark §2.4); a code fence is longer than any in its code. Cuts count characters of
-the stored column, allowances o200k tokens; time is bounded. Nothing here raises. Source: docs/contract.md,
-docs/adr/0019.
+heading and the form of a row. Only text that would break the format is escaped, visibly (CommonMark §2.4); a
+code fence is longer than any in its code. Cuts count characters of the stored column, allowances o200k
+tokens; time is bounded. Nothing here raises. Source: docs/contract.md, docs/adr/0019.
 """
 
 import json
@@ -18,31 +17,30 @@ from app.text.sanitise import sanitise_text
 from app.types import CODE, CONVERSATIONS, DREAMS, Candidate, Degraded, Passage, Reason
 
 NAME_CUT = 300
-"""Of what is shown in full (titles, paths, tags): a hostile one may have 10 MB."""
+"""Characters of values that are shown in full (titles, paths, tags): a hostile one may have 10 MB."""
 
 
 class SectionChoice(StrEnum):
     """How a section's passages are chosen."""
 
     NEWEST = "newest"
-    """By time: the message is not looked at."""
+    """By time, without the message."""
     NEAREST = "nearest"
     """By cosine alone: no threshold."""
     FUSED = "fused"
-    """By words and meaning; matches only, most relevant first."""
+    """By lexical and dense retrieval; matches only, most relevant first."""
 
 
 class ColumnKind(StrEnum):
-    """What a column holds, and so how it is written."""
+    """A column's content, and so its rendering."""
 
     NAME = "name"
-    """One line."""
     NAMES = "names"
-    """A JSON list, its items joined by commas."""
+    """A JSON list, comma-joined."""
     PROSE = "prose"
-    """Lines, none of which may look like a part of the format."""
+    """Lines, escaped if they look like part of the format."""
     SYMBOL = "symbol"
-    """JSON that may name a function or a class; else the path stands for it."""
+    """JSON that may name a function or a class; otherwise the path is shown."""
     CODE = "code"
     """A fenced block in the row's language."""
 
@@ -54,62 +52,61 @@ class Column:
     cut: int = NAME_CUT
     kind: ColumnKind = ColumnKind.NAME
     instead: str = ""
-    """The column that is shown where the first shows nothing."""
+    """Column that is shown if the first is empty."""
 
 
 Form = tuple[Column, ...]
-"""How a row is written: its lines, in order."""
+"""A row's lines, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     source: str
-    """Of `db/projects.py`: conversations, code or dreams."""
+    """Conversations, code or dreams."""
     choice: SectionChoice
     limit: int
-    """Entries, where the request does not say."""
+    """Default number of entries."""
     heading: str
     form: Form
     noun: str
-    """What its entries are called in notes."""
+    """Name of its entries in notes."""
     note: str
-    """How it went, with {count}. The notes have no singular."""
+    """Note with {count}. Notes have no singular."""
     most: int = 0
-    """The most entries that a request's top_k may ask for; 0: it has no say."""
+    """Most entries that a request's top_k may ask for; 0: top_k is ignored."""
     between: str = "\n\n"
-    """What stands between two entries."""
+    """Between two entries."""
     tokens: int = 0
-    """The most that one entry may take: longer ones are cut shorter. 0: the cuts alone decide."""
+    """Most tokens of an entry; longer ones are cut. 0: only the cuts apply."""
 
     optional: bool = False
-    """Not every project has any: where nothing was found, no note says so."""
+    """True if most projects have none: no note if nothing was found."""
 
     def wanted(self, top_k: int | None) -> int:
-        """Entries for a request: never refused, above the most it is the most, below 1 the default."""
+        """Number of entries for a request: at most `most`; the default for top_k below 1."""
         if not self.most or top_k is None or top_k < 1:
             return self.limit
         return min(top_k, self.most)
 
 
 LEAD = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t][ \t>]*+)*+")
-"""Indentation, quotes and list marks: structure behind them still is."""
+"""Indentation, quotes and list marks: structure after them is still structure."""
 TAIL = re.compile(r"[ \t]*+(?:-(?:[ \t]*+-){2,}+|\*(?:[ \t]*+\*){2,}+|_(?:[ \t]*+_){2,}+)")
-"""A separator at the end of a line, read backwards; behind a list mark it still separates."""
+"""A thematic break at the end of a line, reversed; also valid after a list mark."""
 RULE = re.compile(r"[ \t>]*+(?:(?:[-=][ \t]*+)++|(?:[*_][ \t]*+){3,}+)$")
-"""A line that separates, or makes a heading of the one above it (CommonMark §4.1, §4.3)."""
+"""A line that is a break, or makes the line above it a heading (CommonMark §4.1, §4.3)."""
 STRUCTURE = re.compile(
     r"#{1,6}(?:[ \t]|$)|`{3}|~{3}|<(?:[!?]|(?:script|pre|style|textarea)\b)"
     r"|(?:\*\*|__)(?:Title|Tags|Key Entities|Summary|Memory Snippet|File|Language|Description)\b"
     r"|(?:\*\*|__)(?:Dream|Key Details)\b",
     re.IGNORECASE,
 )
-"""Headings, fences, HTML that swallows what follows (§4.2, §4.5, §4.6), our fields. Blocks of a prompt and
-its labels' lines are no part of this format: the chat, which has such, escapes them (answering/prompt.py)."""
+"""Headings, fences, HTML blocks (§4.2, §4.5, §4.6), our fields. Blocks of a prompt and label lines are not
+part of this format: the chat escapes them (answering/prompt.py)."""
 TICKS = re.compile(r"`{3,}+")
 
 
 def cut_text(text: str, most: int) -> str:
-    """The first `most` characters and `...`; untouched if it has no more."""
     return text if len(text) <= most else text[:most] + "..."
 
 
@@ -122,7 +119,7 @@ def name(text: str, most: int) -> str:
 
 
 def prose(text: str, most: int) -> str:
-    """Its lines, none of which can be taken for ours. The first stands behind a field's name."""
+    """Lines of prose with structure escaped. The first follows a field's name."""
     lines = sanitise_text(broken(cut_text(text, most))).split("\n")
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled:
@@ -141,7 +138,7 @@ def escape_code(text: str, most: int, language: str) -> str:
 
 
 def tame(line: str) -> str:
-    """A line of prose that cannot be taken for structure."""
+    """A line of prose with structure escaped."""
     lead = LEAD.match(line)
     at = lead.end() if lead else 0
     if RULE.match(line):
@@ -158,9 +155,9 @@ def broken(text: str) -> str:
 
 
 JSON_MOST = 100_000
-"""Characters of JSON that are read; more are nobody's tags."""
+"""Characters of JSON that are read."""
 ITEMS_MOST = 200
-"""Items of a list that are looked at: more than NAME_CUT characters hold."""
+"""Items of a list that are read: more than fit into NAME_CUT characters."""
 STEPS = 6
 """Halvings in search of the longest cut that is allowed; each counts an entry."""
 
@@ -168,13 +165,12 @@ Row = Mapping[str, object]
 
 
 def entry(form: Form, row: Row, share: float = 1.0) -> str:
-    """The row's lines, without a line break at either end; "" where nothing is to be shown. `share`: of
-    each cut."""
+    """The row's lines without surrounding line breaks; "" for an empty row. `share`: of each cut."""
     return "\n".join(line for each in form if (line := written(each, row, int(each.cut * share))))
 
 
 def fitted(form: Form, row: Row, most: int, count: Callable[[str], int]) -> str:
-    """The same in at most `most` tokens, all cuts shortened alike where it takes more; 0: as it is."""
+    """The same in at most `most` tokens, with all cuts shortened alike; 0: no limit."""
 
     def fits(text: str) -> bool:
         # A token is a byte at least: what is short enough is not even counted.
@@ -191,7 +187,7 @@ def fitted(form: Form, row: Row, most: int, count: Callable[[str], int]) -> str:
 
 
 def written(line: Column, row: Row, cut: int) -> str:
-    """One line, or several of prose or code; "" where the column holds nothing."""
+    """One line, or several of prose or code; "" for an empty column."""
     if line.kind is ColumnKind.CODE:
         return block(row.get(line.column), row, cut)
     shown = told(line.kind, row.get(line.column), cut)
@@ -202,7 +198,7 @@ def written(line: Column, row: Row, cut: int) -> str:
 
 
 def told(kind: ColumnKind, value: object, cut: int) -> str:
-    """A column that is no code; "" where it holds nothing."""
+    """A column other than code; "" if it is empty."""
     if kind is ColumnKind.NAMES:
         return names(value, cut)
     if kind is ColumnKind.SYMBOL:
@@ -223,14 +219,12 @@ def block(value: object, row: Row, cut: int) -> str:
 
 
 def names(value: object, cut: int) -> str:
-    """A list's items, joined by commas."""
     found = parsed(value)
     items = found if isinstance(found, list | tuple) else ()
     return cut_text(", ".join(listed(islice(items, ITEMS_MOST), cut)), cut)
 
 
 def listed(items: Iterator[object], cut: int) -> Iterator[str]:
-    """Those that are texts or numbers, each on one line; of an object its name."""
     for each in items:
         item = each.get("name") if isinstance(each, Mapping) else each
         if isinstance(item, str | int | float) and not isinstance(item, bool) and str(item).strip():
@@ -238,14 +232,13 @@ def listed(items: Iterator[object], cut: int) -> Iterator[str]:
 
 
 def symbol(value: object, cut: int) -> str:
-    """The function, or else the class, that code metadata names."""
     found = parsed(value)
     told = found if isinstance(found, Mapping) else {}
     return text(told.get("function_name"), cut) or text(told.get("class_name"), cut)
 
 
 def parsed(value: object) -> object:
-    """JSON that came as text, written once or twice over; None: it is broken. Other values as they are."""
+    """JSON in a string, encoded once or twice; None if invalid. Other values unchanged."""
     for _ in range(2):
         if not isinstance(value, str):
             return value
@@ -318,7 +311,7 @@ SHOWN = tuple(
     replace(line, instead="summary_short") if line.column == "summary_detailed" else line
     for line in CONVERSATION
 )
-"""As THN's, but a short summary stands in for a long one: other projects' rows may have no other."""
+"""As THN's, but a short summary replaces a missing long one: rows of other projects may have no other."""
 
 
 def talk(limit: int = 5, source: str = CONVERSATIONS) -> Section:
@@ -359,9 +352,9 @@ class Profile:
     sections: tuple[Section, ...] = (talk(), code())
     """In the order shown."""
     dreams: bool = False
-    """Its rows of conversation_index are dreams."""
+    """True if its rows of conversation_index are dreams."""
     silent: bool = False
-    """Where the database fails there is no note of it either."""
+    """True if a database failure adds no note."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -376,7 +369,7 @@ PROFILES: Mapping[str, Profile] = {
         Profile("IBID", (code(8), talk(5))),
     )
 }
-"""By name. A project that needs no more than its knowledge, conversations and code needs no entry."""
+"""By name. A project that shows only knowledge, conversations and code needs no entry."""
 
 
 DREAMING = tuple(name for name, profile in PROFILES.items() if profile.dreams)
@@ -384,13 +377,11 @@ DREAMING = tuple(name for name, profile in PROFILES.items() if profile.dreams)
 
 
 def profile_of(name: str) -> Profile:
-    """A project's; of one without an entry the general one."""
     return PROFILES.get(name) or Profile(name)
 
 
 def default_of(profile: Profile) -> Profile:
-    """What is shown where a project's own way fails unexpectedly: what it keeps as conversations, by words
-    and meaning."""
+    """Used if a project's own profile fails unexpectedly: its conversations, by fused retrieval."""
     return Profile(profile.name, (talk(source=DREAMS if profile.dreams else CONVERSATIONS),))
 
 
@@ -401,31 +392,28 @@ BREAK = "\n\n"
 @dataclass(frozen=True, slots=True)
 class Item:
     candidate: Candidate
-    """`words` is None but in a fused section."""
+    """`words` is None except in a fused section."""
     text: str
-    """As it is shown: cut, without a line break at either end, and escaped: nothing in it is structure or a
-    chat template's mark. What could pass for a line of a prompt the chat escapes (`answering/prompt.py`)."""
+    """As shown: cut, without surrounding line breaks, structure and template marks escaped. Lines that look
+    like a prompt's are escaped by the chat (`answering/prompt.py`)."""
 
     @property
     def passage(self) -> Passage:
-        """What it was made of: label, id, source, similarity (None where time chose)."""
         return self.candidate.passage
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSection:
-    """A section and what is shown in it."""
-
     section: Section
     items: tuple[Item, ...] = ()
-    """In the order shown: newest first, or most similar first, or most relevant first."""
+    """In the order shown: newest, most similar or most relevant first."""
     left: tuple[Candidate, ...] = ()
-    """Seen and not shown: below the threshold, a duplicate, over the section's limit, nothing to show."""
+    """Not shown: below the threshold, a duplicate, over the section's limit, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A project's context, not yet budgeted."""
+    """A project's context before the budget."""
 
     profile: Profile
     parts: tuple[ShownSection, ...]
@@ -433,11 +421,11 @@ class Gathered:
     reason: Reason
     """ok, empty, no_match, timeout or unavailable, in the order of docs/contract.md."""
     degraded: tuple[Degraded, ...] = ()
-    """Sources (or the embedding) that did not do their part."""
+    """Sources (or the embedding) that failed."""
     notes: tuple[str, ...] = ()
     """For example "Retrieved 3 dreams via vector similarity search"."""
     cached: bool = False
-    """A fused section came from a finished retrieval."""
+    """True if a fused section came from the cache."""
     took_ms: int = 0
     sources: Mapping[str, str] = field(default_factory=dict)
     """How the nearest of each source in a fused section were found (`Found.sources`)."""
@@ -448,12 +436,10 @@ class Gathered:
 
     @property
     def context(self) -> str:
-        """The whole text; "" where nothing was found. No wrapper text."""
         return rendered(self.parts)
 
 
 def row_of(passage: Passage) -> dict[str, object]:
-    """A passage as the row it was made of; of code the text is the chunk's."""
     return {"chunk_text": passage.text, **passage.fields}
 
 

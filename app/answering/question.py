@@ -1,7 +1,7 @@
-"""A question as the API took it, and the context that a recipe makes for it.
+"""A question from the API, and the context that an endpoint makes for it.
 
-One `Question` serves /api/chat, /rag/query and /vantage/query; each recipe reads the fields that its endpoint
-takes. `Context` is what the model is shown and how that came to be. Source: docs/contract.md.
+One `Question` serves /api/chat, /rag/query and /vantage/query; each reads the fields that it supports.
+`Context` is what the model is shown and how it was found. Source: docs/contract.md.
 """
 
 from collections.abc import Mapping
@@ -14,34 +14,34 @@ from app.types import Scope, Trace
 from app.vantage.terms import Limits, Mix, Routing
 
 DEFAULT_SOURCES = ("documents",)
-"""Searched by /api/chat where the question names neither sources nor a project."""
+"""Searched by /api/chat if the question names neither sources nor a project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One message with everything that the request said about how to answer it."""
+    """One message with all parameters of the request."""
 
     scope: Scope
     message: str
     top_k: int | None = None
-    """None: the endpoint's own default."""
+    """None: the endpoint's default."""
     model: str | None = None
-    """None: the endpoint's own model."""
+    """None: the endpoint's default."""
     remember: bool = False
     debug: bool = False
     """Show candidates and the prompt in the reply."""
     sources: tuple[str, ...] | None = None
-    """Chat: None means what the scope's project defines; without a project, documents."""
+    """Chat; None: defined by the scope's project, or documents without one."""
     history: tuple[Turn, ...] | None = None
-    """Chat: None means the thread's stored turns."""
+    """Chat; None: the thread's stored turns."""
     notes: tuple[str, ...] = ()
     """Chat: the request's own notes."""
     overlay: str = ""
-    """Rag and vantage: role, tone and form, as `overlay_to_instructions` writes them."""
+    """Rag and vantage: role, tone and form, from `overlay_to_instructions`."""
     limits: Limits = field(default_factory=Limits)
     """Vantage: topics and budgets."""
     routing: Routing = field(default_factory=Routing)
-    """Vantage: the class that is wanted."""
+    """Vantage: the requested class."""
     mix: Mix = field(default_factory=Mix)
     """Vantage: how the sources are weighed."""
     inspect_only: bool = False
@@ -49,12 +49,11 @@ class Question:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The sources to search, unless a project's own context is shown."""
         return DEFAULT_SOURCES if self.sources is None else self.sources
 
     @property
     def projected(self) -> bool:
-        """True if the project's profile decides what is shown: a project is named, and no sources are."""
+        """True if the project's profile decides what is shown: the request names a project and no sources."""
         return self.scope.project is not None and self.sources is None
 
 
@@ -68,13 +67,12 @@ class Context:
     explanation: Explanation | None = None
     """Rag and vantage: why these memories."""
     bypass: str | None = None
-    """Rag and vantage: the reason why nothing was looked up for small talk."""
+    """Rag and vantage: why nothing was searched (small talk)."""
     extra: Mapping[str, object] = field(default_factory=dict)
-    """What `meta` tells beside chat's facts."""
+    """Further fields of `meta`."""
     enforcement: Enforcement | None = None
-    """Vantage: the decision that the answer is held to."""
+    """Vantage: enforces the decision."""
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """The packed passages as the reply names them."""
         return tuple(cite(passage) for passage in self.prompt.passages)

@@ -1,9 +1,9 @@
 """Personal recall: memories, reference texts, cards, votes and the last activity of one person.
 
-`Recall.gather` reads all of it concurrently under one deadline (RAG_TIMEOUT_SECONDS); what fails or is late
-ends in `degraded`, and the rest is used. The votes alone wait for the search: they are read for what it
-found. A passage is chosen by relevance among the matches; boosts order what was chosen and never let in
-what the threshold kept out. Seconds. Source: docs/contract.md.
+`Recall.gather` reads all of it concurrently under one deadline (RAG_TIMEOUT_SECONDS); a part that fails or is
+late is listed in `degraded`, and the rest is used. Only the votes wait for the search, since they are read
+for its results. Passages are chosen by relevance among the matches; boosts order the chosen ones and never
+admit one below the threshold. Seconds. Source: docs/contract.md.
 """
 
 import asyncio
@@ -46,21 +46,21 @@ from app.types import (
 from app.vantage.terms import Mix
 
 TOP_K = 8
-"""Passages of each kind where the question does not say."""
+"""Default number of passages of each kind."""
 CONSIDERED, TOLD = 8, 3
-"""Memories that are re-ranked, and that the model sees, at most."""
+"""Most memories that are re-ranked, and that the model sees."""
 MARKS, CLOSING = frozenset("?？"), "?？!！.。… \t\n\r"
-"""Of a question; and what a text may close with."""
+"""Question marks, and characters that may end a text."""
 
 RECENCY = "recency"
-"""The boost's name in a ledger."""
+"""Name of the boost in a trace."""
 RECENCY_HALF_LIFE_DAYS, RECENCY_BOUND = 30.0, 0.1
-"""Of the recency boost alone. A change alters how recorded answers remix: bump RANKING_VERSION."""
+"""Of the recency boost. A change alters remixes of recorded answers: raise RANKING_VERSION."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """k per source: passages at most. A source with 0 is not searched."""
+    """Most passages per source. A source with 0 is not searched."""
 
     personal: int
     corpus: int
@@ -72,20 +72,19 @@ class Weighing:
 
     split: Split
     threshold: float
-    """Similarity that a passage must exceed, unless a rare word vouches for it."""
+    """Similarity that a passage must exceed, unless lexical evidence suffices."""
     bias: float | None
-    """Recency bias in [0, 1]; None: recency is no boost (/rag/query)."""
+    """Recency bias in [0, 1]; None: no recency boost (/rag/query)."""
     at: datetime
-    """When the question was asked; ages are counted from it, also in a later `remix`."""
+    """Time of the question, from which ages are counted, also in a later `remix`."""
 
 
 def retrieve_personal_memory(
     found: Sequence[Candidate], message: str, *, top_k: int, threshold: float
 ) -> list[Candidate]:
-    """The memories, of which the most relevant that match stay in the running: min(8, top_k), by relevance
-    before any boost. Texts that only probe the service do not, unless the message is itself a test; nor does
-    the question itself, kept when it was asked before: it is no answer. A statement may be asked for in its
-    own words."""
+    """The memories; the min(8, top_k) most relevant matches, before any boost, get no verdict. Excluded are
+    texts that only test the service, unless the message is a test itself, and stored copies of the question,
+    which are no answer. A statement may be asked for in its own words."""
     tests = is_test(message)
     words = bare(message)
 
@@ -104,9 +103,9 @@ def unified_retrieve(
     threshold: float,
     told: Sequence[Candidate] = (),
 ) -> list[Candidate]:
-    """The reference texts of all collections, of which those that match stay in the running, boosted by the
-    tags of the question that they have; one global top_k. A copy of a memory that is `told` does not: the
-    memory can be voted on. What no boost could bring in is not looked at for tags: a long list costs time."""
+    """The reference texts of all collections; the top_k best matches, boosted by tags that they share with
+    the question, get no verdict. Copies of a memory in `told` are excluded: the memory can be voted on. Texts
+    that no boost could raise into the top_k are not tagged, which takes time."""
     asked = corpus_tags(wanted)
     others, copies = without_copies_of(of(found, CORPUS), told)
     drawn = draw(others, threshold, len(others))
@@ -124,7 +123,7 @@ def unified_retrieve(
 def rerank_personal(
     drawn: Sequence[Candidate], tallies: Mapping[str, Tally], wants: Wants, *, keep: int
 ) -> list[Candidate]:
-    """The memories in the running by relevance × boosts, at most `keep` of them."""
+    """The memories without a verdict by relevance × boosts; only `keep` of them remain so."""
     hits = [
         score_personal_hit(item, tags_of(item.passage), tallies.get(item.passage.id, Tally()), wants)
         for item in running(drawn)
@@ -138,7 +137,7 @@ def draw(
     most: int,
     fits: Callable[[Candidate], bool] = lambda _: True,
 ) -> list[Candidate]:
-    """The candidates (best first), of which the first `most` that match and fit stay in the running."""
+    """The candidates (best first), of which the first `most` that match and fit get no verdict."""
     drawn: list[Candidate] = []
     left = most
     for item in found:
@@ -160,7 +159,7 @@ def running(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def top(candidates: Sequence[Candidate], keep: int) -> list[Candidate]:
-    """Best score first; all but `keep` are over the limit. Equal ones keep their order."""
+    """Best score first; all but `keep` are over the limit. Ties keep their order."""
     ranked = sorted(candidates, key=lambda item: -item.score)
     return [*ranked[:keep], *judged(ranked[keep:], Verdict.OVER_LIMIT)]
 
@@ -188,10 +187,8 @@ def share(weight: float, top_k: int) -> int:
 
 
 def recency(at: datetime | None, now: datetime, bias: float | None) -> float:
-    """A factor in [1, 1 + RECENCY_BOUND × bias]: the most for a new text, half the bonus after
-    RECENCY_HALF_LIFE_DAYS.
-
-    1 without a date or bias; a date in the future counts as now."""
+    """A factor in [1, 1 + RECENCY_BOUND × bias]: the full bonus for a new text, half of it after
+    RECENCY_HALF_LIFE_DAYS. 1 without a date or bias; a date in the future counts as now."""
     if at is None or not bias:
         return 1.0
     return 1 + RECENCY_BOUND * min(1.0, max(0.0, bias)) * decay(at, now, RECENCY_HALF_LIFE_DAYS)
@@ -204,8 +201,8 @@ def chosen(
     wants: Wants,
     by: Weighing,
 ) -> list[Candidate]:
-    """The memories and then the reference texts; those to show stay in the running. With a bias, recency is
-    applied before the cut to k, so that a recent text is not cut before its boost counts."""
+    """The memories and then the reference texts; those to show have no verdict. Recency is applied before the
+    cut to k, so that a recent text is not cut before its boost counts."""
     most = min(TOLD, by.split.personal)
     if by.bias is None:
         memories = rerank_personal(drawn, tallies, wants, keep=most)
@@ -218,7 +215,6 @@ def chosen(
 
 
 def by_recency(drawn: Sequence[Candidate], by: Weighing, *, keep: int) -> list[Candidate]:
-    """Those in the running by score × recency, at most `keep`; ties keep their order."""
     fresh = [
         replace(item, boosts={**item.boosts, RECENCY: recency(item.passage.created_at, by.at, by.bias)})
         for item in running(drawn)
@@ -229,7 +225,7 @@ def by_recency(drawn: Sequence[Candidate], by: Weighing, *, keep: int) -> list[C
 def pack_recalled(
     drawn: Sequence[Candidate], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
 ) -> list[Candidate]:
-    """Every candidate with its verdict: of those in the running what fits, in the order given."""
+    """Every candidate with its verdict: those without one are packed in the given order while they fit."""
     packed, over = fit(running(drawn), meter.line, budget, meter.head())
     left = (item for item in drawn if item.verdict)
     return [
@@ -245,7 +241,6 @@ def of(found: Sequence[Candidate], source: str) -> list[Candidate]:
 
 
 def asks(text: str) -> bool:
-    """True if it ends as a question does."""
     return not MARKS.isdisjoint(text[len(text.rstrip(CLOSING)) :])
 
 
@@ -254,34 +249,30 @@ def bare(text: str) -> str:
 
 
 def tags_of(passage: Passage) -> tuple[str, ...]:
-    """A passage's tags: those it was written with, and those of its words."""
     return memory_tags(passage.text, str(passage.fields.get("tags") or "").split(","))
 
 
 CANDIDATES = 24
-"""Passages a leg of each source gives, at least: three times what is told of either by default, so that
-what is left out afterwards leaves enough."""
+"""Least candidates of each retriever and source: three times the default number shown, so that enough remain
+after exclusions."""
 FIRST_SHARE = 0.9
-"""Part of the deadline that all but the votes have; the rest is theirs."""
+"""Share of the deadline for all but the votes, which have the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
     found: Found
     drawn: Sequence[Candidate] = ()
-    """The memories among it; those that may be told are in the running."""
+    """The memories; those that may be shown have no verdict."""
     cards: Sequence[Memory] = ()
     tallies: Tallies | None = None
-    """The user's votes on the memories that may be told; None: not known."""
+    """The user's votes on the memories that may be shown; None: unknown."""
     moment: Moment | None = None
-    """When the user last said something; None: not known."""
+    """When the user last sent a message; None: unknown."""
     degraded: tuple[Degraded, ...] = ()
-    """Of all parts."""
 
 
 class Recall:
-    """The parts that know a person."""
-
     def __init__(self, retrieval: Retrieval, cards: MemorySource, votes: Votes, temporal: Temporal) -> None:
         self._retrieval = retrieval
         self._cards = cards
@@ -289,7 +280,7 @@ class Recall:
         self._temporal = temporal
 
     async def gather(self, question: Question, by: Weighing, kinds: Sequence[str] = ()) -> Recalled:
-        """Read everything; `kinds`: of the cards that are wanted. Raises nothing but on cancellation."""
+        """`kinds`: of the requested cards. Raises only on cancellation."""
         lost, seconds = list[Degraded](), self._retrieval.seconds
         until = deadline(seconds)
         first = until - seconds * (1 - FIRST_SHARE)
@@ -311,7 +302,7 @@ class Recall:
         return Recalled(found, drawn, cards.result(), tallies, moment.result(), tuple(told))
 
     async def moment(self, scope: Scope, until: float, lost: list[Degraded]) -> Moment | None:
-        """When the user last said something, if known by then (the loop's time); else a word in `lost`."""
+        """The user's last message, if known by `until` (the loop's time); else an entry in `lost`."""
         found = await timely("temporal", self._temporal.last(scope), until, lost)
         if found and found.lost:
             lost.append(Degraded(OUTSIDE, found.lost))

@@ -1,8 +1,8 @@
-"""Records what was said: the turns in the chat log and the answer with its trace. It never fails an answer.
+"""Records answers: turns in the chat log, and the answer with its trace. A failure never fails an answer.
 
-The write is tried before the last event leaves, so that the next question finds its history. If the store
-does not answer in time, the answer waits in a bounded backlog that one task drains; answers of askers who
-left wait there too. Seconds. Source: docs/contract.md.
+The write is tried before the last event is sent, so that the next question finds its history. If the store
+does not answer in time, the answer waits in a bounded backlog that one task drains, as do answers of clients
+that disconnected. Seconds. Source: docs/contract.md.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from app.errors import Damaged, IbidError, Rejected
 from app.types import Scope
 
 BACKLOG = 1_000
-"""Answers that wait at most; some kilobytes each."""
+"""Most waiting answers, of some kilobytes each."""
 PATIENCE = 2.0
 """Seconds an answer's end waits for the store."""
 FINISH_SECONDS = 5.0
-"""Seconds the backlog has when the service stops."""
+"""Seconds for the backlog when the service stops."""
 PAUSE = 1.0
-"""Seconds between two tries at the backlog."""
+"""Seconds between two attempts at the backlog."""
 TRIES = 3
-"""Times the backlog's oldest is tried that the store answers and will not take."""
+"""Attempts at the oldest answer of the backlog if the store refuses it."""
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +40,7 @@ class AnswerRecord:
 
 
 class Recorder:
-    """Writes answers with their turns, with a backlog for when the store is away."""
+    """Writes answers with their turns; a backlog bridges outages of the store."""
 
     def __init__(self, answers: AnswerStore) -> None:
         self._answers = answers
@@ -60,11 +60,11 @@ class Recorder:
         return len(self._backlog)
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """A probe that never fails: the store has one of its own."""
+        """For /readyz; never fails: the store has a probe of its own."""
         return {"waiting": self.waiting, "lost": self.lost}
 
     async def keep(self, kept: AnswerRecord) -> None:
-        """Write now, or have it written later."""
+        """Write now, or queue the record."""
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._write(kept)
@@ -75,14 +75,13 @@ class Recorder:
             raise
 
     def later(self, kept: AnswerRecord) -> None:
-        """Put it into the backlog; the oldest makes room."""
         if len(self._backlog) >= BACKLOG:
             self._drop(self._backlog.popleft(), "no room")
         self._backlog.append(kept)
         self._more.set()
 
     async def written(self, scope: Scope) -> None:
-        """Return when nothing of the scope's session or thread waits, at the latest after PATIENCE."""
+        """Wait until no record of the scope's session or thread is in the backlog, at most PATIENCE."""
         if not self._waiting_of(scope):
             return
         with suppress(IbidError, TimeoutError):
@@ -92,43 +91,40 @@ class Recorder:
                     self._backlog = deque(other for other in self._backlog if other is not kept)
 
     def _waiting_of(self, scope: Scope) -> list[AnswerRecord]:
-        """Records of the scope's session or thread in the backlog."""
         return [kept for kept in self._backlog if _of_thread(kept.scope, scope)]
 
     def find(self, scope: Scope, answer_id: str) -> AnswerRecord | None:
-        """The asker's answer with where it belongs, if it waits here."""
+        """The scope's answer with its own scope, if it is in the backlog."""
         ours = (kept for kept in reversed(self._backlog) if _may_see(scope, kept.scope))
         return next((kept for kept in ours if kept.answer.id == answer_id), None)
 
     def last(self, scope: Scope) -> AnswerRecord | None:
-        """The newest of the scope's user and thread that said anything, if it waits here."""
+        """The newest answer with a text of the scope's user and thread in the backlog."""
         ours = [kept for kept in self._backlog if _same_user(scope, kept.scope) and kept.answer.text]
         heard = [kept for kept in ours if kept.scope.thread == scope.thread]
         return max(heard, key=lambda kept: kept.answer.id, default=None)
 
     def forget(self, scope: Scope) -> bool:
-        """Drop what waits of the scope's session; False: nothing did."""
         waiting = [kept for kept in self._backlog if not _of_session(kept.scope, scope)]
         dropped = len(self._backlog) - len(waiting)
         self._backlog = deque(waiting)
         return dropped > 0
 
     def forget_user(self, scope: Scope) -> int:
-        """Drop what waits of the scope's user, asked by himself or in his name; how many answers."""
+        """Drop the records of the scope's user, with any key; returns their number."""
         waiting = [kept for kept in self._backlog if not _of_user(kept.scope, scope)]
         dropped = len(self._backlog) - len(waiting)
         self._backlog = deque(waiting)
         return dropped
 
     async def run(self) -> None:
-        """Drain the backlog for as long as the service lives."""
         while True:
             await self._more.wait()
             if not await self.drain():
                 await asyncio.sleep(PAUSE)
 
     async def finish(self) -> None:
-        """At the end of the service: what waits is written now, or lost and counted."""
+        """At shutdown: write the backlog, or count it as lost."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FINISH_SECONDS):
                 while not await self.drain():  # noqa: ASYNC110 - nobody tells us when it is back
@@ -137,7 +133,6 @@ class Recorder:
             log.error("answers not kept", lost=self.lost + len(self._backlog))
 
     async def drain(self) -> bool:
-        """Write what waits, oldest first; False: the store does not answer, or will not take the oldest."""
         while self._backlog:
             kept = self._backlog[0]
             try:
@@ -155,7 +150,6 @@ class Recorder:
         return True
 
     def _hopeless(self, kept: AnswerRecord) -> bool:
-        """True if it was tried often enough: what is behind it must be written too."""
         self._tries = self._tries + 1 if kept is self._rejected else 1
         self._rejected = kept
         return self._tries >= TRIES
@@ -169,18 +163,17 @@ class Recorder:
 
 
 def _same_asker(one: Scope, other: Scope) -> bool:
-    """True if two scopes are of one tenant and key user: another's record is not there."""
     return (one.tenant, one.owner) == (other.tenant, other.owner)
 
 
 def _same_user(asker: Scope, asked: Scope) -> bool:
-    """True if a record is the asker's, and of the user that the asker names."""
+    """True if a record belongs to the same key user, and to the user that the request names."""
     return _same_asker(asker, asked) and asker.user_id in (None, asked.user_id)
 
 
 def _may_see(asker: Scope, asked: Scope) -> bool:
-    """True if a record is of the user that the asker acts for, whichever key asked; a key for all that names
-    nobody sees any of its tenant."""
+    """True if a record belongs to the user that the request acts for, whichever key asked; a tenant key
+    without a user sees all of its tenant."""
     if asker.tenant != asked.tenant:
         return False
     if asker.user_id is None:
@@ -189,7 +182,6 @@ def _may_see(asker: Scope, asked: Scope) -> bool:
 
 
 def _of_session(one: Scope, other: Scope) -> bool:
-    """True if two scopes are of one session, which is keyed (tenant, owner, id)."""
     return _same_asker(one, other) and one.session_id == other.session_id
 
 

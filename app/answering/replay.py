@@ -1,8 +1,7 @@
-"""Recipes of prompts, and a prompt rebuilt from its recipe and today's stores, with the changes since.
+"""Recipes of prompts, and a prompt rebuilt from its recipe and the present stores, with the changes since.
 
-Changes are described by hashes, ids, labels, versions and classes alone; no text is shown, so that erased
-texts stay erased. Something that is gone has no `after`. Pure; nothing here raises. Source:
-docs/contract.md.
+Changes consist of hashes, ids, labels, versions and classes alone, never text, so that erased texts stay
+erased. For a deleted item `after` is None. Pure; nothing here raises. Source: docs/contract.md.
 """
 
 import json
@@ -47,7 +46,7 @@ from app.db.cards import Card
 from app.db.memories import Memory
 from app.db.projects import Knowledge
 from app.retrieval.search import RANKING_VERSION
-from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
+from app.retrieval.tags import card_weights, gravity, gravity_note, infer_query_tags
 from app.types import Passage
 from app.vantage.policy import policy
 from app.vantage.terms import LENSES
@@ -59,11 +58,11 @@ FORMS: Mapping[str, Form] = {
     "greeting": GREETING_FORM,
     "project": PROJECT_FORM,
 }
-"""By the name that a recipe has for them."""
+"""By name in a recipe."""
 
 BROUGHT = 16_000
-"""Characters that are kept of the turns a request brings along, the newest ones: who sends a whole history
-with every message would have it kept once an answer."""
+"""Characters stored of the turns in a request, the newest ones: a client may send its whole history with
+every message."""
 
 
 def recipe_of(
@@ -74,7 +73,7 @@ def recipe_of(
     notes: Sequence[Block] = (),
     project: str | None = None,
 ) -> Recipe:
-    """Of a prompt whose other blocks are told; those that are empty are left out, as the prompt does."""
+    """The recipe of a prompt; `before` and `notes` are blocks it does not know. Empty blocks are left out."""
     return Recipe(
         form=next(name for name, form in FORMS.items() if form == prompt.form),
         system=instructions(prompt.system),
@@ -91,13 +90,12 @@ def filled(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def instructions(text: str) -> Block:
-    """A system text by its name; one that has none keeps its words."""
     name = next((name for name, known in NAMED.items() if known == text), "")
     return recipe_block(Kind.INSTRUCTIONS, text, name=name, keep=not name)
 
 
 def turn_blocks(turns: Sequence[Turn]) -> tuple[Block, ...]:
-    """Earlier turns, oldest first. Of those that no store has, the newest BROUGHT characters are kept."""
+    """Earlier turns, oldest first. Of those not stored elsewhere, the newest BROUGHT characters are kept."""
     made, room = list[Block](), BROUGHT
     for turn in reversed(turns):
         room -= 0 if turn.id else len(turn.content)
@@ -106,14 +104,13 @@ def turn_blocks(turns: Sequence[Turn]) -> tuple[Block, ...]:
 
 
 def turn_block(turn: Turn, *, keep: bool = True) -> Block:
-    """An earlier turn: one of the chat log by its id; else with its text, or by its hash alone."""
+    """An earlier turn: of the chat log by its id; else with its text, or only its hash."""
     found = sha256(turn.content)
     refs = (Ref(CHAT_LOG_REF, turn.id, found),) if turn.id else ()
     return Block(Kind.TURN, found, turn.content if keep and not turn.id else "", turn.role, refs)
 
 
 def unkept(block: Block) -> bool:
-    """True if nothing but its hash is known of a turn."""
     return block.kind is Kind.TURN and not block.refs and not block.text and block.sha256 != EMPTY
 
 
@@ -122,17 +119,17 @@ def card_ref(card: Memory) -> Ref:
 
 
 def card_sha256(card: Memory) -> str:
-    """Of its text, and of what it holds beside that: a profile's weights are its substance."""
+    """Hash of text and fields: a profile's substance is its weights."""
     beside = json.dumps(dict(card.fields), sort_keys=True, default=str) if card.fields else ""
     return sha256(f"{card.text}\n{beside}" if beside else card.text)
 
 
 T = TypeVar("T")
 Told = str | int | None
-"""A hash, an id, a label, a version or a class; None: there is none."""
+"""A hash, an id, a label, a version or a class."""
 NOT_KEPT, NOT_ASKED = "not kept", "not asked"
-"""`after` of what the record never had (an older version's recipe, the oldest turns of a long history that a
-request brought along), and of a model that was never asked: neither has changed, nor can be compared."""
+"""`after` for parts that were not recorded (an older version's recipe, the oldest turns of a long request),
+and for a model that was not asked: they cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,28 +141,28 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """What the stores and the service hold now of what an answer was made of."""
+    """The present state of an answer's inputs."""
 
     passages: Mapping[tuple[str, str], Passage] = field(default_factory=dict)
-    """By source and id."""
+    """By (source, id)."""
     cards: Mapping[str, Memory] = field(default_factory=dict)
     turns: Mapping[str, Turn] = field(default_factory=dict)
     notices: Mapping[str, Card] = field(default_factory=dict)
     """Vantage cards and facts."""
     texts: Mapping[Kind, str] = field(default_factory=dict)
-    """Of blocks that the policy makes: POLICY, LENS."""
+    """Texts of blocks made by the policy: POLICY, LENS."""
     said: Mapping[str, str] = field(default_factory=dict)
-    """Words of the thread by their hash, for turns of which only that was kept."""
+    """Texts of the thread by hash, for turns stored as hashes."""
     knowledge: Knowledge = field(default_factory=Knowledge)
-    """Of the project that the answer was asked in."""
+    """Of the answer's project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
     before: str
-    """SHA-256 of the prompt as the model saw it; "": it was not asked."""
+    """SHA-256 of the model's prompt; "": no model was asked."""
     after: str | None = None
-    """Of the prompt put together again; None: it could not be."""
+    """Of the rebuilt prompt; None: it could not be rebuilt."""
     changes: tuple[Change, ...] = ()
 
     @property
@@ -174,7 +171,6 @@ class Replayed:
 
 
 def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
-    """The prompt, of what is there."""
     message = answer.question  # the API lets in none that the record would have to mend
 
     def texts(blocks: Sequence[Block]) -> list[str]:
@@ -194,7 +190,6 @@ def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
 
 
 def text_of(block: Block, message: str, today: Today) -> str | None:
-    """A block's text today; None: nothing of it is there any more."""
     if make := MADE_ANEW.get(block.kind):
         return make(block, message, today) or None
     if unkept(block):
@@ -205,13 +200,12 @@ def text_of(block: Block, message: str, today: Today) -> str | None:
 
 
 def pull(cards: Sequence[Memory], message: str) -> str:
-    """The gravity note by a profile card; "" without one."""
-    weights = gravity_weights(next(iter(cards), None))
+    """The gravity note for a profile card; "" without one."""
+    weights = card_weights(next(iter(cards), None))
     return gravity_note(gravity(infer_query_tags(message), weights), weights)
 
 
 def there(block: Block, kept: Mapping[str, T]) -> list[T]:
-    """What a block refers to, as far as it is there, in the block's order."""
     return [kept[ref.id] for ref in block.refs if ref.id in kept]
 
 
@@ -226,11 +220,11 @@ MADE_ANEW: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
     Kind.POLICY: lambda block, _message, today: today.texts.get(block.kind),
     Kind.LENS: lambda block, _message, today: today.texts.get(block.kind),
 }
-"""The text of blocks that are made of what is there today."""
+"""Makes the text of blocks from present data."""
 
 
 def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
-    """Sources, then blocks, that are not as they were."""
+    """Changed sources, then changed blocks."""
     for entry in answer.trace.packed:
         passage = today.passages.get((entry.source, entry.id))
         now = sha256(passage.text) if passage else None
@@ -274,17 +268,16 @@ def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
 
 
 def title(block: Block) -> str:
-    """What a block is called: its kind, and its name where it has one."""
     name = "" if block.kind in (Kind.KNOWLEDGE, Kind.PROJECT_NOTES) else block.name
     return f"{block.kind} {name}".strip()
 
 
 KNOWN: Mapping[str, Callable[[Knowledge], str]] = {KNOWLEDGE: knowledge_text, NOTES: notes_text}
-"""What a reference to a project's knowledge is to."""
+"""Text of each reference to a project's knowledge."""
 
 
 TURNS = (Kind.POLICY, Kind.THREAD)
-"""Blocks that name turns which the decision rests on; the policy's where they are not shown."""
+"""Blocks that name turns used by the decision."""
 
 
 def replayed(answer: Answer, recipe: Recipe, today: Today) -> Replayed:
@@ -304,7 +297,7 @@ def replayed(answer: Answer, recipe: Recipe, today: Today) -> Replayed:
 
 
 def weighed_of(answer: Answer, recipe: Recipe, today: Today) -> Weighed | None:
-    """The message weighed by today's policy, with what it was weighed with then; None: it never was."""
+    """The message weighed by the present policy with its recorded inputs; None: it was not weighed."""
     if not answer.ruling:
         return None
     kept = ruling.read(answer.ruling)

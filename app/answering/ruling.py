@@ -19,20 +19,20 @@ from app.vantage.terms import Check, Decision, Descriptors, Evidence, Limits, Mi
 
 @dataclass(frozen=True, slots=True)
 class SplitRecord:
-    """Passages of each kind at most; 0: that kind was not looked for."""
+    """Most passages of each kind; 0: not searched."""
 
     base: int = 0
-    """top_k as it was asked for."""
+    """The requested top_k."""
     personal: int = 0
     corpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What was decided, on what, and (once the answer has ended) whether it held."""
+    """The decision with its inputs and, once the answer has ended, its check."""
 
     sd: Descriptors
-    """Without its terms, once it was kept."""
+    """Without its terms once stored."""
     params: Params
     decision: Decision
     limits: Limits = field(default_factory=Limits)
@@ -42,19 +42,19 @@ class Ruling:
     threshold: float = 0.0
     """Similarity that a passage had to exceed: the mix's, else RETRIEVE_THRESHOLD."""
     thread: int = 0
-    """Turns that the prompt shows (its THREAD block names them); the features saw those of the user."""
+    """Number of turns in the prompt's THREAD block; the features saw the user's among them."""
     vantage_id: str | None = None
     inspect_only: bool = False
     policy_sha256: str = ""
     evidence: Evidence | None = None
-    """What it was decided on beside the text: an outside service's scores, rival sources."""
+    """Inputs of the decision beside the text: an outside service's scores, rival sources."""
     check: Check | None = None
-    """None: the answer did not end, or there is none."""
+    """None: the answer did not end, or has no check."""
 
 
 @cache
 def codec() -> TypeAdapter[Ruling]:
-    """Made when it is first used: without /vantage never."""
+    """Built at first use: never without /vantage."""
     return TypeAdapter(Ruling)
 
 

@@ -1,9 +1,9 @@
-"""A reply under way: the model's stream is opened, checked for citations, ended and recorded.
+"""A reply in progress: opens the model's stream, checks citations, ends and records the answer.
 
-`Opening` opens the stream in a task of its own: the status of a reply is decided at the response head or
-after HEAD_SECONDS, whichever is first. The owner of a `Reply` (the API) iterates `events()` and always
-calls `aclose()`, which ends the model's stream at once. Nothing here holds a timeout across a yield: the
-model's own deadlines are the model's. Raises `ModelError` as the model does.
+`Opening` opens the stream in a task of its own: a reply's status is decided at the response head or after
+HEAD_SECONDS, whichever is first. The owner of a `Reply` (the API) iterates `events()` and always calls
+`aclose()`, which ends the model's stream at once. No timeout is held across a yield: the model has its own
+deadlines. Raises `ModelError` as the model does.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from app.types import Clock, Scope
 
 
 class Opening:
-    """The model's stream, being opened by a task of its own; closed exactly once."""
+    """A task that opens the model's stream, and closes it exactly once."""
 
     def __init__(self, manager: AbstractAsyncContextManager[ModelStream], model: str) -> None:
         self._manager = manager
@@ -50,7 +50,7 @@ class Opening:
         return opened
 
     async def close(self) -> None:
-        """Let the model go: its connection closes, also if who waits for that is cancelled meanwhile."""
+        """Close the model's connection, even if the caller is cancelled meanwhile."""
         self._closing = self._closing or asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
@@ -62,19 +62,19 @@ class Opening:
 
 
 HEAD_SECONDS = 2.0
-"""After this the 200 goes out, whether the model's head is there or not."""
+"""Seconds after which status 200 is sent without the model's response head."""
 
 Event = tuple[str, dict[str, object]]
 
 
 class Remembered(StrEnum):
-    """What became of the message as a memory (`remembered`; null: nobody asked for it)."""
+    """Outcome of storing the message as a memory (`remembered`; null: not requested)."""
 
     CREATED = "created"
     REPEATED = "repeated"
     ECHO = "echo"
     SKIPPED = "skipped"
-    """Small talk is never kept."""
+    """Small talk is not stored."""
     FAILED = "failed"
 
 
@@ -85,18 +85,18 @@ class Reply:
     answer_id: str
     endpoint: str
     name: str
-    """The model that is asked."""
+    """Name of the requested model."""
     opening: Opening | None
-    """None: a dry run (`inspect_only`). No model is asked and no turn is written."""
+    """None: a dry run (`inspect_only`), without a model and without turns."""
     recorder: Recorder
     tokens: O200k
     clock: Clock
     started: datetime
     stages: Stages = field(default_factory=Stages)
     remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
-    """Keeps what the asker said as a memory when the answer has ended; None: not asked for."""
+    """Stores the message as a memory when the answer has ended; None: not requested."""
     more: bool = False
-    """Whether another event, or the end, follows the last one at once: they may leave in one piece."""
+    """True if another event, or the end, follows at once: they may be sent in one piece."""
     _text: list[str] = field(default_factory=list)
     _usage: Usage | None = None
     _finish: Finish | None = None
@@ -113,11 +113,10 @@ class Reply:
 
     @property
     def model(self) -> str:
-        """The model that answers, as its server names it once it has answered."""
         return self.opening.model if self.opening else self.name
 
     async def head(self) -> None:
-        """Until the status can be decided. Raises `ModelError`; the question is kept all the same."""
+        """Wait until the status can be decided. Raises `ModelError`, after recording the question."""
         if self.opening is None:
             return
         try:
@@ -145,8 +144,9 @@ class Reply:
         return told
 
     async def events(self) -> AsyncIterator[Event]:
-        """`token`s, `citations`, `done`. Raises `ModelError` where the model fails on the way. What was said
-        is kept before the end is told, a bad one too: whoever hears of it finds the turn in the log."""
+        """`token`s, `citations`, `done`. Raises `ModelError` if the model fails midway. The answer is
+        recorded before its last event, a failed one too: a client that sees the event finds the turn in the
+        log."""
         try:
             if self.opening:
                 async for delta in await self.opening.stream():
@@ -170,7 +170,6 @@ class Reply:
             raise
 
     async def whole(self) -> dict[str, object]:
-        """The same facts as one object."""
         try:
             async for _ in self.events():
                 pass
@@ -185,8 +184,8 @@ class Reply:
         return "".join(self._text)
 
     async def aclose(self) -> None:
-        """Close the model's stream; an answer that did not end is kept as cancelled. Who leaves before a
-        dry run was told leaves nothing behind."""
+        """Close the model's stream; an answer that did not end is recorded as cancelled. A dry run that was
+        not sent is not recorded."""
         if self.opening is None:
             return
         try:
@@ -205,8 +204,8 @@ class Reply:
         return text
 
     def _ending(self) -> list[str]:
-        """What the filter still holds, and the sources when context was used but nothing cited. Sources alone
-        are no answer: where the model said nothing, neither is this."""
+        """The rest of the filter's text, and the sources if context was used but nothing cited. If the model
+        said nothing, nothing."""
         rest = [text] if (text := self._filter.end()) else []
         said = "".join([*self._text, *rest])
         uncited = said.strip() and self.context.prompt.passages and not self._filter.cited

@@ -1,9 +1,9 @@
-"""Summaries of a conversation or a dream: by its own sentences, or in a model's words.
+"""Summaries of a conversation or a dream: extracted sentences, or a model's text.
 
-Without a model a word counts by how many sentences contain it, and the best sentences are taken until there
-is no room (SumBasic: Nenkova and Vanderwende 2005). The model receives the material as data and writes one
-JSON object; each part that is missing or unusable is replaced by the sentences. Characters; seconds. Raises
-nothing but on cancellation. Source: docs/adr/0019.
+Without a model a word counts by how many sentences contain it, and the best sentences are taken while they
+fit (SumBasic: Nenkova and Vanderwende 2005). The model receives the material as data and writes one JSON
+object; a part that is missing or unusable is replaced by sentences. Characters; seconds. Raises only on
+cancellation. Source: docs/adr/0019.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from app.tasks import deadline
 from app.text.sanitise import quote
 
 READ, MOST = 100_000, 1_000
-"""Characters that are read, and sentences that are weighed: of more, the first."""
+"""Characters read and sentences weighed, from the beginning."""
 FEWEST = 3
-"""Words of a sentence: "Hi!", "Thanks." and the headings of answers say nothing."""
+"""Least words of a sentence: "Hi!", "Thanks." and the headings of answers say nothing."""
 ROLES = {"user", "assistant"}
 FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 MARKUP = re.compile(
@@ -41,7 +41,7 @@ class SummarySentence:
     text: str
     terms: frozenset[int]
     asked: bool
-    """By the user; of a text without turns, all are."""
+    """True if the user said it; always in a text without turns."""
 
     @property
     def states(self) -> bool:
@@ -70,7 +70,7 @@ def begun(said: Iterable[tuple[bool, str]]) -> Made:
 
 
 def spoken(draft: ConversationDraft) -> list[tuple[bool, str]]:
-    """(whether the user said it, what was said), the first READ characters."""
+    """(True if the user said it, text), the first READ characters."""
     turns = [(turn.role == "user", turn.text) for turn in draft.said if turn.role in ROLES]
     told, left = [], READ
     for asked, text in [*turns, (True, draft.text)]:
@@ -92,12 +92,11 @@ def sentences(said: Iterable[tuple[bool, str]]) -> Iterable[SummarySentence]:
 
 
 def opening(lines: Sequence[SummarySentence]) -> SummarySentence:
-    """The first that says something; a greeting does not."""
     return next((line for line in lines if len(line.terms) >= BRIEF - 1), lines[0])
 
 
 def summed(lines: Sequence[SummarySentence], most: int) -> str:
-    """The sentences that say most of it, at most so many characters; at least a part of one."""
+    """The most important sentences of at most `most` characters; at least part of one."""
     counts = Counter(term for line in lines for term in line.terms)
     weights = {term: count / len(lines) for term, count in counts.items()}
     chosen = taken(lines, dict(weights), most)
@@ -120,18 +119,17 @@ def taken(lines: Sequence[SummarySentence], weights: dict[int, float], room: int
 
 
 def worth(line: SummarySentence, weights: dict[int, float]) -> float:
-    """Mean weight of its words; brief ones say hardly anything."""
     mean = sum(weights[term] for term in line.terms) / len(line.terms)
     return mean * min(1.0, len(line.terms) / BRIEF)
 
 
 SUMMARY_SECONDS = 20.0
-"""For one, from the question to the last word."""
+"""Deadline of one summary."""
 AT_ONCE = 4
 SHOWN, EACH = 24_000, 4_000
-"""Of all that was said, and of one turn; of more, the beginning and the end."""
+"""Characters of the material, and of one turn; longer ones lose their middle."""
 HEARD = 6_000
-"""Of what the model says."""
+"""Characters read of the model's reply."""
 LENGTHS = {"title": TITLE, "summary_short": SHORT, "summary_detailed": DETAILED, "memory_snippet": SNIPPET}
 ASKED = (
     "The next message holds what was said in a conversation, or written down of a dream, each turn as a JSON"
@@ -146,14 +144,14 @@ log = structlog.get_logger(__name__)
 
 
 class Digest:
-    """Makes what is missing. `model`: None, there is none."""
+    """Fills in missing parts of summaries. `model` None: by sentences only."""
 
     def __init__(self, model: ChatModel | None = None, name: str | None = None) -> None:
         self._model = model
         self._name = name
 
     async def all(self, drafts: Sequence[ConversationDraft], until: float) -> list[ConversationDraft]:
-        """Each with what is missing made; by `until` (the loop's time) the model has had its chance."""
+        """Completed drafts; the model is used until `until` (the loop's time)."""
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(draft: ConversationDraft) -> ConversationDraft:
@@ -165,7 +163,6 @@ class Digest:
         return [task.result() for task in tasks]
 
     async def completed(self, draft: ConversationDraft, until: float) -> ConversationDraft:
-        """The model's parts, then the plain ones."""
         told = draft.completed(await self._told(draft, until)) if self._model else draft
         return told.completed(await asyncio.to_thread(made, draft)) if told.wanting else told
 
@@ -181,18 +178,16 @@ class Digest:
 
 
 def shown(draft: ConversationDraft) -> str:
-    """The material as the model sees it, at most SHOWN characters and a line: its beginning and its end."""
     lines = [quote(f"{turn.role}: {ends(turn.text, EACH)}") for turn in draft.said]
     return ends("\n".join([*lines, quote(ends(draft.text, SHOWN))] if draft.text else lines), SHOWN)
 
 
 def ends(text: str, most: int) -> str:
-    """The first and the last half of `most` characters; a text that is no longer, as it is."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 def parsed(text: str) -> Made:
-    """The one object in what a model said; anything else is nothing."""
+    """The JSON object in a model's reply; an empty `Made` if it is invalid."""
     try:
         found = json.loads(text[text.index("{") : text.rindex("}") + 1])
     except (ValueError, RecursionError):
@@ -202,6 +197,5 @@ def parsed(text: str) -> Made:
 
 
 def part(said: object, most: int) -> str:
-    """A text that may be kept, on one line and cut to its length; else ""."""
     text = " ".join(said.split()) if isinstance(said, str) else ""
     return shortened(text, most) if text and text.isprintable() and not is_probe(text) else ""

@@ -1,8 +1,8 @@
 """POST /api/chat: a cited answer, as events or as one object.
 
 Everything that can fail does so in the dependency, while a status can still be sent; it also closes the
-reply, and with it the model's stream, whatever happens. A client that leaves cancels the answer, unless it
-asked to `continue`.
+reply, and with it the model's stream. A client that disconnects cancels the answer, unless it asked to
+`continue`.
 """
 
 from collections.abc import AsyncIterator
@@ -58,7 +58,6 @@ def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Que
 async def begun(
     request: Request, body: ChatRequest, who: Asker, opened: Opened
 ) -> AsyncIterator[PreparedAnswer]:
-    """Retrieval done and the model's stream open."""
     ask = asked(body, who, request.app.state.settings.rag.top_k_max, debug=await shows_debug(opened))
     watch = body.on_disconnect == "cancel"
     preparing = opened.chat.prepare(ask)

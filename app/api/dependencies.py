@@ -1,13 +1,12 @@
-"""What routes depend on: the services, the caller, the scope that follows from the caller, and paging.
+"""Dependencies of routes: the services, the caller, the caller's scope, and paging.
 
-An API key identifies a tenant, and perhaps one of its users. While no key exists the service is open, and
-serves this machine only: its people, not the web pages that they visit. A foreign page can make a browser
-call 127.0.0.1 by a form, an image or a rebound name, so a call without a key is checked by its peer address,
-its `Host` (DNS rebinding), and `Origin` and `Sec-Fetch-Site` (Fetch Metadata). A reverse proxy on this
-machine would make the whole internet look local; its headers give it away.
-
-Raises `Unauthorized` for an unknown key (even while the service is open), `Forbidden` for what a key may not
-do, `NotLocal` (403) and `Misdirected` (421) for calls without a key, `InvalidField` for unknown parameters.
+An API key identifies a tenant, and perhaps one of its users. While no key exists the service is open, but
+only to this machine's users, not to web pages they visit. A foreign page can make a browser call 127.0.0.1 by
+a form, an image or DNS rebinding, so a call without a key is checked by its peer address, its `Host`, and
+`Origin` and `Sec-Fetch-Site` (Fetch Metadata). A reverse proxy would make the whole internet look local, so
+calls with a proxy's headers are refused. Raises `Unauthorized` for an unknown key (even while the service is
+open), `Forbidden` for what a key may not do, `NotLocal` (403) and `Misdirected` (421) for calls without a
+key, `InvalidField` for unknown parameters.
 """
 
 import hmac
@@ -46,14 +45,13 @@ of vendors' proxies, tunnels and content networks."""
 
 
 async def services(request: Request) -> Services:
-    """The services of this process. All dependencies are coroutines: FastAPI calls plain functions in a
-    thread, and under load waiting for the thread takes longer than the rest of the request."""
+    """Dependencies are coroutines: FastAPI calls plain functions in a thread, and under load waiting for the
+    thread takes longer than the rest of the request."""
     opened: Services = request.app.state.services
     return opened
 
 
 async def caller(request: Request, _shown: Annotated[object, Depends(BEARER)]) -> Caller:
-    """Whom the request acts for."""
     found = await authenticate(request)
     refuse_unknown_parameters(request)
     return found
@@ -73,7 +71,7 @@ Limit = Annotated[int, Query(ge=1, le=200, description="Entries of a page, at mo
 
 
 async def authenticate(request: Request) -> Caller:
-    """Whom the request acts for, looked up once: `JsonRoute` asks before it reads the body."""
+    """The caller, looked up once per request: `JsonRoute` needs it before it reads the body."""
     if not hasattr(request.state, "caller"):
         request.state.caller = await _identified(request, await services(request))
     found: Caller = request.state.caller
@@ -127,7 +125,7 @@ def scope_of(
     thread_id: str | None = None,
     project: str | None = None,
 ) -> Scope:
-    """The caller's scope. Raises `Forbidden` if a user key names another user."""
+    """Raises `Forbidden` if a user key names another user."""
     if who.user is not None and user_id not in (None, who.user):
         raise Forbidden("This key acts for one user only, and the request names another.")
     return Scope(
@@ -151,8 +149,8 @@ def scope_of_user(
 
 
 def tenant_of(who: Caller, request: Request, opened: Services, tenant: str | None) -> str:
-    """The tenant whose users a tenant key may work on. Raises `Forbidden` for a user key, and for another
-    tenant unless the data folder's own token was sent: whoever can read that can read the stores."""
+    """The tenant whose users a tenant key may manage. Raises `Forbidden` for a user key, and for another
+    tenant unless the data folder's own token was sent: its reader can read the stores anyway."""
     if who.user is not None:
         raise Forbidden("This needs a tenant key.")
     if tenant in (None, who.tenant):
@@ -174,7 +172,7 @@ async def shows_debug(opened: Services) -> bool:
 
 
 def local_only(request: Request) -> None:
-    """Accept a call from this machine, by its own name, from our own page or from no page."""
+    """Accept a call from this machine, to its own name, from our own page or from no page."""
     if request.client is not None and not is_loopback(request.client.host):
         raise NotLocal("Make a key (ibid keys create) to be served from another machine.")
     for name in request.headers:
@@ -199,7 +197,7 @@ def _is_ours(origin: str, host: str) -> bool:
 
 
 def _is_foreign(request: Request) -> bool:
-    """True if a browser says that another site's page makes the call. Following a link does not count."""
+    """True if the browser reports a call by another site's page. Following a link does not count."""
     if request.headers.get("sec-fetch-site") not in FOREIGN:
         return False
     return request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate"
@@ -216,7 +214,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_local_name(host: str) -> bool:
-    """True if a `Host` is localhost, *.localhost (RFC 6761 §6.3) or a loopback address."""
+    """True for localhost, *.localhost (RFC 6761 §6.3) or a loopback address."""
     if not AUTHORITY.fullmatch(host):
         return False
     try:

@@ -192,6 +192,6 @@ async def get_file(
 
 
 def disposition(filename: str) -> str:
-    """Content-Disposition (RFC 6266): shown in the browser, saved under its name, nothing injected."""
+    """Content-Disposition (RFC 6266), safe against header injection."""
     plain = re.sub(r"[^A-Za-z0-9 ._()-]", "_", filename)
     return f"inline; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"

@@ -1,6 +1,7 @@
-"""/healthz: the process runs, without any I/O. /readyz: every dependency is asked at once, with a deadline.
+"""/healthz: the process runs, without any I/O. /readyz: all dependencies are checked concurrently, with a
+deadline.
 
-Neither needs a key, so neither says more than names, times and one word of why. `ms` are milliseconds.
+Neither needs a key, so the replies contain only names, times and one-word reasons. `ms` are milliseconds.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from app.errors import IbidError, RetrievalError
 from app.types import Probe
 
 PROBE_SECONDS = 2.0
-"""How long one dependency may take; load balancers give up soon after."""
+"""Deadline of one dependency; load balancers give up soon after."""
 VERSION = version("ibid")
 
 router = APIRouter(generate_unique_id_function=operation_id, tags=["health"])

@@ -117,7 +117,6 @@ Ids = Annotated[
 
 
 def listed(ids: list[str]) -> list[str]:
-    """The ids that `ids` names, each once."""
     found = list(dict.fromkeys(key.strip() for part in ids for key in part.split(",") if key.strip()))
     if len(found) > IDS_MOST or any(len(key) > ID_LONGEST for key in found):
         raise errors.InvalidField(

@@ -22,9 +22,9 @@ JSON_BYTES = 2 * MIB
 FORM_BYTES = 64 << 10
 """Boundaries and fields around an uploaded file."""
 STALL_SECONDS = 60.0
-"""Longest pause in the middle of a body."""
+"""Longest pause within a body."""
 LINGER_SECONDS = 5.0
-"""How long the service reads on after a refusal: enough for what is already on its way."""
+"""Seconds of reading after a refusal: enough for data already on its way."""
 
 
 class BodyLimit:
@@ -50,7 +50,7 @@ class BodyLimit:
 
 
 class Exchange:
-    """One request and its response, with the body counted."""
+    """One request and its response; counts the body."""
 
     def __init__(self, receive: Receive, send: Send, limit: int, *, whole: bool) -> None:
         self._receive = receive
@@ -61,8 +61,7 @@ class Exchange:
         """The whole body was received; from here on both directions pass straight through."""
 
     async def receive(self) -> Message:
-        """The next message of the body. Raises HTTPException (413, 408), the one type that FastAPI lets
-        through while it reads a body."""
+        """Raises HTTPException (413, 408), the only type that FastAPI passes on while it reads a body."""
         if self._whole:
             return await self._receive()
         try:
@@ -77,8 +76,7 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on. An answer that comes before the end of its request closes the connection, after the rest
-        of the request was read."""
+        """If the response precedes the end of its request, reads the rest, then closes the connection."""
         if self._whole:
             await self._send(message)
         elif message["type"] == "http.response.start":
@@ -103,7 +101,6 @@ class Exchange:
 
 
 def has_body(headers: Headers) -> bool:
-    """True if the headers announce a body (RFC 9112 §6)."""
     return "transfer-encoding" in headers or declared(headers) > 0
 
 

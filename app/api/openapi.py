@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI derives from the routes and models, and what it cannot know.
+"""The OpenAPI document: FastAPI's own, completed with what it cannot derive.
 
 That is: the problems of each route, the events of an answer, examples (`examples.json`), the request id on
 every response, that a key is optional, and the bound of `top_k`, which is a setting.
@@ -50,9 +50,9 @@ TAGS = [
     {"name": "health", "description": "For operators."},
 ]
 EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
-"""Of requests and replies, by class. They tell one story: a session `thesis` that holds `report.pdf`."""
+"""Of requests and replies, by class. They share one setting: a session `thesis` with `report.pdf`."""
 UNUSED = ("HTTPValidationError", "ValidationError")
-"""FastAPI's own error schemas, which no route answers with."""
+"""FastAPI's own error schemas, which no route uses."""
 REQUEST_ID = "01998f3a-9d0c-7c11-8f52-7f4c1d2ab3e4"
 ANSWER_ID = "01998f3a-9d21-7e40-a4b3-0c9d6f0b7a55"
 DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
@@ -84,9 +84,9 @@ ASKING = (
     errors.InvalidField,
     errors.Unavailable,
 )
-"""Of a route that depends on the caller."""
+"""Problems of a route that needs the caller."""
 SENDING = (errors.BadInput, errors.Stalled, errors.TooLarge, errors.WrongType, errors.InvalidField)
-"""Of a route with a body."""
+"""Problems of a route with a body."""
 READING = (
     errors.EmptyFile,
     errors.NotPdf,
@@ -97,11 +97,11 @@ READING = (
     errors.PdfTooComplex,
     errors.RemovedMeanwhile,
 )
-"""Of a route that reads a PDF."""
+"""Problems of a route that reads a PDF."""
 KEEPING = (errors.NoRoom,)
-"""Of a route that stores something."""
+"""Problems of a route that stores something."""
 MODEL = (errors.ModelError, errors.ModelRefused, errors.ModelBusy, errors.ModelTimeout, errors.Overloaded)
-"""Of a route that asks the chat model."""
+"""Problems of a route that asks the chat model."""
 
 
 def operation_id(route: APIRoute) -> str:
@@ -201,11 +201,11 @@ UPLOADED: dict[str, Any] = {
         for name in ("getDocument", "getFile", "deleteDocument")
     },
 }
-"""What the response to an upload has besides the document."""
+"""Response headers of an upload."""
 
 
 def install(app: FastAPI, routers: Sequence[APIRouter], *, top_k_max: int) -> None:
-    """Have the app serve this document. It is made when first asked for, and kept."""
+    """Makes the app serve this document, built at the first request."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -216,7 +216,7 @@ def install(app: FastAPI, routers: Sequence[APIRouter], *, top_k_max: int) -> No
 
 
 def _derived(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
-    """FastAPI's part, with the tags that some route has: /vantage may be off."""
+    """FastAPI's part, with only the tags in use: /vantage may be off."""
     used = {tag for router in routers for tag in router.tags}
     tags = [tag for tag in TAGS if tag["name"] in used]
     return get_openapi(
@@ -260,12 +260,11 @@ def _models() -> Iterator[type[BaseModel]]:
 
 
 def _references(value: object) -> set[str]:
-    """Names of all schemas that a part of the document refers to."""
     return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(value)))
 
 
 def renamed(spec: dict[str, Any]) -> dict[str, Any]:
-    """With plain names: `DocumentOut` is the Python class of the schema `Document`."""
+    """Schema names without `Out`: the class `DocumentOut` becomes the schema `Document`."""
     schemas = spec["components"]["schemas"]
     spec["components"]["schemas"] = {name.removesuffix("Out"): found for name, found in schemas.items()}
     plain: dict[str, Any] = json.loads(re.sub(r'(#/components/schemas/\w+?)Out"', r'\1"', json.dumps(spec)))
@@ -279,7 +278,7 @@ def bound(field: dict[str, Any], most: int) -> None:
 
 
 def _add_headers(operation: dict[str, Any]) -> None:
-    """The headers of each response; and that the key is optional."""
+    """Response headers of an operation; and that its key is optional."""
     for status, response in operation["responses"].items():
         headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
         if status in {"502", "503", "504"}:

@@ -1,8 +1,8 @@
 """The page at `/` and its files, Swagger UI at /docs, the OpenAPI document, and a page for unknown addresses.
 
-Everything comes from this service, and nothing is inline. Content-Security-Policy makes browsers keep to
-that: no other script runs, whatever an answer contains, and no other site can frame the pages. These routes
-need no key, since they show no data.
+All files come from this service, none is inline, and Content-Security-Policy enforces that: no other script
+runs, whatever an answer contains, and no other site can frame the pages. These routes need no key, since they
+show no data.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from app.problems import response
 
 FOLDER = Path(__file__).parent.parent / "web"
 SWAGGER = Path(str(resources.files("fastapi_swagger.resources")))
-"""Swagger UI as its wheel ships it; nothing else of that package is used."""
+"""Swagger UI's files in its wheel; its code is not used."""
 SWAGGER_FILES = ("swagger-ui-bundle.js", "swagger-ui.css")
 FILE = re.compile(r"[a-z0-9-]+\.(js|css|svg|png|woff2)")
 COMMON = {
@@ -82,13 +82,13 @@ async def swagger(name: str) -> Response:
 
 @router.api_route("/openapi.json", methods=READ)
 async def document(request: Request) -> Response:
-    """Made when first asked for, in a thread, since it takes a tenth of a second."""
+    """Built at the first request, in a thread, since it takes a tenth of a second."""
     return Json(await asyncio.to_thread(request.app.openapi), headers=COMMON)
 
 
 def install(app: FastAPI) -> None:
-    """Show browsers a page at addresses without a route. A missing thing at an address of the API is a
-    problem document instead: only the router itself raises this 404."""
+    """Shows browsers a page at addresses without a route. Only the router raises this 404: missing items of
+    the API are problem documents."""
     app.exception_handler(404)(unknown)
 
 

@@ -1,9 +1,9 @@
 """/projects/{project}: its context, knowledge, code, conversations and dreams.
 
-What is written can be searched by the very next request, on every replica. With a tenant key a row is shared
-in the tenant, with a user key it is that user's: for anybody else it is `Missing`. Knowledge is read with any
-key and written with a tenant key. Rows that other tools wrote are read, and never changed. Conversations and
-dreams are one table; a project's profile says which of them it keeps.
+Written rows are searchable by the next request, on every replica. A tenant key writes rows shared in the
+tenant, a user key that user's own: for other users they are `Missing`. Knowledge is read with any key and
+written with a tenant key. Rows of other tools are read, and never changed. Conversations and dreams are one
+table; a project's profile says which of them it has.
 """
 
 from typing import Annotated, Any

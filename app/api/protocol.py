@@ -1,10 +1,9 @@
 """uvicorn's HTTP protocol, with limits on what a client may send before there is a request.
 
-The size, number and time of headers are limited, and so is the number of connections that have not sent
-theirs, since nobody has shown a key by then. What httptools refuses (an unknown method, a Content-Length that
-is not a number, a path of bytes that HTTP forbids) gets a problem document; uvicorn alone would answer in
-plain text. Nothing that was sent is repeated or logged. The connection ends with the answer. Sizes are bytes,
-times seconds.
+Limits the size, number and time of headers, and the number of connections without complete headers, since no
+key was checked by then. Requests that httptools refuses (an unknown method, an invalid Content-Length, a path
+with forbidden bytes) get a problem document instead of uvicorn's plain text. Received data is neither
+repeated nor logged. The connection ends with the answer. Sizes are bytes, times seconds.
 """
 
 import asyncio
@@ -23,15 +22,15 @@ from app.logging import HEADER
 from app.problems import MEDIA, problem_of
 
 HEAD_BYTES = 32 << 10
-"""Request line and headers together, trailers too. Browsers and proxies stay under 16 KiB."""
+"""Request line, headers and trailers together. Browsers and proxies stay under 16 KiB."""
 HEADERS = 100
 """Header lines of one request. Browsers send about 20."""
 HEAD_SECONDS = 10.0
-"""From the connection, or from the first byte of a later request, until the headers are complete."""
+"""From the connection, or the first byte of a later request, until the headers are complete."""
 WAITING = 256
 """Connections without complete headers. The oldest are closed first."""
 SWEEP_SECONDS = 0.1
-"""After which WAITING is enforced, so that clients that connect in one burst can send their headers."""
+"""Delay of enforcing WAITING, so that clients that connect in one burst can send their headers."""
 PIPELINED = 32
 """Requests that may wait on one connection while the first is answered."""
 CHUNKS = 16_000
@@ -76,16 +75,16 @@ class Protocol(HttpToolsProtocol):
     """Runs while the headers are not complete, and after a refusal until the connection is closed."""
     _in_head = False
     _head_bytes = _head_lines = 0
-    """Of the request line, headers and trailers, as the parser reports them."""
+    """Of the request line, headers and trailers, as reported by the parser."""
     _reported = False
     _silent_bytes = 0
     """Bytes since the parser last reported anything. It reports a header once it is complete, and neither
     blank lines nor chunk extensions."""
     _chunks = 0
-    """In this read."""
+    """Chunks in the current read."""
     _refusal: BadInput | None = None
     _refused = False
-    """The answer was written; further bytes are dropped."""
+    """True once the answer was written; further bytes are dropped."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -161,7 +160,6 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _count(self, size: int, kind: type[BadInput]) -> None:
-        """Refuse a head that is too large, by raising inside the parser."""
         self._head_bytes += size
         if self._head_bytes > HEAD_BYTES:
             self._refusal = kind(size_limit(HEAD_BYTES))
@@ -174,7 +172,7 @@ class Protocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _can_still_answer(self) -> bool:
-        """True if no answer has begun: two must not be mixed."""
+        """True if no response has begun: two must not be mixed."""
         return not self.cycle.response_started and not self.pipeline
 
     def _wait(self) -> None:
@@ -188,7 +186,7 @@ class Protocol(HttpToolsProtocol):
             self._timer = None
 
     def _late(self) -> None:
-        """The headers did not come in time. A client that sent nothing gets no answer."""
+        """The headers were late. A client that sent nothing gets no answer."""
         self._stop_waiting()
         if self._in_head or self._silent_bytes:
             self._refuse(Stalled(f"The headers did not come within {HEAD_SECONDS:.0f} seconds."))

@@ -35,7 +35,6 @@ FEEDBACK = responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missi
 
 
 def instructions(overlay: str | OverlayOptions | None) -> str:
-    """An overlay as the model reads it."""
     parts = overlay.model_dump() if isinstance(overlay, OverlayOptions) else overlay
     return overlay_to_instructions(parts)
 
@@ -43,7 +42,6 @@ def instructions(overlay: str | OverlayOptions | None) -> str:
 async def begun(
     request: Request, body: RagRequest, who: Asker, opened: Opened
 ) -> AsyncIterator[PreparedAnswer]:
-    """Retrieval done and the model's stream open."""
     question = Question(
         scope_of_user(who, body.user_id, thread_id=body.thread_id),
         body.message,

@@ -1,12 +1,11 @@
-"""Answers as server-sent events, or whole; downloads that come from a store.
+"""Answers as server-sent events, or whole; downloads from a store.
 
-While an answer is sent, two tasks run beside it: a watch for the client's leaving (which cancels the answer,
-since the model behind it costs money), and a ping every few seconds. A client that reads nothing for
-STALL_SECONDS counts as gone.
+Two tasks run beside an answer: one cancels it when the client disconnects, since the model costs money; one
+sends a ping every few seconds. A client that reads nothing for STALL_SECONDS counts as gone.
 
 An answer is the events `meta`, `token`…, `citations`, `done`. Each has an id `<answer_id>:<n>`, n from 1.
-Once the 200 is out an error can only be an event: `error`, with the problem document, after which nothing
-follows. Times are seconds.
+After the 200 an error can only be an event: `error`, with the problem document, as the last one. Times are
+seconds.
 """
 
 import asyncio
@@ -31,11 +30,11 @@ from app.problems import problem_of, stopping, unexpected
 
 MEDIA = "text/event-stream"
 STALL_SECONDS = 60.0
-"""How long one ping may wait for the client to read."""
+"""Longest wait of a ping for the client to read."""
 PING_SECONDS = 15.0
 """Between comments that keep proxies from closing an idle connection."""
 LAST_WORD_SECONDS = 0.5
-"""How long a client may take to read the last event of an answer that is cut short."""
+"""Time for the client to read the last event of an interrupted answer."""
 # With the content type, because Starlette would add a charset, and `text/event-stream` has none to choose.
 EVENT_HEADERS = {"Content-Type": MEDIA, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -50,7 +49,8 @@ async def download(
     pieces: AsyncIterator[bytes], *, headers: Mapping[str, str], media_type: str
 ) -> StreamingResponse:
     """A response of pieces from a store. The first is fetched before the status, so that a store that is down
-    is a 503 and not a broken download. A later error cuts the connection: half of it must not look whole."""
+    is a 503 and not a broken download. A later error cuts the connection, so that an incomplete download does
+    not look complete."""
     first = await anext(pieces, b"")
 
     async def body() -> AsyncIterator[bytes]:
@@ -75,7 +75,7 @@ class Shapes:
 
 @dataclass(frozen=True, slots=True)
 class PreparedAnswer:
-    """An answer that can begin, and how its client wants it."""
+    """An answer that is ready to be sent, and the form its client wants."""
 
     reply: Reply
     shapes: Shapes
@@ -86,7 +86,6 @@ class PreparedAnswer:
     watch: bool
 
     async def response(self) -> Response:
-        """The answer as events, or whole."""
         if self.stream:
             return EventStream(self.reply, self.shapes, self.instance, watch=self.watch)
         whole = self.reply.whole()
@@ -103,8 +102,8 @@ async def prepared(
     stream: bool,
     watch: bool = True,
 ) -> AsyncIterator[PreparedAnswer]:
-    """Everything that can fail, while a status can still be sent; the reply is closed at the end. With
-    `watch`, the client's leaving cancels the work; without it, the request goes on without a reader."""
+    """Runs everything that can fail while a status can still be sent, and closes the reply at the end. With
+    `watch`, a client's disconnect cancels the work; without it, the request continues without a reader."""
     reply = await (unless_gone(request.receive, preparing, lost=Reply.aclose) if watch else preparing)
     try:
         yield PreparedAnswer(reply, shapes, request_id(request.scope), request.receive, stream, watch)
@@ -113,7 +112,7 @@ async def prepared(
 
 
 class EventStream(Response):
-    """An answer as server-sent events. `instance` is the request's id; with `watch`, the client's leaving
+    """An answer as server-sent events. `instance` is the request's id; with `watch`, a client's disconnect
     cancels the answer."""
 
     def __init__(self, reply: Reply, shapes: Shapes, instance: str, *, watch: bool = True) -> None:
@@ -151,7 +150,6 @@ class EventStream(Response):
             await end(*tasks)
 
     async def _pings(self, send: Send) -> None:
-        """Send pings until the client does not read them, or all was sent."""
         with suppress(TimeoutError):
             while True:
                 await asyncio.sleep(PING_SECONDS)
@@ -169,7 +167,6 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": self._ready, "more_body": False})
 
     async def _tell(self, send: Send) -> None:
-        """Send all events; the last is left to the end of the body."""
         try:
             await self._answer(send)
         except asyncio.CancelledError:
@@ -205,8 +202,8 @@ class EventStream(Response):
         await self._send(send, name, encoded(model.model_validate(data) if model else data), more=more)
 
     async def _send(self, send: Send, name: str, data: bytes, *, more: bool = False) -> None:
-        """One event. JSON escapes line breaks, so the data is one line whatever the text holds. Events that
-        are ready at the same time leave in one send: a service that falls behind its model catches up."""
+        """One event. JSON escapes line breaks, so the data is one line whatever the text. Events that are
+        ready at the same time are sent together, so a service that falls behind its model catches up."""
         self._count += 1
         head = f"id: {self._reply.answer_id}:{self._count}\nevent: {name}\ndata: "
         self._ready += b"%b%b\n\n" % (head.encode(), data)
@@ -216,18 +213,16 @@ class EventStream(Response):
 
 
 async def piece(send: Send, body: bytes) -> None:
-    """Send one piece of the body."""
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
 async def close(iterator: AsyncIterator[object]) -> None:
-    """End a generator that was left in the middle, now and not when it is collected."""
     if isinstance(iterator, AsyncGenerator):
         await iterator.aclose()
 
 
 async def gone(receive: Receive) -> None:
-    """Returns when the client has left. Call it only after the whole body was read."""
+    """Return when the client has disconnected. Call it only after the whole body was read."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -235,8 +230,8 @@ async def gone(receive: Receive) -> None:
 async def unless_gone(
     receive: Receive, work: Coroutine[Any, Any, T], *, lost: Callable[[T], Awaitable[None]] | None = None
 ) -> T:
-    """The result of `work`. If the client leaves, `work` is cancelled and `ClientDisconnect` raised; `lost`
-    closes a result that came at the same moment and that nobody gets."""
+    """The result of `work`. If the client disconnects, `work` is cancelled and `ClientDisconnect` raised;
+    `lost` closes a result that came at the same moment."""
     task, leaving = asyncio.create_task(work), asyncio.create_task(gone(receive))
     try:
         await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -256,7 +251,7 @@ async def unless_gone(
 async def _let_go(
     task: asyncio.Task[T], leaving: asyncio.Task[None], lost: Callable[[T], Awaitable[None]] | None
 ) -> None:
-    """End both, and close the result if there is one all the same."""
+    """End both, and close a result that came all the same."""
     await end(task, leaving)
     if lost and not task.cancelled() and not task.exception():
         await lost(task.result())

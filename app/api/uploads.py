@@ -1,11 +1,10 @@
-"""multipart/form-data with one file (RFC 7578), received into a temporary file and hashed on the way.
+"""multipart/form-data with one file (RFC 7578), received into a temporary file and hashed meanwhile.
 
-Bytes go from the socket to disk in blocks, written and hashed in a thread, so that memory stays small and the
-event loop free whatever the file's size. Starlette's form parser does neither, and would put the file on
-another disk. The filename is only a name, never a path, in UTF-8; `filename*` (RFC 5987) counts if there is
-no plain one. The file is in the data folder's `tmp`, which every start empties. Sizes are bytes. Raises
-`WrongType`, `BadInput` for a broken form, `TooLarge`, `InvalidField` for missing or extra parts, `NoRoom`,
-and `Unavailable` if the disk fails.
+Blocks are written and hashed in a thread, so that memory stays small and the event loop free; Starlette's
+form parser does neither, and would put the file on another disk. The filename is only a name, never a path,
+in UTF-8; `filename*` (RFC 5987) counts if there is no plain one. The file is in the data folder's `tmp`,
+which every start empties. Sizes are bytes. Raises `WrongType`, `BadInput` for a broken form, `TooLarge`,
+`InvalidField` for missing or extra parts, `NoRoom`, and `Unavailable` if the disk fails.
 """
 
 import asyncio
@@ -32,11 +31,10 @@ from app.settings import OURS, Settings
 from app.text.labels import clean
 
 BLOCK = 256 << 10
-"""Bytes that each upload gathers in memory before a thread writes them."""
+"""Bytes that each upload collects in memory before a thread writes them."""
 FIELD_BYTES = 1_000
 """Limit of a field that is not the file."""
 PARTS = 16
-"""Limit of parts of one form."""
 EXTENDED = re.compile(rb"filename\*\s*=\s*\"?([\w-]+)'[^']*'([^\";\s]+)")
 
 
@@ -112,7 +110,7 @@ class Sink:
         self.hash.update(block)
 
     def finish(self) -> None:
-        """Close the file; this may be when the last bytes meet a full disk."""
+        """Closing may be when the last bytes meet a full disk."""
         with room():
             self.file.close()
 
@@ -159,7 +157,6 @@ class UploadForm:
             raise BadInput("The form cannot be read.") from error
 
     def take(self) -> bytearray:
-        """The bytes of the file that arrived since the last call."""
         block, self.pending = self.pending, bytearray()
         return block
 
@@ -168,7 +165,7 @@ class UploadForm:
             raise BadInput("The form breaks off before its end.")
 
     def named(self) -> str:
-        """The file's name. An empty file chooser of a browser sends a part without name and bytes."""
+        """The file's name. A browser's empty file chooser sends a part without name and bytes."""
         if self._filename is None or (not self._filename and not self.size):
             raise InvalidField("file is required, as a part with a filename", field="body.file")
         return clean(self._filename)
@@ -224,7 +221,7 @@ class UploadForm:
 
 
 def disposed(disposition: bytes) -> tuple[str, str | None]:
-    """The name and the filename, if any, of a Content-Disposition."""
+    """(name, filename if any) of a Content-Disposition."""
     _, options = parse_options_header(disposition)
     if b"name" not in options:
         raise BadInput("A part of the form has no name.")

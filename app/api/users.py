@@ -31,7 +31,7 @@ EXPORT_HEADERS = {
 
 
 class NameConvertor(Convertor[str]):
-    """Any text. Starlette's `path` would drop a line break at the end, and so name another user."""
+    """Any text. Starlette's `path` would drop a final line break, and so name another user."""
 
     regex = "(?s:.+)"
 
@@ -74,9 +74,8 @@ async def exported(
     holdings: Sequence[str],
     rows: AsyncIterator[tuple[str, Mapping[str, object]]],
 ) -> AsyncIterator[bytes]:
-    """The export as JSON, written while the rows are read, store by store. Every store is there, also an
-    empty one. `complete` comes last: a store that fails cuts the connection, so half of it never looks
-    whole."""
+    """The export as JSON, written while the rows are read, store by store, empty ones included. `complete`
+    comes last: a store that fails cuts the connection, so an incomplete export does not look complete."""
     buffer = bytearray(encoded(head)[:-1] + b',"holdings":{')
     left, open_one = list(holdings), ""
     try:

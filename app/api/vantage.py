@@ -74,7 +74,6 @@ def asked(body: VantageRequest, who: Caller, *, debug: bool) -> Question:
 async def begun(
     request: Request, body: VantageRequest, who: Asker, opened: Opened
 ) -> AsyncIterator[PreparedAnswer]:
-    """Decided, retrieved, and the model's stream open."""
     debug = request.app.state.settings.vantage.debug or await shows_debug(opened)
     preparing = opened.vantage.prepare(asked(body, who, debug=debug))
     async with prepared(request, preparing, SHAPES, stream=body.stream) as answer:
@@ -130,8 +129,6 @@ async def mix_answer(who: Asker, opened: Opened, body: MixRequest) -> MixReply:
 
 
 def routes_of(shape: CardShape) -> None:
-    """POST, GET and DELETE for cards or facts."""
-
     @router.post(
         f"/{shape}s",
         operation_id=f"keep{shape.capitalize()}",

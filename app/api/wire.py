@@ -1,4 +1,4 @@
-"""JSON bodies in, JSON out: strict UTF-8 with the right content type, compact UTF-8 back.
+"""JSON bodies: strict UTF-8 with the right content type; replies in compact UTF-8.
 
 A body is read after the key was checked, and limited so that neither parsing nor validating it blocks the
 event loop. It is validated here because FastAPI would describe every error of it, and parsed here because
@@ -45,19 +45,17 @@ def encoded(data: object) -> bytes:
 
 
 class Json(JSONResponse):
-    """A JSON response; surrogates in a text cannot break it."""
+    """Accepts surrogates in texts."""
 
     def render(self, content: object) -> bytes:
         return encoded(content)
 
 
 class JsonRequest(Request):
-    """A request whose JSON body was validated."""
-
     validated: object = None
 
     async def json(self) -> object:
-        """The validated body. FastAPI validates it again, which is free: pydantic passes models on."""
+        """FastAPI validates it again, which is free: pydantic passes models on."""
         return self.validated
 
 
@@ -81,7 +79,7 @@ async def validated(content: bytes, adapter: TypeAdapter[Any]) -> object:
 
 
 def parsed(content: bytes) -> object:
-    """The JSON of a body. Raises `BadInput`."""
+    """Raises `BadInput`."""
     try:
         return json.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -95,8 +93,8 @@ def parsed(content: bytes) -> object:
 
 
 async def values(body: bytes) -> int:
-    """How many values JSON has, by its commas and brackets. Those inside strings are left out only if there
-    are many, since finding them takes time."""
+    """Estimates the number of JSON values from commas and brackets. Those inside strings are left out only if
+    there are many, since finding them takes time."""
     signs = (b",", b"[", b"{")
     rough = sum(map(body.count, signs))
     if rough <= FAULTS:
@@ -135,5 +133,4 @@ class JsonRoute(APIRoute):
 
 
 def is_json(content_type: str) -> bool:
-    """application/json, whatever its parameters."""
     return content_type.partition(";")[0].strip().lower() == "application/json"

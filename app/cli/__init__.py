@@ -1,1 +1,1 @@
-"""`ibid`: the command line. One file a command or group of commands; `main.py` puts them together."""
+"""`ibid`: the command line. One file per command or group of commands; `main.py` registers them."""

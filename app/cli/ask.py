@@ -56,7 +56,6 @@ async def answer(config: Settings, body: Mapping[str, Any]) -> None:
 
 
 async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any]) -> None:
-    """Print tokens as they come, then the sources."""
     meta: Mapping[str, Any] = {}
     ended = False
     async with client.stream("POST", "/api/chat", json=body) as response:
@@ -83,7 +82,6 @@ def show(event: str, data: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
 
 
 def sources(meta: Mapping[str, Any], cited: list[str]) -> None:
-    """Print what was cited, or why there is nothing to cite."""
     tell("\n")
     for citation in meta["citations"]:
         if citation["label"] in cited:

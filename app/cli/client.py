@@ -1,8 +1,8 @@
 """The HTTP client of the commands: requests go to the service that holds the data folder, else to one of our
 own.
 
-There is one code path: without a service, the same app is served on a free port of 127.0.0.1 while the
-command lasts. Raises `StartError` (the stores cannot be opened), `Unavailable` (no answer), `Answered` (a
+There is one code path: without a running service, the command serves the same app on a free port of
+127.0.0.1. Raises `StartError` (the stores cannot be opened), `Unavailable` (no answer), `Answered` (a
 problem).
 """
 
@@ -29,9 +29,9 @@ CONNECT_SECONDS = 5.0
 BUSY_SECONDS = 1_800.0
 """How long batch work waits for a service that answers 503."""
 PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 30.0
-"""Between two such tries: at first, and at most. They double."""
+"""First and longest pause between two such attempts; it doubles."""
 PATIENCE_SECONDS = 15.0
-"""How long a service that is starting is waited for."""
+"""How long a command waits for a service that is starting."""
 
 
 class Answered(IbidError):
@@ -59,8 +59,7 @@ def taken(response: "httpx.Response") -> dict[str, Any]:
 
 
 async def patient(send: "Callable[[], Awaitable[httpx.Response]]") -> dict[str, Any]:
-    """Like `taken`, for batch work, which has no deadline: while the service answers 503, `send` is called
-    again, for BUSY_SECONDS."""
+    """Like `taken`, for batch work: repeats `send` for BUSY_SECONDS while the service answers 503."""
     until, pause = time.monotonic() + BUSY_SECONDS, PAUSE_SECONDS
     while True:
         try:
@@ -74,7 +73,7 @@ async def patient(send: "Callable[[], Awaitable[httpx.Response]]") -> dict[str, 
 
 @asynccontextmanager
 async def connect(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
-    """A client of the service that holds the folder, or of our own for as long as the block lasts."""
+    """A client of the service that holds the folder, or of our own until the end of the block."""
     lock = await holder(settings.ibid.data_dir)
     if lock is None:
         importlib.import_module("app.wiring")  # takes seconds, in which another command may take the folder
@@ -88,7 +87,7 @@ async def connect(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
 
 
 async def holder(data_dir: Path) -> Lock | None:
-    """The service that holds the folder; one that is starting is waited for. None if the folder is free."""
+    """The service that holds the folder, once it has started. None if the folder is free."""
     patience = time.monotonic() + PATIENCE_SECONDS
     while True:
         lock = read_lock(data_dir)

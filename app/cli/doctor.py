@@ -1,9 +1,8 @@
-"""`ibid doctor`: checks every part; says what it found and, where a part is not well, what to do.
+"""`ibid doctor`: checks every part; reports the result and, for a part that fails, what to do.
 
-Exit 0 when all is well, 1 when one part is not. Each check stands alone, so that one broken part does not
-hide the next: it returns what it found or raises `Ailment`. Nothing is changed, except that a missing data
-folder is made: migrating, moving and tidying are for a start to do. Two options repair what is damaged of
-Postgres.
+Exit 0 if all is well, 1 if one part is not. Each check is independent, so that one broken part does not hide
+the next: it returns a description or raises `Ailment`. Nothing is changed, except that a missing data folder
+is created: a start of the service migrates, moves and tidies. Two options repair damage of Postgres.
 """
 
 import asyncio
@@ -49,11 +48,11 @@ from app.types import Space
 DISK = 1 << 30
 """Free bytes below which an ingest may fill the disk."""
 SERVER_SECONDS = 10
-"""For the answer of an outside server."""
+"""Deadline of an outside server's reply."""
 DAMAGES_SHOWN = 10
 SENTENCE = "Where does a statement come from?"
 PATIENCE_SECONDS = 60.0
-"""For one part: a first start measures an outside model's floor with some thirty texts."""
+"""Deadline of one part: a first start measures an outside model's floor with some thirty texts."""
 ADOPT, MOVE = (
     "ibid adopt, with no service on the folder; --dry-run first says how much it is",
     "ibid reembed",
@@ -62,13 +61,13 @@ AGAIN = "ibid adopt once more, with no service on the folder"
 MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
 REFILLED = "start the service: it is filled anew from Postgres, beside the searches"
 PAUSES = (0.5, 2.0, 5.0)
-"""Seconds before a part that did not answer is asked again: longer than its breaker leaves it alone."""
+"""Seconds before a part that did not answer is asked again: longer than its breaker stays open."""
 RUNNING = "embedded, open in the running service"
 T = TypeVar("T")
 
 
 class Ailment(IbidError):
-    """A part that is not well, and what to do."""
+    """A failing part, and what to do."""
 
     slug, title = "ailment", "Not well"
 
@@ -83,7 +82,7 @@ class CheckResult:
     ok: bool
     found: str
     advice: str = ""
-    """What to do; "" where nothing is."""
+    """What to do; "" if nothing."""
 
     def line(self) -> str:
         """`ok      postgres         18.6, pgvector 0.8.6 (embedded)`."""
@@ -102,7 +101,6 @@ async def asked(question: Awaitable[T], server: str, advice: str) -> T:
 
 
 async def folder(settings: Settings) -> str:
-    """The data folder: writable, with room, and who holds it."""
     place = settings.ibid.data_dir.absolute()
     existing = next(path for path in (place, *place.parents) if path.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
@@ -141,7 +139,6 @@ async def embedded(settings: Settings) -> AsyncIterator[str]:
 
 
 async def files(settings: Settings) -> str:
-    """Every table and index of the embedded PostgreSQL, read once."""
     if settings.postgres.dsn:
         return "not checked: POSTGRES_DSN is set; run pg_amcheck there"
     if not (settings.ibid.data_dir / "postgres" / "data").exists():
@@ -158,7 +155,7 @@ async def files(settings: Settings) -> str:
 
 
 def mending(damages: Sequence[damage.Damage], folder: Path) -> str:
-    """The advice: an index can be rebuilt, what is lost of a table cannot."""
+    """Advice: an index can be rebuilt, lost rows of a table cannot."""
     if all(each.is_index for each in damages):
         return "ibid doctor --rebuild-indexes makes them anew from their tables; nothing is lost"
     return (
@@ -169,7 +166,6 @@ def mending(damages: Sequence[damage.Damage], folder: Path) -> str:
 
 
 async def embedder(settings: Settings) -> str:
-    """The embedding model: its space, its floor, and one text embedded."""
     recorded, stored = await recorded_space(settings)
     async with open_embedder(settings, recorded, stored=stored) as (model, space):
         advice = "check EMBED_BASE_URL, EMBED_MODEL and the key"
@@ -178,7 +174,7 @@ async def embedder(settings: Settings) -> str:
 
 
 async def recorded_space(settings: Settings) -> tuple[Space | None, bool]:
-    """The stores' embedding space, and if they hold vectors of it; (None, False) if they do not answer."""
+    """(the stores' embedding space, True if they hold vectors of it); (None, False) if they do not answer."""
     try:
         async with open_store(settings, migrate=False) as pool:
             store = SpaceStore(pool)
@@ -189,7 +185,7 @@ async def recorded_space(settings: Settings) -> tuple[Space | None, bool]:
 
 
 async def chat(settings: Settings) -> str:
-    """The chat model: whether its server answers. No answer is asked for: it may cost money."""
+    """Checks that the server answers. Requests no completion: it may cost money."""
     at = chat_server(settings)
     if at is None:
         return "none configured: answers quote the sentences that fit best"
@@ -207,7 +203,6 @@ async def chat(settings: Settings) -> str:
 
 
 def names(said: bytes) -> list[str]:
-    """The models in a server's list; none if it is not a list of models."""
     try:
         return [str(model["id"]) for model in orjson.loads(said)["data"]]
     except (ValueError, TypeError, KeyError):
@@ -215,7 +210,6 @@ def names(said: bytes) -> list[str]:
 
 
 async def cache(settings: Settings) -> str:
-    """The cache that replicas share, if it is configured."""
     async with open_cache(settings) as redis:
         if redis is None:
             return "in this process"
@@ -224,7 +218,6 @@ async def cache(settings: Settings) -> str:
 
 
 async def memory(settings: Settings) -> str:
-    """The memory services: built in, or an outside one."""
     async with open_outside(settings) as outside:
         if outside is None:
             return "built in"
@@ -233,7 +226,7 @@ async def memory(settings: Settings) -> str:
 
 
 async def rerank(settings: Settings) -> str:
-    """The reranker: whether its server scores two texts."""
+    """Has the server score two texts."""
     async with open_reranker(settings) as reranker:
         if reranker is None:
             return "none: candidates stay in the first stage's order"
@@ -243,7 +236,7 @@ async def rerank(settings: Settings) -> str:
 
 
 async def moderation(settings: Settings) -> str:
-    """The outside moderation model: whether it scores a message."""
+    """Has the server score a message."""
     async with open_moderator(settings) as moderator:
         if moderator is None:
             return "none: the policy decides by the text alone"
@@ -253,7 +246,7 @@ async def moderation(settings: Settings) -> str:
 
 
 async def chroma(settings: Settings) -> str:
-    """Chroma: the configured server, the folder's own through the service that holds it, or opened here."""
+    """The configured server, the folder's own through the service that holds it, or opened here."""
     if settings.chroma.url:
         async with open_chroma(settings) as opened:
             await asked(opened.beat(), settings.chroma.url, "check CHROMA_URL")
@@ -262,7 +255,6 @@ async def chroma(settings: Settings) -> str:
 
 
 async def embedded_chroma(settings: Settings) -> str:
-    """The folder's own Chroma, opened here."""
     place = settings.ibid.data_dir / "chroma"
     async with hold(settings.ibid.data_dir):
         with TemporaryDirectory(dir=settings.scratch, prefix=OURS) as empty:
@@ -282,7 +274,7 @@ async def embedded_chroma(settings: Settings) -> str:
 
 
 async def qdrant(settings: Settings) -> str:
-    """Qdrant: the configured server, the folder's own through the service that holds it, or opened here."""
+    """The configured server, the folder's own through the service that holds it, or opened here."""
     if settings.qdrant.url is None:
         if await usable(settings, "qdrant"):
             return RUNNING
@@ -298,7 +290,7 @@ async def qdrant(settings: Settings) -> str:
 
 
 async def embedded_qdrant(settings: Settings) -> str:
-    """The folder's own Qdrant, opened here; damaged files stay where they are."""
+    """Damaged files stay where they are."""
     lost: list[str] = []
     async with hold(settings.ibid.data_dir), open_points(settings, read_only=True) as points:
         points.on_files_lost(lost.append)
@@ -312,8 +304,8 @@ async def embedded_qdrant(settings: Settings) -> str:
 
 
 async def outbox(settings: Settings) -> str:
-    """Whether Qdrant and Chroma have what Postgres has. An engine that a running service has open is not
-    opened: the service itself compares it."""
+    """Compares Qdrant and Chroma with Postgres, but not an engine that a running service has open: that
+    service compares it."""
     folder = settings.ibid.data_dir
     free = read_lock(folder) is None
     try:
@@ -333,7 +325,7 @@ async def outbox(settings: Settings) -> str:
 
 
 async def losses(settings: Settings, pool: Pool, space: Space, *, free: bool) -> AsyncIterator[str]:
-    """The result of `compare` for each engine that can be opened; `free`: nobody has the data folder open."""
+    """The result of `compare` for each engine that can be opened; `free`: no process holds the folder."""
     folder = settings.ibid.data_dir
     if settings.qdrant.url or (free and (folder / "qdrant").exists()):
         async with open_points(settings, dim=space.dim, read_only=True) as points:
@@ -354,15 +346,14 @@ async def compare(pool: Pool, copy: Copy) -> str:
 
 
 def waiting(state: EngineState) -> str:
-    """How many changes an engine has still to take."""
     if state.refill:
         return "is being filled anew"
     return f"has {state.backlog} changes to take" if state.waiting else "has all changes"
 
 
 async def usable(settings: Settings, name: str) -> bool:
-    """True if a running service holds the folder and can use this part of it; `Ailment` if it cannot. Under
-    load a store may miss its two seconds, so it is asked again."""
+    """True if a running service holds the folder and can use this part of it; `Ailment` if it cannot. Asks
+    repeatedly: under load a store may miss its two seconds."""
     lock = await holder(settings.ibid.data_dir)
     if lock is None:
         return False
@@ -382,8 +373,7 @@ async def usable(settings: Settings, name: str) -> bool:
 
 
 async def older(settings: Settings) -> str:
-    """Rows of older tools in the projects' tables and in the collections of a Qdrant server: whether they are
-    adopted."""
+    """Rows of older tools that are not adopted, in the projects' tables and a Qdrant server's collections."""
     try:
         async with open_store(settings, migrate=False) as pool:
             space = await SpaceStore(pool).current()
@@ -399,8 +389,7 @@ async def older(settings: Settings) -> str:
 
 
 async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, str]:
-    """What to do, by collection: its vectors are of another space, or an earlier version adopted it, which
-    made no rows of its points."""
+    """Advice by collection: vectors of another space, or adopted by an earlier version without rows."""
     if settings.qdrant.url is None:
         return {}
     imports = await read_imported_collections(pool)
@@ -417,7 +406,6 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
 
 
 def raise_ailments(tables: list[TableState], foreign: dict[str, str], space: Space) -> None:
-    """Raises `Ailment` with the first advice that helps."""
     moving = [f"{each.elsewhere:,} rows of {each.table}" for each in tables if each.elsewhere]
     moving += [name for name, advice in foreign.items() if advice == MOVE]
     if moving:
@@ -493,7 +481,7 @@ async def repair(data_dir: Path | None, mend: Callable[[str, Sequence[Damage]], 
 
 
 async def examined(data_dir: Path | None) -> list[CheckResult]:
-    """A finding for the settings and, if they can be read, for each part."""
+    """A result for the settings and, if they can be read, for each part."""
     try:
         config, warnings = settings(data_dir)
     except StartError as error:
@@ -507,7 +495,6 @@ async def examined(data_dir: Path | None) -> list[CheckResult]:
 async def finding(
     part: str, check: Check, config: Settings, *, patience: float = PATIENCE_SECONDS
 ) -> CheckResult:
-    """One part, with a deadline."""
     try:
         async with asyncio.timeout(patience):
             return CheckResult(part, ok=True, found=await check(config))

@@ -1,7 +1,7 @@
-"""`ibid eval`: how well questions find their texts, measured on folders of texts, questions and grades.
+"""`ibid eval`: measures retrieval on folders of texts, questions and grades.
 
 Every folder gets fresh, temporary, embedded stores; POSTGRES_DSN, CHROMA_URL, QDRANT_URL and CACHE_URL are
-not used, the embedding model is the configured one. Vectors are kept in the data folder for the next run.
+not used, the embedding model is the configured one. Vectors are cached in the data folder.
 """
 
 import json as jsonlib
@@ -118,7 +118,6 @@ def print_reports(results: Iterable[Mapping[str, Any]]) -> None:
 
 
 async def measured(config: Settings, benchmark: Benchmark, source: Place, vectors: Connection) -> Measured:
-    """One folder, on stores of its own."""
     async with open_target(config, source, vectors) as (services, target):
         evaluation = Evaluation(services.retrieval, target, benchmark)
         with progress(f"{benchmark.name}: texts", len(benchmark.texts)) as bar:
@@ -130,7 +129,6 @@ async def measured(config: Settings, benchmark: Benchmark, source: Place, vector
 
 
 def report(result: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """The tables of a folder."""
     yield from (ways(result), "", against(result), "")
     for measure in COMPARED if result["groups"] else ():
         yield from (grouped(result, measure), "")
@@ -149,7 +147,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None 
 
 
 def ways(result: Mapping[str, Any]) -> Table:
-    """A line a way, its 95 % intervals below."""
+    """A line for each way of retrieval, its 95 % intervals below."""
     source, questions = result["source"], counted(result["queries"], "question")
 
     def cell(found: Mapping[str, Any], measure: str) -> str:
@@ -161,7 +159,7 @@ def ways(result: Mapping[str, Any]) -> Table:
 
 
 def against(result: Mapping[str, Any]) -> Table:
-    """What the service returns, against each other way."""
+    """The service's results against each other way."""
     rows = []
     for way, found in result["beside"].items():
         cells = [[span(found[name]), found[name]["verdict"]] for name in COMPARED]
@@ -170,7 +168,7 @@ def against(result: Mapping[str, Any]) -> Table:
 
 
 def grouped(result: Mapping[str, Any], measure: str) -> Table:
-    """A line a group of questions, a column a way."""
+    """A line for each group of questions, a column for each way."""
     rows = [
         [group, f"{found['queries']:,}", *(short(each[measure], 3) for each in found["ablations"].values())]
         for group, found in result["groups"].items()
@@ -179,7 +177,7 @@ def grouped(result: Mapping[str, Any], measure: str) -> Table:
 
 
 def comparison(result: Mapping[str, Any]) -> Table:
-    """Two runs of a folder, a line a measure."""
+    """Two runs of a folder, a line for each measure."""
     found = result["against"]
     rows = [
         [
@@ -198,7 +196,6 @@ def comparison(result: Mapping[str, Any]) -> Table:
 
 
 def short(value: float, digits: int) -> str:
-    """A share without its leading zero."""
     return f"{value:.{digits}f}".removeprefix("0")
 
 
@@ -211,7 +208,7 @@ def span(found: Mapping[str, Any]) -> str:
 
 
 def remarks(result: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader of the figures must know."""
+    """Caveats for readers of the figures."""
     name = result["set"]
     if result["unanswerable"]:
         yield f"{name}: {counted(result['unanswerable'], 'question')} without an answer left out"

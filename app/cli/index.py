@@ -1,16 +1,13 @@
-"""`ibid index`: what projects know, from files: code of a repository, conversations and dreams as JSON lines.
+"""`ibid index`: fills projects from files: code of a repository, conversations and dreams as JSON lines.
 
-`code` keeps a project up with a folder, run by run: only what is new, changed or gone costs anything. New
-files are put before missing ones are deleted, so a renamed file keeps its vectors; files that cannot be read
-keep what they had. Where most of what was indexed is not found, the folder may be another one: then nothing
-is deleted without `--prune`. Exit 1 when a file could not be read or was refused, nothing was found, or
-missing files stay.
+`code` synchronises a project with a folder; only new, changed or deleted files cost anything. New files are
+put before missing ones are deleted, so a renamed file keeps its vectors; unreadable files keep what is
+indexed. If most indexed files are missing, the folder may be a different one: then nothing is deleted without
+`--prune`. `conversations` and `dreams` read a row a line, with the fields of POST
+/projects/{project}/conversations; invalid lines are reported with their numbers.
 
-`conversations` and `dreams` read a row a line, its fields named as POST /projects/{project}/conversations
-takes them. A line that cannot be taken is reported with its number, the others are kept: exit 1. Run again,
-nothing doubles.
-
-Raises `Answered`, `Unavailable`, `Unreadable`.
+Exit 1 if a file or line was refused or unreadable, nothing was found, or missing files were kept. A repeated
+run duplicates nothing. Raises `Answered`, `Unavailable`, `Unreadable`.
 """
 
 import asyncio
@@ -55,19 +52,19 @@ if TYPE_CHECKING:
 SLICE = 50
 """Files read between two updates of the bar."""
 AT_ONCE = 2
-"""Requests with files under way."""
+"""Concurrent requests with files."""
 BATCH_BYTES, BATCH_FILES = 48 << 10, 50
 """Of a request with files: a hundred chunks, a second or two of the bundled embedder."""
 PATIENCE_SECONDS = 600.0
-"""For an answer: a large file on a busy machine takes minutes."""
+"""Deadline of a reply: a large file on a busy machine takes minutes."""
 DELETED, DELETED_BYTES = 100, 4_000
-"""Paths of a request, and their length in its address."""
+"""Paths of a request, and their length in its URL."""
 ROWS, ROW_BYTES = 32, 512 << 10
 """Of a request with rows: some seconds of the service."""
 LONGEST_LINE = 2 << 20
 """Bytes: no request is larger."""
 ROW_FAULTS = {400, 413, 422}
-"""Statuses that are about the rows, not the request."""
+"""Statuses about the rows, not the request."""
 REJECTED = "urn:ibid:problem:rejected"
 
 Item = TypeVar("Item")
@@ -77,28 +74,28 @@ index = typer.Typer(no_args_is_help=True, help="Add what projects know: code, co
 
 @dataclass
 class Report:
-    """What a run of `index code` did."""
+    """Result of a run of `index code`."""
 
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     deleted: int = 0
     kept: int = 0
-    """Missing, and not deleted: this looks like another folder."""
+    """Missing files that were not deleted: this looks like another folder."""
     refused: int = 0
     chunks: int = 0
-    """Of the files that were put."""
+    """Chunks of the files that were put."""
     embedded: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     told: list[dict[str, str]] = field(default_factory=list)
-    """{path, reason} of what a person should know: secrets, what could not be read or was refused."""
+    """{path, reason} of secrets, and of files that were refused or could not be read."""
 
     unread: list[str] = field(default_factory=list)
     """Files and folders that could not be read."""
 
     @property
     def failed(self) -> bool:
-        """True if what is indexed differs from what is there."""
+        """True if the index differs from the folder."""
         return bool(self.refused or self.unread or self.kept or not (self.files or self.deleted))
 
     @property
@@ -116,7 +113,7 @@ class Report:
         return "; ".join([*parts, f"left out: {', '.join(left)}"] if left else parts)
 
     def as_json(self, seconds: float) -> dict[str, Any]:
-        """For machines; the keys are always there."""
+        """For machines; all keys are always present."""
         told = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "unread"}
         return told | {"skipped": dict(self.skipped), "seconds": round(seconds, 3)}
 
@@ -131,7 +128,6 @@ class Report:
         self.told.append({"path": path.encode("utf-8", "backslashreplace").decode(), "reason": reason})
 
     def put(self, items: Iterable[dict[str, Any]]) -> None:
-        """Count the service's outcomes of a request."""
         for item in items:
             setattr(self, item["outcome"], getattr(self, item["outcome"]) + 1)
             if item["outcome"] != "unchanged":  # another run may have put it meanwhile
@@ -143,7 +139,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class CodeFiles:
-    """The files of a project in the service; `under` is put in front of every path."""
+    """The files of a project in the service; `under` prefixes every path."""
 
     client: "httpx.AsyncClient"
     project: str
@@ -231,7 +227,7 @@ def code(
 
 
 def prefix(root: Root, under: str | None) -> str:
-    """`backend/` for any way to write it; by default the name of a folder that is in no repository."""
+    """`backend/` for any spelling of it; by default the name of a folder that is in no repository."""
     if under is None:
         under = visible(root.folder.name).replace("\\", "_") if root.alone else ""
     plain = "/".join(part for part in under.replace("\\", "/").split("/") if part not in {"", "."})
@@ -257,7 +253,6 @@ def print_report(report: Report, seconds: float, *, json: bool) -> None:
 async def indexed(
     config: Settings, root: Root, project: str, under: str, *, report: Report, prune: bool
 ) -> None:
-    """Put what is new or changed, delete what is gone."""
     found = await asyncio.to_thread(lambda: list(walk(root)))
     for each in found:
         if isinstance(each, Skipped):
@@ -305,7 +300,7 @@ def read_all(root: Root, paths: Sequence[str]) -> list[tuple[FileText | Skipped,
 
 
 async def put_all(files: CodeFiles, root: Root, paths: Sequence[str], report: Report) -> None:
-    """Put files in batches, AT_ONCE under way: the service embeds one while it cuts the next."""
+    """Put files in batches, AT_ONCE concurrently: the service embeds one while it cuts the next."""
 
     def size(path: str) -> int:
         try:
@@ -328,15 +323,13 @@ async def put_all(files: CodeFiles, root: Root, paths: Sequence[str], report: Re
 
 
 def missing(known: Iterable[str], seen: Mapping[str, str], unread: Iterable[str]) -> list[str]:
-    """Indexed paths that are not in the folder any more; not those that could not be read, or lie in such a
-    folder."""
     kept = tuple(f"{path}/" if path else "" for path in unread)
     return [path for path in known if path not in seen and not f"{path}/".startswith(kept)]
 
 
 def same_folder(known: Mapping[str, str], seen: Mapping[str, str], lost: Sequence[str]) -> bool:
-    """True if half of what is indexed is there, maybe renamed. Two repositories share a few names, and files
-    may have been put by HTTP."""
+    """True if half of the indexed files are there, maybe renamed. Two repositories share a few names, and
+    files may have been put by HTTP."""
     texts = set(seen.values())
     return 2 * sum(known[path] not in texts for path in lost) <= len(known)
 
@@ -348,10 +341,7 @@ def visible(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InputLine:
-    """A line that is not blank."""
-
     number: int
-    """From 1."""
     row: Mapping[str, Any] | None
     """None if it is no JSON object."""
     size: int
@@ -359,14 +349,14 @@ class InputLine:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line that was not kept."""
+    """A line that was not stored."""
 
     line: int
     problem: Mapping[str, Any]
 
     @property
     def why(self) -> str:
-        """In one sentence, without the position in a request that nobody wrote."""
+        """One sentence, without the position in a request that the user did not write."""
         return (
             str(self.problem.get("detail") or self.problem.get("title"))
             .removeprefix("entry 0 ")
@@ -376,7 +366,7 @@ class RefusedLine:
 
 @dataclass
 class Rows:
-    """What became of lines: counts by outcome, and those that were refused."""
+    """Counts by outcome, and the refused lines."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     refused: list[RefusedLine] = field(default_factory=list)
@@ -448,7 +438,6 @@ async def rows_kept(config: Settings, file: Path, kind: str, project: str, *, js
 
 
 async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[InputLine]) -> Rows:
-    """Outcomes of a batch, with the lines that were not even sent."""
     good = [line for line in lines if line.row is not None]
     rows = await posted(client, path, good) if good else Rows()
     refused = [RefusedLine(line.number, line_problem(line)) for line in lines if line.row is None]
@@ -456,7 +445,7 @@ async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[InputLine
 
 
 def line_count(file: Path) -> int | None:
-    """None for stdin: nobody knows."""
+    """None for stdin."""
     if not file.is_file():
         return None
     try:
@@ -491,7 +480,6 @@ def json_object(line: bytes) -> Mapping[str, Any] | None:
 
 
 def line_problem(line: InputLine) -> Mapping[str, Any]:
-    """Why a line was not even sent."""
     if line.size > LONGEST_LINE:
         return {"title": "Too long", "detail": f"a row has {LONGEST_LINE >> 20} MiB at most"}
     return {"title": "Not a row", "detail": "not a JSON object"}

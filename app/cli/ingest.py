@@ -1,8 +1,10 @@
-"""`ibid ingest`: files and folders in, one line a file: taken, already there, refused, or failed.
+"""`ibid ingest`: uploads files and folders, with one line of output per file: taken, already there, refused,
+or failed.
 
-Global unless --session is given: what a person ingests by hand is meant for every session. Each file is
-followed until it is searchable. Refused (4xx) means that the file must change, failed that the service must
-(5xx), or that the file cannot be read. Exit 0 when every file is in, 1 when one is not. Raises `Unavailable`.
+Documents are global unless --session is given: files that a person ingests by hand are meant for every
+session. Each file is followed until it is searchable. Refused (4xx) means that the file must change, failed
+that the service must (5xx), or that the file cannot be read. Exit 0 if every file is in, 1 if one is not.
+Raises `Unavailable`.
 """
 
 import asyncio
@@ -37,12 +39,12 @@ if TYPE_CHECKING:
     import httpx
 
 AT_ONCE = 2
-"""Uploads under way: the service reads one file while the next is sent."""
+"""Concurrent uploads: the service reads one file while the next is sent."""
 WAIT_SECONDS = 10
 """How long an upload waits for its document before it is polled instead."""
 POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 3_600.0
-"""For one file; others may be read before it."""
+"""Deadline of one file; others may be read before it."""
 
 
 class Status(StrEnum):
@@ -66,10 +68,9 @@ class UploadOptions:
     """The fields of `POST /api/documents`."""
 
     session: str | None
-    """None: global."""
     replace: bool
     user: str | None = None
-    """Who owns them; None: the tenant."""
+    """The owner; None: the tenant."""
 
     def fields(self) -> dict[str, str]:
         scope = {"scope": "global"} if self.session is None else {"session_id": self.session}
@@ -86,7 +87,6 @@ class Outcome:
 
     @property
     def pages(self) -> int:
-        """Pages read; 0 if refused."""
         return int(self.document["pages"]) if self.document and self.status.is_in else 0
 
     def line(self) -> str:
@@ -100,7 +100,7 @@ class Outcome:
         return f"{self.status.words:<14} {legible(self.path)}: {why}"
 
     def as_json(self) -> dict[str, Any]:
-        """For machines; the keys are always there."""
+        """For machines; all keys are always present."""
         told = {"path": legible(self.path), "status": str(self.status)}
         return {**told, "document": self.document, "problem": self.problem}
 
@@ -188,7 +188,6 @@ def legible(path: Path | str) -> str:
 
 
 async def upload(client: "httpx.AsyncClient", path: Path, form: UploadOptions) -> Outcome:
-    """Send one file and wait until it is searchable or refused."""
     try:
         with await asyncio.to_thread(path.open, "rb") as file:
             files = {"file": (legible(path.name), file, "application/pdf")}

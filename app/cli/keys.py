@@ -1,6 +1,6 @@
-"""`ibid keys`: makes, lists and revokes API keys. A key is shown once, and stored hashed.
+"""`ibid keys`: creates, lists and revokes API keys. A key is shown once, and stored hashed.
 
-The commands write to Postgres directly, so that the first key can be made before anybody may call the service
+The commands write to Postgres directly, so that the first key can be created before the service accepts calls
 from elsewhere. A running service sees a new or revoked key within two seconds.
 """
 

@@ -1,7 +1,7 @@
-"""`ibid knowledge`: what every chat of a project knows, written from files or printed.
+"""`ibid knowledge`: writes what every chat of a project knows from files, or prints it.
 
-What is given replaces what was there, note by note; the rest stays, or is emptied with --replace. A note is a
-file, its title the file's name. Exit 2 if nothing is given.
+Given parts are replaced, note by note; the others stay, or are emptied with --replace. A note is a file, its
+title the file's name. Exit 2 if nothing is given.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """The program: its commands, and the one place where errors become messages and exit codes.
 
-Every expected failure is an `IbidError`: one sentence on stderr. The exit code is 2 if what the caller typed
-is wrong (a `BadInput`, or a 422 of the service), else 1. A command's module is imported only when it is
-called: all of them, with the service behind them, cost two seconds of a processor.
+Every expected failure is an `IbidError`: one sentence on stderr. The exit code is 2 if the user's input is
+wrong (a `BadInput`, or a 422 of the service), else 1. A command's module is imported only when it is called:
+all of them, with the service behind them, cost two seconds of CPU.
 """
 
 import sys
@@ -23,7 +23,7 @@ UNPROCESSABLE = 422
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Where a command is, and what `ibid --help` says of it: the beginning of its own help."""
+    """Module and function of a command, and its summary in `ibid --help`: the beginning of its own help."""
 
     module: str
     help: str
@@ -69,7 +69,7 @@ for _name, _command in COMMANDS.items():
 
 
 def loaded(name: str) -> TyperCommand | TyperGroup:
-    """A command, imported: its module has a function or a group of several."""
+    """Import a command: its module has a function or a group of several."""
     command = COMMANDS[name]
     found = getattr(import_module(f"app.cli.{command.module}"), command.function or name)
     program = typer.Typer(add_completion=False)

@@ -82,7 +82,6 @@ def adopt(
 
 
 async def adopted(config: Settings, *, dry: bool) -> AdoptReport:
-    """What was done, or would be."""
     try:
         async with open_adopt(config) as work:
             if dry:
@@ -97,7 +96,7 @@ async def adopted(config: Settings, *, dry: bool) -> AdoptReport:
 
 
 def adopted_lines(report: AdoptReport, *, dry: bool = False) -> Iterator[str]:
-    """A line a table and a collection."""
+    """A line for each table and collection."""
     yield f"{'Would be' if dry else 'Are'} in {report.space}:"
     for each in (*report.tables, *report.collections):
         yield f"  {each.name}: {adopted_counts(each)}"

@@ -1,8 +1,8 @@
-"""Which files of a repository `ibid index code` takes, and why it leaves out the others.
+"""Selects the files of a repository for `ibid index code`, with reasons for those left out.
 
 `.gitignore` files and `.git/info/exclude` are read with pathspec. Links are not followed; folders that tools
 fill (node_modules, caches, virtual environments) and secrets are left out. Paths are relative to the root,
-joined by `/`. Blocking; raises nothing for what cannot be read.
+joined by `/`. Blocking; unreadable files raise nothing.
 """
 
 import os
@@ -22,7 +22,7 @@ from app.ingest.syntax import language_of
 MOST_BYTES = 512 << 10
 """Longer files are mostly generated."""
 LONG_LINES, FROM = 500, 8 << 10
-"""Bytes a line on average, in a file of at least so many, that mark generated text too."""
+"""Average bytes per line, in a file of at least FROM bytes, that also indicate generated text."""
 MOST_PATH = 900
 CONTROLS = 0.02
 """Share of control characters above which a file is binary."""
@@ -81,10 +81,9 @@ class Root:
     part: str
     """"" means all of it, `app` a folder, `app/main.py` a file."""
     alone: bool = False
-    """Not in a repository: other folders may have paths of the same names."""
+    """True if not in a repository: other folders may have paths of the same names."""
 
     def holds(self, path: str) -> bool:
-        """True if a path is in the part."""
         return not self.part or path == self.part or path.startswith(f"{self.part}/")
 
 
@@ -101,7 +100,7 @@ def rooted(path: Path) -> Root:
 
 
 def is_ignored(top: Path, path: Path) -> bool:
-    """True if the rules of a repository leave out a path, or a folder above it."""
+    """True if the rules of a repository exclude a path, or a folder above it."""
     rules = Rules(top)
     for above in reversed(path.parents[: path.parents.index(top)]):
         if rules.ignore(above, folder=True):
@@ -111,8 +110,8 @@ def is_ignored(top: Path, path: Path) -> bool:
 
 
 def walk(root: Root) -> Iterator[str | Skipped]:
-    """The paths of all files that may be taken, and what is left out; a folder that is left out is one entry.
-    A repository inside this one has rules of its own."""
+    """Paths of all files that may be taken, and skipped ones; a skipped folder is one entry. A repository
+    inside this one has rules of its own."""
     place = root.folder / root.part
     if not place.is_dir():
         reason = unwanted(root.part)
@@ -165,7 +164,6 @@ class Rules:
         self.read(root, str(own), ".git/info/exclude", ".gitignore")
 
     def read(self, folder: Path, *names: str) -> None:
-        """Add the rules of a folder."""
         lines = list[str]()
         for file in (folder / name for name in names or [".gitignore"]):
             try:
@@ -231,7 +229,6 @@ def read(root: Root, path: str) -> FileText | Skipped:
 
 
 def file_text(path: str, data: bytes) -> FileText | Skipped:
-    """Bytes as a text, or why they are not one."""
     if len(data) > MOST_BYTES:
         return Skipped(path, SkipReason.LARGE)
     text = decoded(data)

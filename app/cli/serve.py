@@ -2,9 +2,9 @@
 
 uvicorn runs on uvloop and httptools. SIGINT and SIGTERM end it with exit code 0 within `STOP_SECONDS`, open
 streams or not: the listener closes, open requests get `GRACE_SECONDS`, then they are cancelled, and each
-still says so itself. What has not closed by then is left to the kernel, which ends our children with us, and
-to the next start, which recovers. The thread for that exists from the start, so it works without memory too.
-Raises `StartError`.
+still reports that to its client. Whatever has not closed by then is left to the kernel, which ends our
+children with us, and to the next start, which recovers. The thread for that exists from the start, so it
+works without memory too. Raises `StartError`.
 """
 
 import asyncio
@@ -47,8 +47,8 @@ BACKLOG = 2_048
 LOOK_SECONDS, AGAIN_SECONDS = 1.0, 30.0
 """Between two checks for a free file descriptor; after one that failed."""
 COLLECTED = 50_000, 10, 10
-"""Thresholds of the garbage collector's generations. With Python's own, an answer takes 7 % more processor
-time at 64 clients (9.8 against 10.5 ms, on a busy machine)."""
+"""Thresholds of the garbage collector's generations. With Python's defaults an answer takes 7 % more CPU at
+64 clients (10.5 instead of 9.8 ms, on a busy machine)."""
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +72,6 @@ def serve(
 
 
 async def served(config: Settings) -> None:
-    """Serve until a signal comes."""
     loop, work, stopping = asyncio.get_running_loop(), asyncio.current_task(), threading.Event()
     threading.Thread(target=exit_late, args=(stopping,), name="deadline", daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -96,7 +95,7 @@ async def served(config: Settings) -> None:
 
 
 async def require_key(keys: KeyStore, *, loopback: bool) -> None:
-    """Without a key the service is open, and then only for this machine."""
+    """Raises unless there is a key or the address is loopback: without a key the service is open."""
     if not loopback and not await keys.any():
         raise StartError(
             "without an API key Ibid serves this machine only: make one first (ibid keys create --tenant "
@@ -105,8 +104,8 @@ async def require_key(keys: KeyStore, *, loopback: bool) -> None:
 
 
 def settle() -> None:
-    """Take what is loaded by now out of the collector's sight, and let it look less often at what each
-    request allocates, nearly all of which frees itself."""
+    """Exempt everything loaded by now from garbage collection, and collect less often: nearly all that a
+    request allocates frees itself."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED)
@@ -152,7 +151,6 @@ class ReadyServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's; `ready` is set when connections are accepted."""
         await super().startup(sockets)
         self.ready.set()
 
@@ -184,7 +182,6 @@ def refusal(error: OSError, host: str, port: int) -> StartError:
 
 
 def url(bound: socket.socket, host: str) -> str:
-    """The address as a person on this machine can open it."""
     port = bound.getsockname()[1]
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - read, not bound
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
@@ -196,8 +193,7 @@ def is_loopback(bound: socket.socket) -> bool:
 
 
 def without_cancellation(app: ASGIApp) -> ASGIApp:
-    """The app as uvicorn calls it: a task that uvicorn has cancelled would be logged as an error with its
-    traceback. The cancellation has been answered by then, so it ends here."""
+    """Ends a cancellation that was already answered: uvicorn would log it as an error with its traceback."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -21,7 +21,7 @@ SOCKET_LINE = 4
 @asynccontextmanager
 async def open_store(settings: Settings, *, migrate: bool = True) -> AsyncIterator[Pool]:
     """A pool on the migrated database. With `migrate` false an older schema is left as it is and raises
-    `Behind`; a missing database is still made."""
+    `Behind`; a missing database is still created."""
     folder = settings.ibid.data_dir
     lock = None if settings.postgres.dsn else read_lock(folder)
     if lock is not None:

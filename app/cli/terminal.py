@@ -1,4 +1,4 @@
-"""How commands talk: results on stdout, remarks and progress on stderr, errors as one plain sentence.
+"""Output of commands: results on stdout, remarks and progress on stderr, errors as one plain sentence.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Expected failures are `IbidError`s, printed by
 `main` without a traceback.
@@ -33,8 +33,8 @@ STDIN = Path("-")
 CONTROLS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""What a terminal obeys instead of showing it: controls except line feed and tab, and what reorders text.
-Half a surrogate pair cannot be written at all."""
+"""Characters that a terminal obeys instead of showing: controls except line feed and tab, and those that
+reorder text. Half a surrogate pair cannot be written at all."""
 SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor, screen
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # title, link, clipboard
@@ -53,42 +53,36 @@ def safe(text: str) -> str:
 
 
 def tell(text: str = "", *, end: str = "\n") -> None:
-    """Print a result on stdout."""
     typer.echo(safe(text) + end, nl=False)
 
 
 def remark(text: str) -> None:
-    """Print on stderr what is not a result."""
     typer.echo(safe(text), err=True)
 
 
 def as_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object on one line of stdout. What a terminal would obey is escaped, not lost."""
+    """Print one JSON object on one line of stdout, with control characters escaped."""
     text = json.dumps(value, ensure_ascii=False)
     tell(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 page`, `1,200 pages`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def name(value: str | None) -> str | None:
-    """Check a name as the API does."""
     if value is not None and not (0 < len(value) <= 200 and value.isprintable()):
         raise typer.BadParameter("1 to 200 printable characters")
     return value
 
 
 def session_id(value: str | None) -> str | None:
-    """Check a session id as the API does."""
     if value is not None and not re.fullmatch(r"[A-Za-z0-9._:\-]{1,200}", value):
         raise typer.BadParameter("1 to 200 of letters, digits, . _ : -")
     return value
 
 
 def input_file(file: Path | None) -> Path | None:
-    """Check that an input file exists, or is stdin."""
     if file is not None and file != STDIN and not file.is_file():
         raise typer.BadParameter(f"{file} is no file")
     return file
@@ -97,7 +91,7 @@ def input_file(file: Path | None) -> Path | None:
 def settings(
     data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object
 ) -> tuple[Settings, list[str]]:
-    """The settings and the names that look misspelt; options override the environment. Raises `StartError`.
+    """(settings, names that look misspelt); options override the environment. Raises `StartError`.
 
     Commands log errors only, because people read their output; `serve` passes None to use IBID_LOG_LEVEL.
     """
@@ -132,7 +126,6 @@ class Progress:
         self._bar.update(self._task, advance=steps, said=safe(said))
 
     def now(self, what: str) -> None:
-        """Name what is being worked on; long names are cut."""
         what = safe(what)
         short = what if len(what) <= BAR_WIDTH else what[: BAR_WIDTH - 1] + "…"
         self._bar.update(self._task, description=short)
@@ -140,7 +133,7 @@ class Progress:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Progress]:
-    """A bar on stderr while the block lasts, in a terminal only. `total` is None where nobody knows it."""
+    """A bar on stderr while the block lasts, in a terminal only. `total` is None if unknown."""
     columns = (
         bars.SpinnerColumn(),
         bars.TextColumn("{task.description}", markup=False),

@@ -1,7 +1,7 @@
-"""`ibid profiles` and `ibid erase`: what is kept of users, computed anew or deleted. Both work through the
+"""`ibid profiles` and `ibid erase`: computes users' profile cards, or deletes users. Both work through the
 service.
 
-`profiles` asks for a page of users at a time, so that the bar moves and an interruption loses little. `erase`
+`profiles` requests a page of users at a time, so that the bar moves and an interruption loses little. `erase`
 waits until files are rewritten too, so that the folder can be copied or handed on; it exits with 1 if it
 fails.
 """
@@ -23,7 +23,7 @@ from app.settings import Settings
 from app.types import DEFAULT_TENANT
 
 PATIENCE_SECONDS = 600.0
-"""For rewriting files: a large table takes minutes."""
+"""Deadline of rewriting files: a large table takes minutes."""
 LOOK_SECONDS = 0.5
 
 
@@ -54,7 +54,6 @@ async def profiled(config: Settings, user: str | None, tenant: str, *, json: boo
 
 
 async def profile_items(config: Settings, user: str | None, tenant: str) -> AsyncIterator[dict[str, Any]]:
-    """What was done, user by user."""
     body: dict[str, Any] = {"tenant": tenant} | ({"user_id": user} if user else {})
     async with connect(config) as client:
         page = await patient(lambda: client.post("/profiles", json=body))
@@ -92,7 +91,6 @@ def erase(
 
 
 async def erased(config: Settings, user: str, tenant: str) -> dict[str, Any]:
-    """The receipt, with the tenant and the state of the files at the end."""
     async with connect(config) as client:
         address = f"/users/{quote(user, safe='')}?tenant={quote(tenant, safe='')}"
         receipt = {"tenant": tenant, **taken(await client.delete(address))}
@@ -116,7 +114,7 @@ def erased_table(receipt: Mapping[str, Any]) -> Table:
 
 
 def erased_remarks(receipt: Mapping[str, Any]) -> Iterator[str]:
-    """What is not erased yet, or is not ours to erase."""
+    """Data that is not erased yet, or is kept by others."""
     files = receipt["files"]
     if not any(receipt["counts"].values()):
         yield f"Nothing was kept of {receipt['user_id']} in tenant {receipt['tenant']}."

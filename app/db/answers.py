@@ -1,10 +1,9 @@
-"""Answers: stored as columns and one JSON body, read back, and their sources looked up again for a replay.
+"""Stores answers (columns plus one JSON body) and looks their sources up again for a replay.
 
-Searched and listed fields are columns; citations, trace, usage, timings (milliseconds) and recipe are in
-`body`. A vantage answer also has a row in `public.vantage_answer_trace`. The JSON is strict (no NaN, NUL or
-lone surrogates); fields of a newer version are ignored, missing ones have defaults. What cannot be found
-again is reported as missing; a store that does not answer raises `Unavailable`. Also raises `NoRoom` and
-`Rejected`.
+Fields that are searched or listed are columns; citations, trace, usage, timings (milliseconds) and recipe are
+in `body`. A vantage answer also has a row in `public.vantage_answer_trace`. The JSON is strict (no NaN, NUL
+or lone surrogates); fields of a newer version are ignored, missing ones have defaults. Sources that are gone
+are reported as missing. Raises `Unavailable`, `NoRoom`, `Rejected`.
 """
 
 import json
@@ -57,25 +56,25 @@ BODY = (
     "ruling",
 )
 RECIPE = ("form", "system", "before", "notes", "ranking", "project")
-"""Fields of a recipe that are kept as JSON: all but its turns."""
+"""Fields of a recipe that are stored as JSON: all but its turns."""
 RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "params", "mix", "sd", "class_check"),
     *("vantage_id", "inspect_only"),
 )
-"""Of a ruling, what is a column of public.vantage_answer_trace."""
+"""Fields of a ruling that are columns of public.vantage_answer_trace."""
 COLUMNS = (
     *("answer_id", "tenant", "owner", "user_id", "thread_id", "project", *RULED),
     *("used", "memory_ids", "corpus_ids", "model", "prompt_sha256", "timings", "created_at"),
 )
-"""The columns of that table that we write."""
+"""Columns of that table that Ibid writes."""
 USED = ("source", "id", "label", "similarity", "score", "boosts", "verdict", "sha256")
-"""Of a candidate, what a row there tells."""
+"""Fields of a candidate that a row of that table contains."""
 
 T = TypeVar("T")
 
 
 def body_json(answer: Answer) -> str:
-    """What is kept as JSON: at once where it can be, else with what JSON and jsonb cannot hold mended."""
+    """The body as JSON; characters and numbers that JSON and jsonb cannot hold are replaced."""
     try:
         body = orjson.dumps(body_of(answer), option=orjson.OPT_UTC_Z)
     except TypeError:
@@ -88,12 +87,11 @@ def body_json(answer: Answer) -> str:
 
 
 def sanitised_body(answer: Answer) -> str:
-    """A ledger of eighty candidates takes milliseconds this way."""
+    """Slow: a trace of eighty candidates takes milliseconds, so `body_json` tries orjson first."""
     return json.dumps(storable_json(body_of(answer), nan=0.0), ensure_ascii=False)
 
 
 def body_of(answer: Answer) -> dict[str, object]:
-    """What is kept, by name. The turns of a recipe are rows, a third of their size: a thread may be long."""
     kept = {name: getattr(answer, name) for name in BODY}
     if (made := answer.recipe) is not None:
         kept["recipe"] = {name: getattr(made, name) for name in RECIPE} | {
@@ -103,12 +101,11 @@ def body_of(answer: Answer) -> dict[str, object]:
 
 
 def turn_row(turn: Block) -> tuple[str | None, ...]:
-    """A turn as a row: who spoke, its hash, its id in the chat log, its text where that is kept."""
     return turn.name, turn.sha256, turn.refs[0].id if turn.refs else None, turn.text
 
 
 def trace_row(scope: Scope, answer: Answer) -> str | None:
-    """A vantage answer's row of public.vantage_answer_trace, by column; None: it is no such answer."""
+    """A vantage answer's row of public.vantage_answer_trace as JSON; None for other answers."""
     if answer.ruling is None:
         return None
     packed = answer.trace.packed
@@ -132,12 +129,11 @@ def trace_row(scope: Scope, answer: Answer) -> str | None:
 
 STORED = TypeAdapter(Answer)
 STORED_COLUMNS = ("id", "endpoint", "question", "text", "model", "finish", "created_at")
-"""Of an answer, beside its body."""
+"""Columns of an answer beside its body."""
 
 
 def restored(row: asyncpg.Record) -> Answer:
-    """A row as the answer it is. Fields that a newer version added are ignored, as are boosts that an
-    older one stored as null."""
+    """The answer of a row. Ignores fields of a newer version, and boosts that an older one stored as null."""
     stored = {name: row[name] for name in STORED_COLUMNS} | json.loads(row["body"])
     for entry in stored.get("trace", {}).get("entries", ()):
         if boosts := entry.get("boosts"):
@@ -229,8 +225,8 @@ class AnswerStore:
         self._pool = pool
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
-        """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
-        Nothing of a session removed or a user erased since the question came. `Rejected`: for good."""
+        """Write an answer, its trace and its turns, all or none; the same id again replaces. Writes nothing
+        if the session or user was removed since the question came. `Rejected` is permanent."""
         self._pool.check_room()
         body = body_json(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
@@ -249,8 +245,8 @@ class AnswerStore:
             await self._pool.execute(KEEP, *given)
 
     async def _kept(self, *given: object) -> bool:
-        """True if it was, with its row of the trace table. An older tool's may take none of ours: then the
-        answer, whose ruling is in its body, is kept without."""
+        """True if the answer was written, with its trace row. If another tool's trace table rejects the row,
+        the answer is written without it: its body holds the ruling, too."""
         try:
             with self._pool.recording():
                 await self._pool.execute(KEEP_RULED, *given)
@@ -260,7 +256,7 @@ class AnswerStore:
         return True
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The answer if it is the scope's user's, whichever key asked; a key for all may name no user."""
+        """The answer if it belongs to the scope's user, with whichever key it was asked."""
         if not is_id(answer_id):
             return None
         with self._pool.recording():
@@ -268,7 +264,6 @@ class AnswerStore:
         return restored(row) if row else None
 
     async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-        """The scope in which that answer was asked: its session and thread too."""
         if not is_id(answer_id):
             return None
         with self._pool.recording():
@@ -276,7 +271,7 @@ class AnswerStore:
         return Scope(**row) if row else None
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
-        """The memories of an answer that is not kept here, of the scope's user, by an older tool's trace."""
+        """Memories used by an answer that only an older tool's trace table holds."""
         if not is_id(answer_id):
             return None
         with self._pool.recording():
@@ -284,7 +279,7 @@ class AnswerStore:
         return ids_in(row["ids"]) if row else None
 
     async def last(self, scope: Scope) -> Answer | None:
-        """The newest of the scope's user and thread that said anything; ids sort by time."""
+        """The newest answer with a text of the scope's user and thread; ids sort by time."""
         thread = scope.thread
         asked = (scope.tenant, scope.owner, scope.user_id, *([thread] if thread else []))
         with self._pool.recording():
@@ -299,7 +294,6 @@ class AnswerStore:
 
 
 def ids_in(ids: str | None) -> tuple[str, ...]:
-    """Those of a JSON array, or of a text that is one, each once; what is no id is passed over."""
     try:
         found = json.loads(ids or "[]")
         rows = json.loads(found) if isinstance(found, str) else found
@@ -309,7 +303,6 @@ def ids_in(ids: str | None) -> tuple[str, ...]:
 
 
 def inspected(answer: Answer) -> bool:
-    """True if somebody only looked: nothing was said, and nobody was active."""
     return bool(answer.ruling and answer.ruling.get("inspect_only"))
 
 
@@ -318,7 +311,6 @@ def no_turns(scope: Scope) -> tuple[object, ...]:
 
 
 def turn_columns(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
-    """Whose activity it is ("" for nobody's), the thread, the project, and the turns as columns."""
     return (
         scope.user_id or scope.owner,
         scope.thread,
@@ -362,21 +354,19 @@ REFERENCES = f"""
 """  # noqa: S608 - constants of ours
 
 Named: TypeAlias = Callable[[Scope, Sequence[str]], Awaitable[Sequence[Passage]]]
-"""Rows in reach by their ids, as a search would find them today; raises `RetrievalError`."""
+"""Fetches rows in the scope's reach by id, as a search returns them; raises `RetrievalError`."""
 Found = dict[str, T]
-"""By id."""
 
 
 class OriginalStore:
     def __init__(self, pool: Pool, points: Qdrant, rows: Mapping[str, Named] | None = None) -> None:
-        """`rows`: those of each of the projects' sources, by their ids."""
         self._pool = pool
         self._points = points
         self._rows = rows or {}
         self._chatlog = ChatLogStore(pool)
 
     async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
-        """Those of a trace's entries that are there, by source and id; their labels are the trace's."""
+        """Passages of a trace that still exist, by (source, id), with the labels of the trace."""
         of = defaultdict[str, list[Entry]](list)
         for entry in entries:
             of[entry.source].append(entry)
@@ -403,7 +393,6 @@ class OriginalStore:
         return {row["key"]: row["content"] for row in rows}
 
     async def cards(self, scope: Scope, ids: Sequence[str]) -> Found[Memory]:
-        """Those of the user's memories, cards among them, that are there."""
         if not ids or not scope.user_id:
             return {}
         with postgres_faults():
@@ -421,7 +410,7 @@ class OriginalStore:
         return await self._scrolled(RAW, owned(scope), wanted)
 
     async def _chunks(self, scope: Scope, entries: Sequence[Entry]) -> Found[str]:
-        """Texts of documents' passages; of documents that were replaced those that have their labels now."""
+        """Texts of document chunks; for a replaced document, of the one that has its label now."""
         if not entries:
             return {}
         reach = (scope.tenant, scope.owner, scope.session_id or "")
@@ -448,7 +437,7 @@ class OriginalStore:
         return found
 
     async def _collection_texts(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
-        """Those of one collection. A point that was imported since is the record's under another id."""
+        """Texts of one collection. A point imported since has another id in Postgres."""
         rows_of = await self._imported(collection, ids)
         names = {rows_of.get(each, each): each for each in ids}
         with postgres_faults():
@@ -467,7 +456,6 @@ class OriginalStore:
             return await imported(self._pool, collection, points) if points else {}
 
     async def _scrolled(self, collection: str, where: Where, ids: Collection[str]) -> list[Point]:
-        """Points that the record does not know; none of a collection that is not there."""
         if not ids:
             return []
         wanted = replace(where, lacks=NOT_OURS, ids=tuple(sorted(ids)))
@@ -481,7 +469,6 @@ class OriginalStore:
 
 
 def chunk_address(entry: Entry) -> tuple[str, int, str]:
-    """A passage's document, its ordinal there, and the name in its label."""
     document, _, ordinal = entry.id.rpartition(":")
     return document, int(ordinal), entry.label.rpartition("#")[0]
 
@@ -495,7 +482,6 @@ def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]
 
 
 def memory_passage(card: Memory) -> Passage:
-    """A memory as a prompt shows it, with the day on which it was said."""
     kind = payload.fact({"kind": card.kind}, "kind") or NOTE
     day = payload.day({"created_at": card.created_at.isoformat()})
     said = {SAID_ON: None if card.created_at == LONG_AGO else day}
@@ -503,5 +489,4 @@ def memory_passage(card: Memory) -> Passage:
 
 
 def bare_passage(source: str, key: str, text: str, **fields: str | None) -> Passage:
-    """A passage with what a prompt shows of it; its label is put in by whoever knows it."""
     return Passage(source, key, text, 0, "", fields=fields)

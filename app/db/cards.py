@@ -1,7 +1,7 @@
 """Vantage cards and facts: texts of a namespace (`vantage_id`) that join every prompt of that namespace.
 
 A card has a weight; a fact has a key, and a later fact of the same key replaces it. Ids are UUIDv5 of owner
-and key or words, so that writing the same again replaces, also when two race. A row without a user belongs to
+and key (or text), so writing the same again replaces, also when two writers race. A row without a user is for
 all users of the namespace. Raises `Unavailable`, `RemovedMeanwhile`, and `RetrievalError` from `shown`.
 """
 
@@ -19,10 +19,10 @@ from app.text.labels import key as look
 from app.types import Scope
 
 SHOWN = 100
-"""Cards and facts that an answer looks at."""
+"""Most cards and facts that an answer considers."""
 
 IDS = uuid.UUID("3e0c2a6e-9f55-5b7e-8c0f-4f9a5f1f6a20")
-"""Namespace of the ids of cards."""
+"""UUIDv5 namespace of card ids."""
 
 
 class CardShape(StrEnum):
@@ -39,7 +39,7 @@ class Card:
     text: str
     key: str | None
     weight: float
-    """In [0, 1]: the heavier first in the prompt."""
+    """In [0, 1]; heavier cards come first in the prompt."""
     created_at: datetime
     updated_at: datetime
 
@@ -55,7 +55,7 @@ class CardDraft:
 
 
 def card_id(tenant: str, draft: CardDraft) -> str:
-    """A UUIDv5 of whose it is and its key; without a key, of its words: case and white space aside."""
+    """UUIDv5 of owner and key; without a key, of the text without case and white space."""
     text = " ".join(draft.text.casefold().split()) if draft.key is None else ""
     key = "" if draft.key is None else f"={same(draft.key)}"
     whose = "" if draft.user_id is None else f"={draft.user_id}"
@@ -63,7 +63,7 @@ def card_id(tenant: str, draft: CardDraft) -> str:
 
 
 def same(key: str) -> str:
-    """What two keys have in common that name one fact: case, width, white space, what nobody sees aside."""
+    """Canonical form of a key: ignores case, width, white space and invisible characters."""
     return " ".join(look(key).casefold().split())
 
 
@@ -111,7 +111,7 @@ class CardStore:
         self._pool = pool
 
     async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
-        """(the card, whether it is new). The same key, or without one the same words, again: replaces."""
+        """(card, True if it is new). The same key (or text) again replaces."""
         draft = replace(draft, text=storable(draft.text))
         name = card_id(scope.tenant, draft)
         row = (draft.vantage_id, draft.user_id, draft.text, draft.key, draft.weight)
@@ -123,7 +123,7 @@ class CardStore:
         return card(kept, draft.shape), kept["fresh"]
 
     async def shown(self, scope: Scope, limit: int) -> list[Card]:
-        """Those of the scope's vantage_id that its user may see, heaviest first, then newest."""
+        """Cards of the scope's vantage_id visible to its user, heaviest first, then newest."""
         if scope.vantage_id is None or limit < 1:
             return []
         asked = (scope.tenant, scope.vantage_id, scope.user_id, limit)
@@ -134,7 +134,6 @@ class CardStore:
     async def list(
         self, scope: Scope, shape: CardShape, *, cursor: str | None, limit: int
     ) -> tuple[list[Card], str | None]:
-        """Of the scope's vantage_id, or of all; newest first, and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, scope.user_id, scope.vantage_id, at, name, limit + 1)
         with self._pool.asking():

@@ -1,8 +1,8 @@
 """Code chunks of a project in `public.code_index`: value types and store.
 
 Lines count from 1, both ends included. A chunk of a whole file carries the file's SHA-256 and is replaced
-with it; a chunk written by itself has a hash with the prefix ALONE; a row without a hash is another tool's
-and only read. The table may be another tool's, with other column types and without a key: writers of one
+with it; a chunk written alone has a hash with the prefix ALONE; a row without a hash belongs to another tool
+and is only read. That tool may have created the table, with other column types and no key, so writers of one
 owner take turns. Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField`,
 `KeptElsewhere`.
 """
@@ -50,15 +50,13 @@ from app.retrieval.project_tables import (
 from app.types import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("6a1d3c52-0a4e-5f0b-9a6e-3f1f6b7c9d20")
-"""What rows of code are named under."""
+"""UUIDv5 namespace of code rows."""
 ALONE = "row "
-"""Before the hash of a row that is no file's."""
+"""Prefix of the hash of a chunk that was written alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeCut:
-    """A chunk of a file: its own lines, as they stand there."""
-
     text: str
     start_line: int
     end_line: int
@@ -66,7 +64,7 @@ class CodeCut:
     class_name: str | None = None
     signature: str | None = None
     heading: str | None = None
-    """The section of a text that the chunk is from."""
+    """Heading of the section, for texts."""
 
     def metadata(self) -> dict[str, object]:
         names = ("function_name", "class_name", "signature", "heading", "start_line", "end_line")
@@ -84,8 +82,6 @@ class CodeRow:
 
 @dataclass(frozen=True, slots=True)
 class CodeKept:
-    """A row as it is kept; one that another tool wrote may lack anything but its id."""
-
     id: str
     file_path: str | None
     language: str | None
@@ -98,10 +94,10 @@ class CodeKept:
 @dataclass(frozen=True, slots=True)
 class CodeFile:
     path: str
-    """The path from the project's root, parts joined by `/`."""
+    """Relative to the project's root, with `/`."""
     text: str
     language: str | None = None
-    """None: as its path says."""
+    """None: from the path."""
 
     @property
     def sha256(self) -> str:
@@ -119,12 +115,10 @@ class CodeListed:
 
 @dataclass(frozen=True, slots=True)
 class CutFile:
-    """A file without its secrets, in chunks."""
-
     language: str
     cuts: Sequence[CodeCut]
     note: str = ""
-    """What the owner of the file should know of how it was cut."""
+    """A remark on the cutting, for the file's owner."""
 
 
 class CodeOutcome(StrEnum):
@@ -139,17 +133,14 @@ class CodeFiled:
     outcome: CodeOutcome
     chunks: int
     embedded: int = 0
-    """Chunks that needed a new vector."""
+    """Number of chunks that needed a new vector."""
     note: str = ""
-    """What the owner should know of how it was cut."""
+    """A remark on the cutting, for the file's owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeEntry:
-    """A row with its id and vector, ready to be written."""
-
     id: str
-    """A UUIDv5."""
     row: CodeRow
     embedding: Embedding
 
@@ -159,7 +150,7 @@ class CodeEntry:
 
     @property
     def sha256(self) -> str:
-        """Of a row that was sent by itself, with its vector: like that of no file."""
+        """Hash of a row that was sent alone, vector included; it equals no file's hash."""
         row = self.row
         content = json.dumps([row.file_path, row.language, row.chunk_text, dict(row.chunk_metadata)])
         return ALONE + hashlib.sha256(content.encode() + self.embedding).hexdigest()
@@ -174,7 +165,7 @@ class CodeVector:
 
 
 def keeps(scope: Scope) -> bool:
-    """True if a free UUID stays a row's id: others could be in the way of a name that can be guessed."""
+    """True if a client's UUID may be a row's id. In other tenants guessable ids could be occupied."""
     return scope.tenant == DEFAULT_TENANT and not scope.owner
 
 
@@ -184,7 +175,7 @@ def row_id(scope: Scope, row: CodeRow) -> str:
 
 
 def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
-    """The ids of a file's chunks: the same as long as a chunk says the same; of equal ones by their turn."""
+    """Ids from path and text, so an unchanged chunk keeps its id; equal chunks are numbered."""
     turns: dict[str, int] = {}
     found = []
     for cut in cuts:
@@ -194,7 +185,6 @@ def chunk_ids(scope: Scope, path: str, cuts: Sequence[CodeCut]) -> list[str]:
 
 
 def derived_id(scope: Scope, *named: str) -> str:
-    """A UUIDv5 of where a row is and what it is called."""
     where = "\x1f".join((scope.tenant, scope.owner, scope.project or "", *named))
     return str(uuid.uuid5(IDS, where.encode("utf-8", "replace").decode()))
 
@@ -203,7 +193,7 @@ TABLE = CHUNK.name
 TEXTS = ("file_path", "language", "chunk_text", "chunk_metadata")
 BY_ITSELF = f"starts_with(sha256, '{ALONE}')"
 OF_A_FILE = f"NOT {BY_ITSELF}"
-"""Null, so untrue, of another tool's row."""
+"""Null, so not true, for another tool's row."""
 FIND = f"""
     SELECT id::text AS id, (tenant, owner, project) = ($2, $3, $4) AND {BY_ITSELF} AS own,
         (tenant, owner, project) = ($2, $3, $4) AND {OF_A_FILE} AS filed
@@ -223,15 +213,14 @@ DROP = f"""
     SELECT count(*) AS rows, array_agg(DISTINCT file_path) AS paths FROM gone
 """  # noqa: S608 - constants of ours
 SECONDS = 60.0
-"""Deadline of a statement that writes or drops thousands of rows."""
+"""Deadline of a statement that writes or deletes thousands of rows."""
 
 
 Pair: TypeAlias = tuple[CodeEntry, Analysed]
-"""A chunk on its way into the table, with its terms and tokens."""
+"""A chunk to be written, with its terms and tokens."""
 
 
 async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
-    """The rows with their terms, made in a thread: that takes longer than writing them."""
     return await asyncio.to_thread(lambda: [(entry, analysed(entry)) for entry in entries])
 
 
@@ -244,7 +233,6 @@ def analysed(entry: CodeEntry) -> Analysed:
 async def find_ids(
     connection: Connection, columns: Shape, scope: Scope, entries: Sequence[CodeEntry]
 ) -> list[tuple[str, bool]]:
-    """(id, whether a row of the writer's is there) of each."""
     kind = columns["id"].type
     own: set[str] = set()
     filed: set[str] = set()
@@ -265,7 +253,7 @@ async def find_ids(
 
 
 async def free_ids(connection: Connection, columns: Shape, entries: Sequence[CodeEntry]) -> list[str]:
-    """Ids for chunks of files that were dropped: what is still there is none of these, whosever it is."""
+    """Ids for chunks of files whose rows were deleted: any row that still has one is another writer's."""
     kind = columns["id"].type
 
     async def find(ids: Sequence[str]) -> Found:
@@ -285,8 +273,8 @@ async def write_chunks(
     sha256: str | None = None,
     there: Collection[str] = (),
 ) -> Collection[str]:
-    """Rows by id, all of one file (`sha256`), or each by itself; those `there` are updated. The ids of those
-    inserted: one may have gone meanwhile."""
+    """Write rows by id, of one file (`sha256`) or each alone; those in `there` are updated. Returns the ids
+    of the inserted rows: an updated row may have been deleted meanwhile."""
     lines = [row_values(key, entry, sha256) for key, (entry, _) in rows.items()]
     _, inserted = await write_rows(connection, columns, ROWS, lines, scope=scope, space=space, there=there)
     if rows and columns["id"].type == UUID:  # else a search makes them when it first needs them
@@ -316,7 +304,7 @@ OURS = f"tenant = $1 AND owner = $2 AND {IN_PROJECT.format('$3')}"
 WRITTEN = f"{OURS} AND sha256 IS NOT NULL"
 WHOLE = f"{WRITTEN} AND {OF_A_FILE}"
 KNOWN = "bool_and(space = $5) AND count(DISTINCT sha256) = 1"
-"""Of a file's chunks: nobody has written over one, nor is one of another space."""
+"""True if all chunks of a file are of one version and of the requested space."""
 HASHES = f"""
     SELECT file_path, min(sha256) AS sha256, count(*) AS chunks FROM {TABLE}
     WHERE {WHOLE} AND file_path = ANY($4::text[]) GROUP BY file_path HAVING {KNOWN}
@@ -340,7 +328,7 @@ GET = f"""
 """  # noqa: S608 - constants of ours
 THEIRS = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE {WHOSE} AND project = $3 AND id::text = $4)"  # noqa: S608
 AT_ONCE = 500
-"""Rows of a statement: its values are written down on the event loop."""
+"""Rows per statement: encoding the values blocks the event loop."""
 
 
 class CodeStore:
@@ -355,8 +343,8 @@ class CodeStore:
     async def put(
         self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
     ) -> list[tuple[str, bool]]:
-        """Each again replaces: its id, and whether it is new. A chunk of a whole file is not replaced by id:
-        `InvalidField`. Of an owner who was erased since nothing is kept: `RemovedMeanwhile`."""
+        """Write rows; the same id again replaces. Returns (id, True if new) of each. Raises `InvalidField`
+        for the id of a whole file's chunk, `RemovedMeanwhile` if the owner was erased after `since`."""
         words = await prepared(entries)
         async with self._writing(scope, since) as (connection, columns):
             found = await find_ids(connection, columns, scope, entries)
@@ -366,7 +354,7 @@ class CodeStore:
         return [(key, key in fresh) for key, _ in found]
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
-        """(hash, chunks) of those of the files that are kept whole, with vectors of that space."""
+        """(hash, number of chunks) of those files that are stored whole with vectors of `space`."""
         with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(HASHES, *place(scope), list(paths), space)
         return {row["file_path"]: (row["sha256"], row["chunks"]) for row in rows}
@@ -374,7 +362,6 @@ class CodeStore:
     async def vectors(
         self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
     ) -> list[CodeVector]:
-        """Of the chunks of files of these paths, or of these hashes under whatever path."""
         with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(VECTORS, *place(scope), space, list(paths), list(hashes))
         return [CodeVector(*row) for row in rows if row["embedding"] is not None]
@@ -386,7 +373,7 @@ class CodeStore:
         space: str,
         since: datetime,
     ) -> list[CodeOutcome]:
-        """All or none. One that another writer has brought to the same meanwhile stays as it is."""
+        """Replace files, all or none. A file that another writer stored identically is unchanged."""
         words = [await prepared(entries) for _, entries in files]
         paths = [file.path for file, _ in files]
         async with self._writing(scope, since) as (connection, columns):
@@ -403,8 +390,8 @@ class CodeStore:
     async def files(
         self, scope: Scope, space: str, *, after: str, limit: int
     ) -> tuple[list[CodeListed], str | None]:
-        """By path, those after one; the last path of the page where more follow. What has vectors of another
-        space is not listed, and so is put again."""
+        """Files after the path `after`, and the last path of the page if more follow. The hash of a file with
+        vectors of another space is empty, so that the client sends it again."""
         with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(FILES, *place(scope), after, space, limit + 1)
         found = [CodeListed(**dict(row)) for row in rows]
@@ -417,7 +404,6 @@ class CodeStore:
         return (await self._gone(scope, WRITTEN))[0]
 
     async def remove(self, scope: Scope, row_id: str) -> bool:
-        """Gone; False: it is not there, or not the scope's own. `KeptElsewhere`: another tool wrote it."""
         if (await self._gone(scope, f"{WRITTEN} AND id::text = $4", row_id))[0]:
             return True
         with taking(TABLE), self._pool.asking():
@@ -438,8 +424,8 @@ class CodeStore:
     async def _writing(
         self, scope: Scope, since: datetime | None = None
     ) -> AsyncIterator[tuple[Connection, Shape]]:
-        """A transaction in which nobody else writes rows of this tenant and owner. `since`: of an owner who
-        was erased since nothing is written."""
+        """A transaction that holds the lock of writers of this tenant and owner. Raises `RemovedMeanwhile` if
+        the owner was erased after `since`."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
                 if since:
@@ -455,7 +441,6 @@ async def replace_files(
     files: Sequence[tuple[CodeFile, Sequence[Pair]]],
     space: str,
 ) -> set[str]:
-    """Files in the place of what they were; the paths of those that were there."""
     paths = [file.path for file, _ in files]
     _, known = await drop_rows(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
     ids = iter(await free_ids(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
@@ -467,14 +452,14 @@ async def replace_files(
 
 
 def outcome(file: CodeFile, same: set[tuple[str, str]], known: set[str], *, empty: bool) -> CodeOutcome:
-    """What became of a file; one that says nothing leaves nothing behind by which it could be known."""
+    """An empty file leaves no rows, so it counts as unchanged."""
     if file.path in known:
         return CodeOutcome.CHANGED
     return CodeOutcome.UNCHANGED if empty or (file.path, file.sha256) in same else CodeOutcome.ADDED
 
 
 def facts(row: asyncpg.Record) -> dict[str, object] | None:
-    """A chunk's metadata, if they are an object: another tool's column may hold anything."""
+    """A chunk's metadata if it is an object: another tool's column may hold anything."""
     try:
         found = json.loads(row["chunk_metadata"] or "null")
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
 """Conversations and dreams of a project in `public.conversation_index`: value types and store.
 
-A row keeps the id it was given where possible, else a UUIDv5 of (tenant, owner, project, id). Its input is
-hashed, so that writing the same again costs nothing. The table may be another tool's (other id types, no
-unique index): a row is updated, or inserted where none was there, by one writer of a tenant at a time. Rows
+A row keeps its given id where possible, else a UUIDv5 of (tenant, owner, project, id). Its input is hashed,
+so that writing the same again costs nothing. Another tool may have created the table (other id types, no
+unique index), so a row is updated, or inserted if there was none, by one writer of a tenant at a time. Rows
 of other tools are only read. Lengths are characters. Raises `Unavailable`, `NoRoom`, `Rejected`,
 `RemovedMeanwhile`, `KeptElsewhere`, `InvalidField`.
 """
@@ -60,9 +60,9 @@ from app.retrieval.project_tables import (
 from app.types import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("5b8f1a52-6f0e-5c39-9f3b-7a1d2c44e0d6")
-"""Namespace of ids."""
+"""UUIDv5 namespace of conversation ids."""
 CONTENT_VERSION = 1
-"""Raise it when the hash is made in another way: every entry is then written again."""
+"""Raise it when the hash's input changes: every entry is then written again."""
 
 
 class ConversationOutcome(StrEnum):
@@ -74,14 +74,12 @@ class ConversationOutcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
     role: str
-    """user, assistant; others are passed over."""
+    """user or assistant; others are skipped."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a summary makes; "": it could not."""
-
     title: str = ""
     summary_short: str = ""
     summary_detailed: str = ""
@@ -89,12 +87,12 @@ class Made:
 
 
 TITLE, SHORT, DETAILED, SNIPPET = 80, 300, 1_500, 300
-"""Lengths of what is made, at most."""
+"""Maximum lengths of the summary's parts."""
 ENDS = re.compile(r"[.!?…](?=\s|$)|[。！？।؟]")
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of one line, cut behind its last whole sentence that fits; else behind a word, with `…`."""
+    """One line of at most `most` characters, cut after a whole sentence, else after a word with `…`."""
     if len(text) <= most:
         return text
     whole = [found.end() for found in ENDS.finditer(text, 0, most) if found.end() >= most // 3]
@@ -106,7 +104,7 @@ def shortened(text: str, most: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConversationDraft:
-    """A row as its writer gives it; None: nothing was said of it."""
+    """A row as the client sends it; None for fields that it left out."""
 
     id: str | None = None
     title: str | None = None
@@ -133,11 +131,9 @@ class ConversationDraft:
 class ConversationEntry:
     draft: ConversationDraft
     sha256: str
-    """Hash of the draft as it was given."""
 
 
 def entry(draft: ConversationDraft) -> ConversationEntry:
-    """The draft with its hash (hexadecimal) of all that was given but the id."""
     at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
     content = asdict(replace(draft, id=None, indexed_at=None)) | {
         "indexed_at": at,
@@ -148,10 +144,9 @@ def entry(draft: ConversationDraft) -> ConversationEntry:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A row that is kept. Of one that another tool wrote, anything may be None."""
+    """A stored row; in another tool's row any field may be None."""
 
     session_id: str
-    """As text."""
     project: str
     title: str | None
     tags: tuple[str, ...]
@@ -165,16 +160,15 @@ class Conversation:
 @dataclass(frozen=True, slots=True)
 class Known:
     began: datetime
-    """By the store's clock."""
+    """Postgres's time."""
     rows: Sequence[Conversation | None]
-    """Of each entry; None: it is not kept as it was given, in the space that is asked for."""
+    """One for each entry; None if it is not stored with this content and a vector of the requested space."""
 
 
 Written: TypeAlias = tuple[Conversation, ConversationOutcome]
 
 
 def names(scope: Scope, entry: ConversationEntry) -> tuple[str | None, str]:
-    """(the id as it was given, if it may stand as it is; the UUIDv5 of it)."""
     given = entry.draft.id
     if given is None:
         return None, derived(scope, "", entry.sha256)
@@ -188,9 +182,9 @@ def derived(scope: Scope, *name: str) -> str:
 
 TABLE = "public.conversation_index"
 LONG = 100_000
-"""Bytes of tags, or entities, over which they are none: nobody made them by hand."""
+"""Bytes above which a column of tags or entities is ignored."""
 WHOLE = 1_000_000
-"""Characters of each text that are read of a row."""
+"""Characters read of each text column."""
 TEXTS = ("title", "summary_short", "summary_detailed", "memory_snippet")
 LISTS = ("tags", "key_entities")
 LISTED = f"CASE WHEN octet_length(kept.{{0}}::text) < {LONG} THEN to_jsonb(kept.{{0}})::text END AS {{0}}"
@@ -233,14 +227,13 @@ async def find_slots(
 
 
 def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
-    """True if it is the writer's, in the scope's project, and Ibid wrote it: adoption gives no hash."""
+    """True if the scope's owner has the row in its project and Ibid wrote it; adopted rows have no hash."""
     place = (row["tenant"], row["owner"], row["project"])
     written = row["sha256"] is not None or row["id"] in ours
     return bool(place == (scope.tenant, scope.owner, scope.project)) and written
 
 
 def unchanged_row(entry: ConversationEntry, place: RowSlot, space: str) -> Conversation | None:
-    """The row, if it was written from the same, and has a vector of the space."""
     row = place.row
     if row is None or row["sha256"] != entry.sha256 or row["space"] != space:
         return None
@@ -279,7 +272,7 @@ def conversation(row: asyncpg.Record) -> Conversation:
 
 
 def words(stored: str | None) -> tuple[str, ...]:
-    """A column of JSON as the texts in it, also where they are JSON inside of a text; broken: none."""
+    """Strings of a JSON column, even if the JSON is encoded twice; none if it is invalid."""
     value: object = stored
     for _ in range(2):
         try:
@@ -307,17 +300,16 @@ THEIRS = f"""
     AND session_id::text = $4)
 """  # noqa: S608 - constants of ours
 SECONDS = 120.0
-"""A project of a hundred thousand rows takes seconds to remove."""
+"""Removing a project of a hundred thousand rows takes seconds."""
 
 
 class ConversationStore:
     def __init__(self, pool: Pool, brief: Collection[str] = ()) -> None:
-        """`brief`: projects whose rows are found by their short texts alone (dreams)."""
+        """`brief`: projects whose rows are found by their short summaries alone (dreams)."""
         self._pool = pool
         self._brief = brief
 
     async def known(self, scope: Scope, entries: Sequence[ConversationEntry], space: str) -> Known:
-        """Which of them are kept already, just as they are given."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
                 began = await connection.fetchval(CLOCK)
@@ -334,8 +326,8 @@ class ConversationStore:
         space: str,
         since: datetime,
     ) -> list[Written]:
-        """All or none; searchable when it returns. An id again replaces; of one id in one request the last
-        stands. `RemovedMeanwhile`: the owner was erased after `since`."""
+        """Write all or none; rows are searchable on return. The same id again replaces, the last one if it
+        occurs twice. `RemovedMeanwhile`: the owner was erased after `since`."""
         words = await asyncio.to_thread(analysed, entries, brief=scope.project in self._brief)
         async with self._writing(scope, since) as (connection, columns):
             found = await find_slots(connection, columns, scope, entries)
@@ -358,8 +350,8 @@ class ConversationStore:
 
     @asynccontextmanager
     async def _writing(self, scope: Scope, since: datetime) -> AsyncIterator[tuple[Connection, Shape]]:
-        """A transaction in which nobody else writes rows of this tenant; of an owner who was erased since
-        nothing is written."""
+        """A transaction that holds the lock of this tenant's writers. Raises `RemovedMeanwhile` if the owner
+        was erased after `since`."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
                 await check_not_erased(connection, scope.tenant, scope.owner, since)
@@ -369,7 +361,6 @@ class ConversationStore:
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Conversation], str | None]:
-        """In reach, newest first, those without a time last; and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, sorted({scope.owner, ""}), scope.project, at, name, limit + 1)
         with self._pool.asking():
@@ -379,7 +370,7 @@ class ConversationStore:
         return [conversation(row) for row in page], after
 
     async def get(self, scope: Scope, name: str) -> tuple[Conversation, bool] | None:
-        """By its id, or what its writer called it; and whether it is the asker's own."""
+        """The row of an id, or of the name its writer gave it; True if it belongs to the scope's owner."""
         shared = Scope(scope.tenant, project=scope.project)
         with taking(TABLE):
             async with transaction(self._pool) as connection:
@@ -392,8 +383,8 @@ class ConversationStore:
         return (conversation(best), owner(best) == scope.owner) if best else None
 
     async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
-        """The owner's of that id, or all of his in the project; how many were there. What was derived of
-        them goes after them: whoever has just kept words of one has made the deletion wait."""
+        """Delete the owner's row of that id, or all in the project; returns how many. Derived rows are
+        deleted last, because a search that has just written terms holds the rows' locks."""
         place = (scope.tenant, scope.owner, scope.project, id)
         async with transaction(self._pool) as connection:
             gone = [row["id"] for row in await connection.fetch(REMOVE, *place, timeout=SECONDS)]
@@ -405,7 +396,7 @@ class ConversationStore:
 
 
 def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
-    """Which of several rows a name means, least first: the asker's own, what Ibid wrote, the id itself."""
+    """Sort key for rows that share a name: the scope's own, then Ibid's, then those with the id itself."""
     return owner(row) != scope.owner, row["sha256"] is None, row["id"] != name
 
 
@@ -418,11 +409,9 @@ def columns_of(entry: ConversationEntry) -> dict[str, object]:
 
 
 def reached(scope: Scope, row: asyncpg.Record) -> bool:
-    """True if the asker may see it, in the scope's project."""
     tenant = DEFAULT_TENANT if row["tenant"] is None else row["tenant"]
     return (tenant, row["project"]) == (scope.tenant, scope.project) and owner(row) in {scope.owner, ""}
 
 
 def owner(row: asyncpg.Record) -> str:
-    """Another tool's column may be null: the row is shared."""
     return row["owner"] or ""

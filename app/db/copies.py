@@ -46,19 +46,19 @@ from app.retrieval.retrievers.qdrant import (
 from app.types import Embedding, Scope, Space
 
 RefillCursor: TypeAlias = tuple[str, ...]
-"""How far a refill is: a part of it, and the key of the last row that was taken. (): the beginning."""
+"""Progress of a refill: its part and the key of the last row taken; () at the beginning."""
 PAGE = 256
-"""Rows, or points, at a time."""
+"""Rows or points per page."""
 IDS = 2_000
-"""Ids of vectors at a time."""
+"""Vector ids per request."""
 SAMPLE = 16
-"""Vectors of a collection that are compared with the record's."""
+"""Vectors of a collection that are compared with the record."""
 ALIKE = 1e-3
-"""Vectors whose numbers differ by no more are equal: an engine may scale them to unit length again."""
+"""Largest difference between equal vectors: an engine may normalise them again."""
 STATE = "51d1b1d0-0000-5000-8000-000000000001"
-"""The point of `memory_raw` that holds the position; it has no user, so no search reaches it."""
+"""Id of the point in `memory_raw` that holds the position; it has no user, so no search reaches it."""
 POSITION = "ibid-position"
-"""The collection of the vector that holds Chroma's position, and its id."""
+"""Collection and id of the vector that holds Chroma's position."""
 READ_SECONDS = 60.0
 """Deadline of reading the vectors of one document."""
 FIELDS = PayloadIndexes(
@@ -75,12 +75,12 @@ THESE_MEMORIES = f"{MEMORIES} id = ANY($2)"
 NEXT_TEXTS = f"{TEXTS} (tenant, collection, id) > ($2, $3, $4) ORDER BY tenant, collection, id LIMIT $5"
 THESE_TEXTS = f"{TEXTS} collection = $2 AND point = ANY($3)"
 SWEEP = "3 sweep"
-"""The last part of a refill: deletes our points that the record does not have."""
+"""Last part of a refill: deletes Ibid's points that are not in the record."""
 PARTS = {
     "1 memories": (NEXT_MEMORIES, ("id",), "2 texts"),
     "2 texts": (NEXT_TEXTS, ("tenant", "collection", "id"), SWEEP),
 }
-"""Those before it, in order: the next page, the key of its rows, and the part that follows."""
+"""Earlier parts in order: the statement of the next page, the key of its rows, and the part that follows."""
 COUNTS = f"""
     SELECT '{RAW}', count(*) FROM ibid.memory WHERE space = $1 HAVING count(*) > 0
     UNION ALL SELECT collection, count(*) FROM ibid.corpus_text WHERE space = $1 GROUP BY collection
@@ -89,27 +89,27 @@ KNOWN = {
     True: "SELECT id FROM ibid.memory WHERE id = ANY($1) AND $2 <> ''",
     False: "SELECT point FROM ibid.corpus_text WHERE point = ANY($1) AND collection = $2",
 }
-"""Of these points those that the record has; by whether they are memories."""
+"""Selects those of given points that are in the record; keyed by whether they are memories."""
 ENQUEUE = {
     True: "INSERT INTO ibid.outbox (engine, collection, item)"
     " SELECT 'qdrant', $2::text, id FROM ibid.memory WHERE space = $1",
     False: "INSERT INTO ibid.outbox (engine, collection, item)"
     " SELECT 'qdrant', collection, point FROM ibid.corpus_text WHERE space = $1 AND collection = $2",
 }
-"""All rows of a collection; by whether they are memories."""
+"""Enqueues all rows of a collection; keyed by whether they are memories."""
 KNOWN_VECTORS = {
     True: "SELECT id, embedding FROM ibid.memory WHERE id = ANY($1) AND $2 <> '' AND space = $3",
     False: "SELECT point, embedding FROM ibid.corpus_text"
     " WHERE point = ANY($1) AND collection = $2 AND space = $3",
 }
-"""The same with their vectors."""
+"""As KNOWN, with the vectors."""
 TAKEN = {
     True: "SELECT EXISTS (SELECT id FROM ibid.memory WHERE space = $1 EXCEPT"
     " SELECT item FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2)",
     False: "SELECT EXISTS (SELECT point FROM ibid.corpus_text WHERE space = $1 AND collection = $2 EXCEPT"
     " SELECT item FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2)",
 }
-"""True if the engine has taken a row (it has left the outbox); by whether they are memories."""
+"""True if the engine has taken a row (it has left the outbox); keyed by whether they are memories."""
 REFILLING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = 'qdrant' AND item = '')"
 IN_USE = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
 READY = "state = 'ready' AND removed_at IS NULL"
@@ -137,7 +137,7 @@ EMBEDDED = f"""
 """  # noqa: S608 - as above
 
 HOMES_SECONDS = 2.0
-"""Between two looks for copies that moved, on a server that replicas share."""
+"""Seconds between two looks for copies that moved, on a server that replicas share."""
 HOMES = "SELECT name, home, space FROM ibid.collection_home"
 
 UNIMPORTED = """
@@ -155,8 +155,8 @@ log = structlog.get_logger(__name__)
 
 
 async def set_home(connection: Connection, name: str, home: str, space: str | None) -> bool:
-    """Our copy is in `home` from now on: its rows have to be entered in the outbox. `space`: of the other
-    tool's vectors, as in `ImportedCollections.spaces`. True if the copy had no home of its own before."""
+    """Record that the copy of `name` is in the collection `home`; the caller enters its rows in the outbox.
+    `space` is that of the other tool's vectors. True if the copy had no home before."""
     return bool(await connection.fetchval(SET_HOME, name, home, space))
 
 
@@ -169,56 +169,50 @@ async def read_imported_collections(pool: Pool) -> ImportedCollections:
 
 
 async def read_unimported(pool: Pool) -> list[str]:
-    """Collections of older tools with a copy in Qdrant, of which no point is a row: as an earlier
-    version adopted them, or a run that was ended at its first page left them."""
+    """Other tools' collections with a copy in Qdrant but no row in Postgres: adopted by an earlier version,
+    or an import that ended at its first page."""
     with postgres_faults():
         return [row[0] for row in await pool.fetch(UNIMPORTED, NOT_IMPORTED)]
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an engine has followed which database."""
+    """The database and outbox entry that an engine has followed."""
 
     identity: str
-    """Which database (`db/postgres.py`)."""
+    """The database's identity (`db/postgres.py`)."""
     seq: int
-    """The last entry of the outbox that was taken."""
+    """The last outbox entry taken."""
 
 
 class Copy(Protocol):
     @property
     def name(self) -> str:
-        """The engine's, as the outbox has it."""
+        """The engine's name in the outbox."""
 
-    async def position(self) -> Position | None:
-        """As the engine stores it; None: it has none."""
-
-    async def save_position(self, position: Position) -> None:
-        """Store it."""
-
+    async def position(self) -> Position | None: ...
+    async def save_position(self, position: Position) -> None: ...
     async def apply(self, collection: str, items: Sequence[str]) -> None:
-        """Write these items as the record has them now, or delete those that it does not have."""
+        """Write these items as the record has them now; delete those that are not in it."""
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
-        """Write the rows after `cursor`; returns their number and the next cursor, None after the last page,
-        when what the record does not have is deleted."""
+        """Write the rows after `cursor`; returns their number and the next cursor. After the last page it
+        deletes items that are not in the record and returns None."""
 
-    async def total(self) -> int:
-        """Rows of the record that should be there."""
-
+    async def total(self) -> int: ...
     async def is_complete(self) -> bool:
-        """True if the engine holds as many as that, no more and no fewer."""
+        """True if the engine holds exactly that number."""
 
     async def sample_matches(self) -> bool:
-        """True if some vectors of each collection, chosen at random, are those of the record."""
+        """True if randomly chosen vectors of each collection equal those of the record."""
 
 
 class QdrantCopy:
-    """Memories and reference texts, each collection where `ibid.collection_home` says.
+    """Memories and reference texts; `ibid.collection_home` names the collection of each copy.
 
-    That is read anew for each call: `ibid adopt` may import a collection while a replica runs, whose points
-    are not to be written over. Where another tool has a collection of the same name that cannot hold our
-    vectors, the copy gets a home of its own. Keeps `Files` in `db/users.py`, too.
+    The names are read on each call: `ibid adopt` may import a collection while a replica runs, and its points
+    must not be overwritten. If another tool has a collection of the same name that cannot hold our vectors,
+    the copy gets another name. Also implements `Files` of `db/users.py`.
     """
 
     name = "qdrant"
@@ -233,7 +227,7 @@ class QdrantCopy:
         external: bool = False,
         imports: ImportedCollections | None = None,
     ) -> None:
-        """`external`: Qdrant is a server. `imports`: kept up to date for the sources."""
+        """`external`: Qdrant is a server. `imports`: updated in place, for the retrievers."""
         self.external = external
         self._imports = imports or ImportedCollections()
         self._pool = pool
@@ -241,7 +235,7 @@ class QdrantCopy:
         self._catalogue = catalogue
         self._space = space
         self._failed: set[str] = set()
-        """Collections that took no rows in the refill under way."""
+        """Collections that rejected rows in the current refill."""
 
     async def position(self) -> Position | None:
         for point in await self._points.scroll(await self._physical_name(RAW), Where(ids=(STATE,)), limit=1):
@@ -271,15 +265,14 @@ class QdrantCopy:
             await self._drop_if_unused(collection)
 
     async def _remove_others(self, tenant: str, user_id: str) -> None:
-        """Delete what other tools wrote of an erased user."""
         where = replace(owned(Scope(tenant, user_id=user_id)), lacks=NOT_OURS)
         for name in {RAW, await self._physical_name(RAW)}:
             await self._points.remove(name, where)
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
-        """Collections that cannot hold our vectors give way, all rows are written, then collection by
-        collection is swept. One that fails while Qdrant answers holds up no others: its rows are entered in
-        the outbox. The memories' must be swept: points of an erased person may be there."""
+        """Make room for our vectors, write all rows, then sweep one collection at a time. A collection that
+        fails while Qdrant answers is skipped and its rows enter the outbox, except that the memories' must be
+        swept: it may hold an erased person's points."""
         if not cursor:
             await self._make_room()
             return 0, (next(iter(PARTS)),)
@@ -300,8 +293,8 @@ class QdrantCopy:
         return 0, (SWEEP, left[0])
 
     async def _make_room(self) -> None:
-        """Collections of another size of vectors, as before `ibid reembed`, are emptied of what is ours;
-        where another tool's is in the way, ours gets another home."""
+        """Empty collections with another vector size (from before `ibid reembed`) of our points; where
+        another tool's points remain, the copy gets another collection."""
         self._failed = set()
         self._catalogue.forget()
         for name, shape in dict(await self._catalogue.all()).items():
@@ -314,7 +307,6 @@ class QdrantCopy:
         return sum((await self._counts()).values())
 
     async def is_complete(self) -> bool:
-        """Compares the number of our points in each collection that has, had or may have some."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
         imports = await self._read_imports()
@@ -344,14 +336,13 @@ class QdrantCopy:
         return True
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """Rewrite the collection of memories and cards, and the one that was imported; the corpus is its
-        tenant's. One that is not there has no files. Nothing is left to do."""
+        """Rewrite the collections of memories and cards (the copy and the imported one); reference texts
+        belong to no user. Always returns nothing."""
         for name in sorted({await self._physical_name(RAW), RAW}) if "memories" in holdings else ():
             await self._points.compact(name)
         return ()
 
     async def follow_homes(self) -> None:
-        """Keep `imports` up to date with what other replicas and `ibid adopt` moved."""
         while True:
             with suppress(Unavailable):
                 await self._read_imports()
@@ -366,7 +357,6 @@ class QdrantCopy:
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
     async def _write_rows(self, rows: Sequence[asyncpg.Record]) -> int:
-        """Rows as points; how many. Those of a collection that fails are left to the outbox."""
         taken = 0
         for name, some in by_collection(rows).items():
             if name in self._failed:
@@ -380,8 +370,7 @@ class QdrantCopy:
         return taken
 
     async def _try(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
-        """Do it, twice if need be; False: this collection fails, but Qdrant answers. Raises what it raises
-        where Qdrant does not."""
+        """Try at most twice. False if only this collection fails; raises if Qdrant does not answer."""
         for last in (False, True):
             try:
                 await work()
@@ -405,11 +394,10 @@ class QdrantCopy:
         return found
 
     async def _put(self, name: str, points: Sequence[Point]) -> bool:
-        """Write points. True: the collection had to be made."""
         return await self._catalogue.put(await self._collection_for(name), self._space, FIELDS, points)
 
     async def _had_rows(self, name: str) -> bool:
-        """True if a collection that was missing had taken rows, and no refill gives them back."""
+        """True if a missing collection had taken rows and no refill is under way to restore them."""
         with postgres_faults():
             return bool(
                 not await self._pool.fetchval(REFILLING)
@@ -417,8 +405,8 @@ class QdrantCopy:
             )
 
     async def _collection_for(self, name: str) -> str:
-        """The collection that holds the copy, or may be made for it. Where the present one cannot hold our
-        vectors and has points of another tool, or is another copy's, the copy moves to a new one."""
+        """The collection of the copy, which may not exist yet. The copy moves to a new one if the present one
+        cannot hold our vectors and has another tool's points, or belongs to another copy."""
         imports = await self._read_imports()
         home = imports.copy_of(name)
         if imports.name_of(home) == name:
@@ -441,7 +429,6 @@ class QdrantCopy:
         return shape is None or fits(shape, self._space)
 
     async def _sweep(self, physical: str, *, everything: bool = False) -> None:
-        """Delete our points that the record does not have, or all."""
         name, left = (await self._read_imports()).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
         older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
@@ -468,7 +455,6 @@ class QdrantCopy:
             await self._drop(await self._physical_name(name))
 
     async def _drop(self, name: str) -> None:
-        """Delete an empty collection if Ibid made it."""
         with unavailable():
             self._catalogue.forget()
             shape = await self._catalogue.get(name)
@@ -499,23 +485,22 @@ def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Reco
 
 
 class ChromaCopy:
-    """Documents: the vectors of each, with the part that it belongs to. Keeps `types.Probe` and
-    `Files` in `db/users.py`, too."""
+    """The documents' vectors. Also implements `types.Probe` and `Files` of `db/users.py`."""
 
     name = "chroma"
 
     def __init__(self, pool: Pool, chroma: Chroma, space: Space, *, exact_bytes: int = EXACT_BYTES) -> None:
-        """`exact_bytes`: up to which a scope is searched without Chroma (EXACT_MAX_MB)."""
+        """`exact_bytes`: scopes up to this size are searched without Chroma (EXACT_MAX_MB)."""
         self._pool = pool
         self._chroma = chroma
         self._exact = exact_bytes // (4 * space.dim)
         self._damaged = False
-        """Vectors are not those of the record: the next refill writes all of them."""
+        """True if vectors differ from the record: the next refill writes all of them."""
         self._space = space
         self._names = {is_global: collection(space.name, is_global=is_global) for is_global in (True, False)}
 
     async def position(self) -> Position | None:
-        """In a vector of its own; asking for it makes no collection."""
+        """Stored in a vector; reading it creates no collection."""
         if POSITION not in await self._chroma.names():
             return None
         for stored in await self._chroma.payloads(POSITION, {"of": POSITION}):
@@ -535,8 +520,8 @@ class ChromaCopy:
             await self._delete(item)
 
     async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
-        """Documents whose vectors are not all there, then those that the record does not have. Collections
-        of other spaces go, and first those that a look at a sample found damaged."""
+        """Write documents with missing vectors, then delete those that are not in the record. Deletes
+        collections of other spaces, and first those found damaged."""
         if self._damaged and not cursor:
             for name in self._names.values():
                 await self._chroma.forget(name)
@@ -580,7 +565,6 @@ class ChromaCopy:
         return not self._damaged
 
     async def check(self) -> dict[str, int]:
-        """Whether Chroma answers, and how many vectors it holds in this space."""
         await self._chroma.beat()
         there = {*self._names.values()}.intersection(await self._chroma.names())
         return {"vectors": sum([await self._chroma.count(name) for name in there])}
@@ -590,9 +574,9 @@ class ChromaCopy:
         return not self._chroma.embedded
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
-        vectors tell of one. It is left where searches would miss it meanwhile, since a scope is too large to
-        be searched without, and where filling it again would take long."""
+        """Rebuild the folder from the record while searches go on: vectors reveal something of a text.
+        Returns the holdings if a scope is too large to be searched without Chroma meanwhile, or if filling it
+        again would take long."""
         asked = {"documents", self.name}.intersection(holdings)
         if not asked:
             return ()

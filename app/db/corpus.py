@@ -1,6 +1,6 @@
-"""Reference texts (`ibid.corpus_text`): collections that a tenant shares with all of its users.
+"""Reference texts (`ibid.corpus_text`): collections shared by all users of a tenant.
 
-A text is keyed (tenant, collection, id); its point in Qdrant is a UUIDv5 of them. It is searchable as soon as
+A text is keyed (tenant, collection, id); its point in Qdrant is a UUIDv5 of the key. It is searchable once
 its transaction is committed. Writers of one collection take turns; an id again replaces. Raises
 `Unavailable`, `NoRoom`, `TooMany`, `InvalidField`.
 """
@@ -24,37 +24,34 @@ from app.types import Embedding, Scope
 @dataclass(frozen=True, slots=True)
 class Reference:
     point: str
-    """Its point: a UUID."""
+    """Id of its point, a UUID."""
     id: str
-    """As its writer names it."""
     text: str
     tokens: int
     created_at: datetime
     title: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Citations and `memory_used` show it; kind, origin (or source), url and tags also by themselves."""
-    revision: int = field(default=0, compare=False)
-    """As `memories.Memory.revision`."""
+    """Shown in citations and `memory_used`; kind, origin (or source), url and tags also as fields of their
+    own."""
 
 
 METADATA_BYTES = 8 << 10
-"""Most bytes of a text's metadata as JSON: every citation of the text carries it."""
+"""Most bytes of a text's metadata as JSON: every citation contains it."""
 MOST = 100
-"""Collections a tenant may have: each costs its engine threads, files, and a part of every search."""
+"""Most collections of a tenant: each costs the engine threads and files, and every search a part."""
 IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
-"""Namespace of the points of the corpus."""
+"""UUIDv5 namespace of the corpus's points."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceDraft:
-    """A text to be kept. Without an id it is known by its words: sent again it is the same text."""
+    """A text to store. Without an id, its id derives from its text: the same text again replaces."""
 
     text: str
     id: str | None = None
     title: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
     created_at: datetime | None = None
-    """None: now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,6 @@ class CollectionFigures:
 
 
 def placed(tenant: str, collection: str, given: ReferenceDraft) -> tuple[str, str]:
-    """(id, point) of a text: UUIDv5 of where it is and what it is called; unnamed, of its words."""
     what = ("", given.text) if given.id is None else (given.id,)
     point = str(uuid.uuid5(IDS, "\x1f".join((tenant, collection, *what))))
     return given.id or point, point
@@ -130,8 +126,8 @@ class CorpusStore:
         *,
         space: str,
     ) -> list[tuple[Reference, bool]]:
-        """Keep them all or none, each id again replaces; (text, whether it is new).
-        `TooMany` where the collection would be one more than MOST."""
+        """Write all or none; an id again replaces. Returns (text, True if new). `TooMany`: the tenant has
+        MOST collections already."""
         kept = []
         terms = await asyncio.to_thread(packed, texts)
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(given.text for given in texts)))))
@@ -161,7 +157,7 @@ class CorpusStore:
         return kept
 
     async def _permit(self, connection: Connection, tenant: str, collection: str) -> None:
-        """Not one collection more than there may be; whoever begins one waits for the tenant's others."""
+        """Raise `TooMany` for one collection too many; writers that begin one take turns."""
         if await connection.fetchval(HAD, tenant, collection):
             return
         await take_turns(connection, "ibid.corpora", tenant)
@@ -175,7 +171,6 @@ class CorpusStore:
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int
     ) -> tuple[list[Reference], str | None]:
-        """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
         after = opened(cursor)[1] if cursor else ""
         with self._pool.asking():
             rows = await self._pool.fetch(TEXTS, scope.tenant, collection, after, limit + 1)
@@ -198,7 +193,6 @@ class CorpusStore:
 
 
 def packed(texts: Sequence[ReferenceDraft]) -> list[bytes]:
-    """The terms of each; a text is found by its title's words, too."""
     return [
         encode_terms(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text))
         for given in texts

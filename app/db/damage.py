@@ -1,8 +1,8 @@
-"""Every table and index of the embedded PostgreSQL read once: what is damaged, and what can be done about it.
+"""Finds and repairs damage in the embedded PostgreSQL: reads every table and index once.
 
-Pages have checksums, which are checked when a page is read; B-trees are held against their tables (amcheck).
-The two extensions are made in a transaction that is rolled back, so nothing is changed. What is in use (a
-rewrite after an erasure) or goes meanwhile is passed over. Raises what asyncpg raises.
+Reading a page verifies its checksum; amcheck compares B-trees with their tables. The two extensions are
+created in a transaction that is rolled back, so nothing changes. Relations that are locked (a rewrite after
+an erasure) or dropped meanwhile are skipped. Raises asyncpg's errors.
 """
 
 import time
@@ -14,9 +14,9 @@ import asyncpg
 from app.db.pool import DAMAGE
 
 SECONDS = 30.0
-"""Seconds for reading all relations; those left over are not read."""
+"""Seconds for reading all relations; the rest is not read."""
 LOCK_SECONDS = 2
-"""A rewrite holds its table for longer."""
+"""Shorter than a rewrite of a table, which is then skipped."""
 REFILL_ALL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant'), ('chroma')"
 CONNECT_SECONDS = 10.0
 MISSING = "its file is missing"
@@ -43,14 +43,13 @@ PASSED = (asyncpg.LockNotAvailableError, asyncpg.UndefinedTableError, asyncpg.Un
 @dataclass(frozen=True, slots=True)
 class Damage:
     name: str
-    """As SQL writes it."""
+    """The name in SQL."""
     of: str
-    """The table that an index or a table of long values belongs to; else its own name."""
+    """The table of an index or of a TOAST table; else its own name."""
     said: str
-    """What PostgreSQL says."""
     is_index: bool
     rows: int = 0
-    """About how many are on a page; 0: nobody knows."""
+    """Estimated rows per page; 0: unknown."""
 
     def __str__(self) -> str:
         """`table ibid.memory (invalid page in block 5 of relation …; about 3 rows a page)`."""
@@ -69,7 +68,6 @@ class Look:
 
 
 async def look(dsn: str, *, seconds: float = SECONDS) -> Look:
-    """Read them, tables first. `dsn`: a superuser's."""
     until = time.monotonic() + seconds
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, command_timeout=seconds)
     found, tables, read = list[Damage](), set[str](), 0
@@ -96,7 +94,7 @@ async def look(dsn: str, *, seconds: float = SECONDS) -> Look:
 
 
 async def complaint(connection: asyncpg.Connection, oid: int, statements: Sequence[str], until: float) -> str:
-    """What PostgreSQL says of one relation; "": nothing. Its lock is given back. `TimeoutError`."""
+    """PostgreSQL's error for one relation, or "". Its lock is released. Raises `TimeoutError`."""
     point = connection.transaction()
     await point.start()
     try:
@@ -116,7 +114,6 @@ async def complaint(connection: asyncpg.Connection, oid: int, statements: Sequen
 
 
 async def rebuild(dsn: str, damages: Sequence[Damage]) -> None:
-    """Make damaged indexes anew from their tables."""
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
     try:
         for each in damages:
@@ -127,8 +124,8 @@ async def rebuild(dsn: str, damages: Sequence[Damage]) -> None:
 
 
 async def give_up(dsn: str, damages: Sequence[Damage]) -> None:
-    """Go on without the rows of damaged pages, and without any of a table whose file is missing. The search
-    engines are refilled at the next start: no trigger tells them which rows are gone."""
+    """Discard the rows of damaged pages, and all rows of a table whose file is missing. The search engines
+    are refilled at the next start: no trigger reports those rows."""
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
     try:
         await connection.execute("SET zero_damaged_pages = on")

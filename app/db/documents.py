@@ -1,10 +1,10 @@
-"""Documents: uploads, chunks and their states, as the API and the background jobs see them.
+"""Documents: uploads, chunks and their states, for the API and the background jobs.
 
 Pages are physical, from 1; a chunk's ordinal counts from 1. A part is a session or the tenant's global
 documents. An upload's bytes are stored first, without a lock; then the part's lock decides which of two
 uploads came first. Locks are always taken in one order: the part's advisory lock, rows of `document`, the row
-of `part`. What an asker may see is a condition in the SQL. Steps of a job are one transaction each and may be
-repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`, `Unavailable`.
+of `part`. SQL conditions decide which documents a scope may see. Steps of a job are one transaction each and
+may be repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`, `Unavailable`.
 """
 
 import asyncio
@@ -35,8 +35,6 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DocumentFault:
-    """Why a document failed: the slug and the detail of its problem (`errors.py`)."""
-
     slug: str
     detail: str
 
@@ -49,7 +47,7 @@ class Upload:
     """Bytes."""
     sha256: str
     session_id: str | None
-    """None: global, for every session of the tenant."""
+    """None: global, visible in every session of the tenant."""
     replace: bool = False
 
 
@@ -57,7 +55,7 @@ class Upload:
 class Document:
     id: str
     label: str
-    """Its name in citations: `report.pdf` of `[report.pdf#3]`, as the asker sees it."""
+    """Its name in citations: `report.pdf` in `[report.pdf#3]`, as the scope sees it."""
     filename: str
     session_id: str | None
     state: State
@@ -67,7 +65,7 @@ class Document:
     sha256: str
     created_at: datetime
     users: tuple[str, ...] = ()
-    """Those for whom it was uploaded, in that order; "" is the tenant, which named no user."""
+    """Users for whom it was uploaded, in that order; "" is the tenant, for an upload that named no user."""
     fault: DocumentFault | None = None
 
     @property
@@ -77,7 +75,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """Where a document lives: a session of one owner, or (session_id "") what all of a tenant share."""
+    """A session of one owner, or (session_id "") the documents that all of a tenant share."""
 
     tenant: str
     owner: str = ""
@@ -89,18 +87,18 @@ class DocumentPart:
 
 
 TITLE_CHARS, HEADING_CHARS = 120, 200
-"""Most of a title and of a heading path that is embedded: the text must keep its room in the model's 512."""
+"""Most characters of title and heading that are embedded: the text needs the rest of the model's 512
+tokens."""
 
 
 def embedded_text(title: str, heading: str, text: str) -> str:
-    """What is embedded for a chunk: title and heading in front of its text, a line each, empty ones
-    left out. A long heading keeps its end, which says most about the text below it."""
+    """The text that is embedded for a chunk: title, heading, text, a line each. A long heading keeps its end,
+    which says most about the text below it."""
     front = (title.strip()[:TITLE_CHARS], heading.strip()[-HEADING_CHARS:])
     return "\n".join(part for part in (*front, text) if part)
 
 
 def indexed_text(filename: str, title: str, heading: str, text: str) -> str:
-    """What the terms of a chunk are taken from: its document's names, its heading and its text."""
     return f"{filename}\n{title}\n{heading}\n{text}"
 
 
@@ -109,10 +107,10 @@ CHUNK = "chunk"
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A stored text that has no vector in a space in the making."""
+    """A stored text without a vector in a space that is being built."""
 
     id: str
-    """The document's; of another kind, the memory's, the reference text's point, or the row's."""
+    """Id of the document, memory, corpus point or row."""
     ordinal: int
     title: str
     heading: str
@@ -122,8 +120,6 @@ class Unembedded:
 
 
 class Parser(Protocol):
-    """A PDF in, chunks out. In a worker process with limits on time and memory."""
-
     async def parse(self, path: Path, filename: str) -> ParsedDocument:
         """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
 
@@ -166,11 +162,11 @@ RELEASE = """
     SELECT (SELECT count(*) FROM mine) + (SELECT count(*) FROM shared)
 """
 CHANNEL = "ibid_jobs"
-"""Notified when a job is committed, so that an idle worker need not poll for it."""
+"""Notified when a job is committed, so that idle workers need not poll for it."""
 
 
 def home(scope: Scope, session_id: str | None) -> DocumentPart:
-    """Where a document of `scope` lives; None: among what the tenant shares, which has no owner."""
+    """The part of a document of `scope`; session None: the tenant's shared documents, which have no owner."""
     return (
         DocumentPart(scope.tenant)
         if session_id is None
@@ -183,7 +179,6 @@ def place(part: DocumentPart) -> tuple[str, str, str]:
 
 
 async def hold(connection: Connection, part: DocumentPart) -> None:
-    """Take the part's lock until the transaction ends: writers of one part take turns."""
     await take_turns(connection, "ibid.part", *place(part))
 
 
@@ -193,14 +188,12 @@ async def ensure_part(connection: Connection, part: DocumentPart) -> None:
 
 
 async def bump(connection: Connection, part: DocumentPart) -> None:
-    """Raise the version of a part, which scope indexes and result caches compare."""
     await connection.execute(BUMP, *place(part))
 
 
 async def enqueue(
     connection: Connection, kind: str, document_id: str, part: DocumentPart, *, delay_seconds: float = 0
 ) -> None:
-    """A job that exists if and only if the transaction commits."""
     await connection.execute(JOB, kind, document_id, *place(part), delay_seconds)
     await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
 
@@ -208,8 +201,8 @@ async def enqueue(
 async def cleared(
     connection: Connection, part: DocumentPart, *, user: str | None = None, seconds: float | None = None
 ) -> int:
-    """Mark the documents of a part, or one user's, as removed and queue their purges; returns how many. What
-    other users uploaded too stays theirs. Under the part's lock."""
+    """Mark the documents of a part, or one user's, as removed and queue their purges; returns how many. A
+    document that other users uploaded too remains theirs. Needs the part's lock."""
     asked = (CLEAR, *place(part)) if user is None else (RELEASE, *place(part), user)
     count: int = await connection.fetchval(*asked, timeout=seconds)
     if count:
@@ -222,7 +215,7 @@ IN_REACH = """
     tenant = $1 AND removed_at IS NULL
     AND (session_id = '' OR (owner = $2 AND ($3::text IS NULL OR session_id = $3)))
 """
-"""Global documents of the tenant, and the owner's: of one session ($3) or of all."""
+"""Global documents of the tenant, and the owner's: of session $3, or of all."""
 
 COLUMNS = """id, name, filename, session_id, state, pages, chunks, tokens, sha256, created_at,
     users, fault_slug, fault_detail"""
@@ -244,7 +237,6 @@ def asker(scope: Scope) -> tuple[str, str, str | None]:
 
 
 def document(row: asyncpg.Record) -> Document:
-    """A row as the document it is, under its own name."""
     fault = DocumentFault(row["fault_slug"], row["fault_detail"] or "") if row["fault_slug"] else None
     return Document(
         id=row["id"],
@@ -263,7 +255,6 @@ def document(row: asyncpg.Record) -> Document:
 
 
 async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document]) -> list[Document]:
-    """The documents under the labels that `scope` sees; outside a session they keep their own names."""
     if scope.session_id is None or all(item.session_id for item in seen):
         return list(seen)
     rows = await connection.fetch(OWN, scope.tenant, scope.owner, scope.session_id)
@@ -277,7 +268,6 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
 async def global_labels(
     connection: Connection, scope: Scope, own: Sequence[str], seen: Sequence[Document]
 ) -> dict[str, str]:
-    """Labels of global documents beside the session's own, by id."""
     shared = await connection.fetch(SHARED, scope.tenant, [item.id for item in seen])
     _, shown = distinct(own, [label_name(row["name"]) for row in shared])
     return dict(zip((row["id"] for row in shared), shown, strict=True))
@@ -289,14 +279,14 @@ def in_the_way(own: Sequence[str], seen: Sequence[Document]) -> bool:
 
 
 PIECE = 1 << 20
-"""Bytes of a row of `document_piece`; also what one upload holds in memory."""
+"""Bytes per row of `document_piece`, and of an upload held in memory."""
 AT_ONCE = 4
-"""Uploads written at once: more would not be faster, and chat needs connections too."""
+"""Uploads written concurrently: more are not faster, and chat needs connections too."""
 TURN_SECONDS = 60.0
 COPY_SECONDS = 900.0
 """Deadline of writing the bytes of one file: 4 GiB at 5 MB/s."""
 ROUNDS = 3
-"""An upload that lost a race whose winner then vanished tries again, this often."""
+"""Attempts of an upload that lost a race to one that then failed."""
 
 STANDING = f"""
     SELECT {COLUMNS} FROM ibid.document
@@ -376,7 +366,7 @@ INSERT_CHUNK = (
 )
 """Columns, in the order of `chunk_rows`."""
 FIRST_LOOK, LAST_LOOK = 0.02, 0.5
-"""Pauses between two looks for all who wait: the first after somebody begins to wait, and the longest."""
+"""First and longest pause between two looks at documents that requests wait for."""
 LOOK_SECONDS = 5.0
 # A failed one is reported to all who wait for it, also after the first of them has had it dropped.
 LOOK = f"""
@@ -412,18 +402,18 @@ FORGET = """
 """
 
 FORGET_SECONDS = 60.0
-"""A dropped failure's row outlives it this long, unseen, for others who wait for the same bytes."""
+"""Seconds for which a replaced failure's hidden row remains for requests that wait for the same bytes."""
 INTEGER_MAX = 2**31 - 1
 PENDING_MOST = 10
-"""Documents under way that an answer names at most."""
+"""Most unfinished documents that an answer names."""
 
 
 class _Raced(Exception):
-    """The same bytes were admitted while ours arrived."""
+    """Another upload of the same bytes was admitted first."""
 
 
 async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, bytes]]:
-    """Rows of `document_piece`; the file is read in threads, one piece in memory at a time."""
+    """Rows of `document_piece`. Reads the file in threads, with one piece in memory."""
     file = await asyncio.to_thread(path.open, "rb")
     try:
         n = 0
@@ -437,12 +427,11 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
 async def uploads_like(
     connection: Connection, part: DocumentPart, filename: str, upload: Upload
 ) -> Sequence[asyncpg.Record]:
-    """Documents with these bytes or this name, oldest first. Under the part's lock."""
     return await connection.fetch(STANDING, *place(part), upload.sha256, filename)
 
 
 def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> Document | None:
-    """The one with the same bytes. `Conflict` if another has the name and is not to be replaced."""
+    """The document with the same bytes. `Conflict` if another one has the name and `replace` is false."""
     known = next((row for row in stands if row["sha256"] == upload.sha256), None)
     if known is None and stands and not upload.replace:
         raise Conflict(f"{filename!r} already exists with other content; send replace=true to replace it")
@@ -452,7 +441,6 @@ def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> D
 async def make_visible(
     connection: Connection, part: DocumentPart, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
 ) -> Document:
-    """Make an arrived document visible, with its label name and its job."""
     await ensure_part(connection, part)
     serving = next((row["id"] for row in namesakes if row["state"] == State.READY), None)
     if namesakes:
@@ -469,8 +457,8 @@ async def make_visible(
 
 
 async def withdraw(connection: Connection, part: DocumentPart, known: Document) -> None:
-    """Whoever sends the old bytes again with replace=true wants them to stay: later uploads of the name
-    that are still being read must not push them out."""
+    """Discard later uploads of this name that are still being read: a client that sends the old bytes again
+    with replace=true wants those."""
     later = await connection.fetch(WITHDRAW, *place(part), known.filename, known.created_at)
     for row in later:
         await enqueue(connection, "purge", row["id"], part)
@@ -479,7 +467,6 @@ async def withdraw(connection: Connection, part: DocumentPart, known: Document) 
 def chunk_rows(
     document_id: str, filename: str, parsed: ParsedDocument, embeddings: Sequence[Embedding], space: str
 ) -> list[tuple[object, ...]]:
-    """Rows of `ibid.chunk`. CPU: about 0.5 ms each, for the terms."""
     rows: list[tuple[object, ...]] = []
     title = storable(parsed.title)
     for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
@@ -491,7 +478,6 @@ def chunk_rows(
 
 
 async def discard(connection: Connection, part: DocumentPart, document_id: str) -> None:
-    """Mark a document as removed and queue its purge."""
     await connection.execute(GONE, document_id)
     await enqueue(connection, "purge", document_id, part)
 
@@ -503,7 +489,7 @@ async def delete_content(connection: Connection, document_id: str) -> None:
 
 
 class DocumentStore:
-    """The record of documents: for the API (by scope), and for the jobs that read and purge them (by id)."""
+    """Documents in Postgres: by scope for the API, by id for the jobs that read and purge them."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -515,8 +501,8 @@ class DocumentStore:
         self._hurried = False
 
     async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """Store the bytes and a job, all or none. (document, created); the same bytes again in the same
-        part: (the one there, False), also when two race. `Conflict`: the name is taken."""
+        """Store the bytes and a job, all or none. Returns (document, created); for bytes that the part has
+        already, (that document, False), also when two uploads race. `Conflict`: the name is taken."""
         part, filename = home(scope, upload.session_id), clean(upload.filename)
         user = scope.user_id or ""
         self._pool.check_room(2 * upload.size)  # in the table and in the log
@@ -532,7 +518,7 @@ class DocumentStore:
 
     @asynccontextmanager
     async def _upload_turn(self) -> AsyncIterator[None]:
-        """One of AT_ONCE places. The deadline ends before the body starts: none is held across it."""
+        """One of AT_ONCE places. The deadline covers only the wait, not the body."""
         try:
             async with asyncio.timeout(TURN_SECONDS):
                 await self._uploads.acquire()
@@ -546,7 +532,7 @@ class DocumentStore:
     async def _same_bytes(
         self, part: DocumentPart, filename: str, upload: Upload, user: str
     ) -> Document | None:
-        """The same bytes, already there: from now on the user's too. `Conflict` before a byte is written."""
+        """The document with the same bytes, now `user`'s too. `Conflict` before any byte is written."""
         async with transaction(self._pool) as connection:
             await check_not_erased(connection, part.tenant, user)
             await hold(connection, part)
@@ -578,10 +564,8 @@ class DocumentStore:
             return await make_visible(connection, part, new, filename, stands)
 
     async def finished(self, document_id: str, *, seconds: float) -> Document | None:
-        """The document once it is ready or failed, or as it is when the time is up; None: it is gone.
-
-        Postgres may go away and come back meanwhile; `Unavailable` only if it is away at the end.
-        """
+        """The document once it is ready or failed, or its state after `seconds`; None if it is gone.
+        `Unavailable` only if Postgres is down at the end."""
         if seconds and not self._hurried:
             settled: asyncio.Future[Document | None] = asyncio.get_running_loop().create_future()
             self._waiting[settled] = document_id
@@ -598,7 +582,7 @@ class DocumentStore:
         return (await self._looked_up([document_id])).get(document_id)
 
     async def _look_for_all(self) -> None:
-        """One statement for all who wait, again and again, until nobody waits."""
+        """One query for all waiting requests, repeated until none waits."""
         pause = FIRST_LOOK
         while waiting := dict(self._waiting):
             self._newcomer.clear()
@@ -620,14 +604,13 @@ class DocumentStore:
         return {row["id"]: document(row) for row in rows}
 
     def hurry(self) -> None:
-        """End all waits now, those to come too: the service is about to stop, and the rest is durable."""
+        """End all waits, present and future, because the service stops; the documents are durable."""
         self._hurried = True
         for settled in self._waiting:
             if not settled.done():
                 settled.set_exception(TimeoutError())
 
     async def get(self, scope: Scope, document_id: str) -> Document | None:
-        """A document in the scope's reach, under the label that the scope sees."""
         if not is_id(document_id):
             return None
         with self._pool.asking():
@@ -639,7 +622,6 @@ class DocumentStore:
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Document], str | None]:
-        """Documents in reach, newest first, and the cursor of the next page. `InvalidField`: the cursor."""
         before = opened(cursor)[1] if cursor else None
         with self._pool.asking():
             async with self._pool.acquire() as connection:
@@ -648,13 +630,11 @@ class DocumentStore:
         return seen, closed(seen[-1].created_at, seen[-1].id) if len(rows) > limit else None
 
     async def pending(self, scope: Scope) -> tuple[PendingDocument, ...]:
-        """Documents in reach that are still being read, newest first."""
         with self._pool.asking():
             rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
         return tuple(PendingDocument(**row) for row in rows)
 
     async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
-        """One chunk of a ready document; ordinals count from 1."""
         if not is_id(document_id) or not 1 <= ordinal <= INTEGER_MAX:
             return None
         with self._pool.asking():
@@ -662,7 +642,6 @@ class DocumentStore:
         return Chunk(**row) if row else None
 
     async def remove(self, scope: Scope, document_id: str) -> bool:
-        """Mark a document as removed and queue its purge. False: it is not there."""
         if not is_id(document_id):
             return False
         async with transaction(self._pool) as connection:
@@ -686,13 +665,12 @@ class DocumentStore:
                 await enqueue(connection, "purge", document_id, part, delay_seconds=FORGET_SECONDS)
 
     async def placed(self, document_id: str) -> tuple[Document, DocumentPart] | None:
-        """A document that is not removed, and where it lives; for jobs, whoever asks."""
         with postgres_faults():
             row = await self._pool.fetchrow(PLACED, document_id)
         return (document(row), DocumentPart(row["tenant"], row["owner"], row["session_id"])) if row else None
 
     async def content(self, document_id: str) -> AsyncIterator[bytes]:
-        """The file's bytes in pieces of 1 MiB; nothing is held between two. `Missing`: it is gone."""
+        """The file in pieces of 1 MiB, without holding a connection between two. `Missing`: it is gone."""
         with postgres_faults():
             left = await self._pool.fetchval(SIZE, document_id)
         if left is None:
@@ -709,8 +687,8 @@ class DocumentStore:
     async def keep_chunks(
         self, document_id: str, parsed: ParsedDocument, embeddings: Sequence[Embedding], space: str
     ) -> None:
-        """Write the chunks with their terms, and their vectors of `space`; again replaces. `Missing`: it is
-        gone. `ValueError`: ordinals do not count from 1."""
+        """Write the chunks with terms and vectors; again replaces. `Missing`: the document is gone.
+        `ValueError`: ordinals do not count from 1."""
         if [chunk.ordinal for chunk in parsed.chunks] != list(range(1, len(embeddings) + 1)):
             raise ValueError("ordinals must count from 1")
         with postgres_faults():
@@ -729,14 +707,13 @@ class DocumentStore:
             )
 
     async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
-        """The vectors that an earlier try wrote in `space`, in order; none, or all."""
         with postgres_faults():
             rows = await self._pool.fetch(KEPT, document_id, space)
         return [row["embedding"] for row in rows]
 
     async def make_ready(self, document_id: str) -> None:
-        """Make it searchable and remove what it replaces, in one transaction. Of two uploads of a name the
-        later one wins whichever was read first. Does nothing if it is ready or removed already."""
+        """Make it searchable and remove the document it replaces, in one transaction. Of two uploads of a
+        name the later one wins, whichever was read first. Does nothing if it is ready or removed already."""
         placed = await self.placed(document_id)
         if placed is None:
             return
@@ -758,13 +735,13 @@ class DocumentStore:
             await bump(connection, part)
 
     async def fail(self, document_id: str, fault: DocumentFault) -> None:
-        """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
+        """Mark it as failed and delete bytes and chunks; the row remains 24 h."""
         async with transaction(self._pool) as connection:
             if await connection.fetchval(FAILED, document_id, fault.slug, storable(fault.detail)):
                 await delete_content(connection, document_id)
 
     async def purge(self, document_id: str) -> None:
-        """Delete what is left of a removed document; one that is not removed stays."""
+        """Delete the content of a removed document; does nothing to others."""
         removed = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NOT NULL FOR UPDATE"
         async with transaction(self._pool) as connection:
             if await connection.fetchval(removed, document_id):
@@ -772,6 +749,6 @@ class DocumentStore:
                 await connection.execute("DELETE FROM ibid.document WHERE id = $1", document_id)
 
     async def sweep(self) -> None:
-        """Remove what failed more than 24 h ago; the rest follows by jobs."""
+        """Remove documents that failed more than 24 h ago."""
         async with transaction(self._pool) as connection:
             await connection.execute(SWEEP)

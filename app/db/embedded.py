@@ -1,10 +1,9 @@
-"""The embedded PostgreSQL: its folders, its supervisor, and the lock of the data folder.
+"""The embedded PostgreSQL: folders, supervisor, restart.
 
 `HOME/data` is the cluster, `HOME/run` the socket's folder, `HOME/log` the server's log. No TCP: one Unix
-socket in a 0700 folder. As root the server runs as HOME's owner, or as `nobody` where that is root, and root
-follows no links in HOME. The server dies with this process (`launcher.py`) and is restarted when it dies
-alone. The lock file `ibid.lock` is flocked by the process that has the stores open; a service writes {pid,
-url, token} into it (mode 0600), and commands work through it. Raises `StartError`.
+socket in a 0700 folder. If Ibid runs as root, the server runs as HOME's owner, or as `nobody` if that is
+root, and root follows no links in HOME. The server dies with this process (`launcher.py`) and is restarted if
+it dies alone. Raises `StartError`.
 """
 
 import asyncio
@@ -38,29 +37,29 @@ NOBODY = 65534
 SOCKET_NAME = ".s.PGSQL.5432"
 
 SOCKET_LIMIT = 103
-"""Bytes of a socket's path: macOS takes 103, Linux 107 (unix(7), sun_path less its NUL)."""
+"""Most bytes of a socket's path: 103 on macOS, 107 on Linux (unix(7), sun_path less its NUL)."""
 
 PLAIN = re.compile(r"[\w./-]+", re.ASCII)
-"""Paths that a DSN and unix_socket_directories take without quoting; both split at commas."""
+"""Paths that need no quoting in a DSN and in unix_socket_directories; both split at commas."""
 
 LOG_LIMIT = 1 << 20
-"""Bytes of log above which a start begins a new one."""
+"""Bytes of log above which a start truncates it."""
 
 TAIL = 4096
-"""Bytes of it that a message is made from."""
+"""Bytes at the end of the log that an error message may quote."""
 
 PLANTED = os.O_NOFOLLOW | os.O_NONBLOCK
-"""A link in a file's place is an error, and nobody waits at a pipe."""
+"""Opening a planted link fails, and opening a pipe does not block."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlaces:
-    """The places and the user of one server. Made by `prepare()`."""
+    """Paths and user of one server. Made by `prepare()`."""
 
     home: Path
     programs: Path
     run: Path
-    """Folder of the socket: `home/run`, or a 0700 one in /tmp where that path is too long."""
+    """Folder of the socket: `home/run`, or a 0700 folder in /tmp if that path is too long."""
     user: int
     group: int
 
@@ -76,7 +75,7 @@ class ClusterPlaces:
         return f"postgresql://{user}@/{database}?host={self.run}"
 
     def open_log(self) -> int:
-        """To append to. No link is followed: the folder is the server's, and we may be root."""
+        """Opened for appending. Follows no link: the folder is the server's, and we may be root."""
         return os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PLANTED, 0o600)
 
     def tail(self, lines: int = 3) -> str:
@@ -86,13 +85,13 @@ class ClusterPlaces:
             return ""
 
     def postmaster(self) -> tuple[int, str]:
-        """(pid, status) of postmaster.pid, which may be a dead one's; (0, "") if there is none, or half
-        of one. The status is "ready" once connections are taken (PostgreSQL, utils/pidfile.h)."""
+        """(pid, status) of postmaster.pid, perhaps of a dead server; (0, "") if it is missing or incomplete.
+        The status is "ready" once the server accepts connections (PostgreSQL, utils/pidfile.h)."""
         return owner(self.data / "postmaster.pid")
 
     def clear(self) -> None:
-        """Drop lock files whose number is another program's by now. PostgreSQL would refuse to start for
-        ever: in a container numbers begin anew, and a thread of ours can have an old postmaster's."""
+        """Delete lock files whose pid now belongs to another program, or PostgreSQL would never start again:
+        in a container pids start over, and one of our threads may have an old postmaster's."""
         for page in (self.data / "postmaster.pid", self.run / f"{SOCKET_NAME}.lock"):
             command = Path(f"/proc/{owner(page)[0]}/cmdline")
             if command.exists() and os.fsencode(self.data) not in command.read_bytes():
@@ -104,7 +103,6 @@ class ClusterPlaces:
 
 
 def owner(page: Path) -> tuple[int, str]:
-    """(pid, status) that a lock file of PostgreSQL tells; (0, "") if it tells none."""
     try:
         lines = ending(page).splitlines()
         return int(lines[0]), lines[7].strip() if len(lines) > 7 else ""
@@ -113,7 +111,6 @@ def owner(page: Path) -> tuple[int, str]:
 
 
 def ending(path: Path) -> str:
-    """The last TAIL bytes of a plain file. Raises `OSError` for a link, or anything else in its place."""
     with os.fdopen(os.open(path, os.O_RDONLY | PLANTED), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -123,7 +120,6 @@ def ending(path: Path) -> str:
 
 
 def prepare(home: Path) -> ClusterPlaces:
-    """Make the folders and hand them to the user the server runs as."""
     home = home.absolute()
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -137,8 +133,8 @@ def prepare(home: Path) -> ClusterPlaces:
 
 
 def programs() -> Path:
-    """The folder of initdb and postgres, found without running the wheel's own code (its import alone
-    creates folders; its launcher chmods parents and outlives us)."""
+    """The folder of initdb and postgres. Does not import the wheel: that creates folders, and its launcher
+    changes modes of parents and outlives us."""
     spec = importlib.util.find_spec(WHEEL)
     for folder in (spec.submodule_search_locations if spec else None) or ():
         found = Path(folder) / "pginstall" / "bin"
@@ -148,7 +144,7 @@ def programs() -> Path:
 
 
 def account(home: Path) -> tuple[int, int]:
-    """(user, group) of the server: ourselves, or for root the one who owns `home`, or nobody."""
+    """(uid, gid) of the server: our own, or for root those of `home`'s owner, or nobody's."""
     if os.geteuid():
         return os.geteuid(), os.getegid()
     owner = home.stat()
@@ -162,8 +158,8 @@ def account(home: Path) -> tuple[int, int]:
 
 
 def socket_folder(home: Path) -> Path:
-    """Beside the cluster if the path can be a socket's, else in /tmp; by the path's hash, so that the next
-    start finds there what a killed one left."""
+    """Beside the cluster if the path is short enough for a socket, else in /tmp, named by the path's hash, so
+    that the next start finds the lock files of a killed server."""
     beside = home / "run"
     path = str(beside / SOCKET_NAME)
     if len(os.fsencode(path)) <= SOCKET_LIMIT and PLAIN.fullmatch(path):
@@ -172,8 +168,8 @@ def socket_folder(home: Path) -> Path:
 
 
 def real(path: Path, kind: int) -> os.stat_result | None:
-    """What is known of a folder or file itself; None: it is not there. `StartError` for a link, or another
-    kind of thing: the server's user may have planted it, for root to follow."""
+    """lstat of a path; None if it does not exist. `StartError` for a link or another kind of file: the
+    server's user may have planted it for root to follow."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -184,7 +180,6 @@ def real(path: Path, kind: int) -> os.stat_result | None:
 
 
 def settle(places: ClusterPlaces) -> None:
-    """The socket's folder made, everything looked at, a long log dropped."""
     real(places.data, stat.S_IFDIR)
     log = real(places.log, stat.S_IFREG)
     if log and log.st_size > LOG_LIMIT:
@@ -199,7 +194,7 @@ def settle(places: ClusterPlaces) -> None:
 
 
 def give(places: ClusterPlaces) -> None:
-    """Root hands everything beneath `home` over, once: a restored copy may be root's."""
+    """As root, chown everything beneath `home` once: a restored copy may be root's."""
     if os.geteuid():
         return
     user, group = places.user, places.group
@@ -221,10 +216,11 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 CREATE_SECONDS = 60.0
 
 STALE_SECONDS = 5.0
-"""How long an exit at the start is retried: a predecessor's backends may still hold its shared memory."""
+"""Seconds in which a server that exits at its start is retried: old backends may still hold its shared
+memory."""
 
 READY_SECONDS = 60.0
-"""How long a living server may recover before it answers."""
+"""Seconds in which a living server may recover before it answers."""
 
 STOP_SECONDS = (5.0, 2.0, 2.0)
 """Seconds for a fast shutdown, an immediate one, and a kill."""
@@ -232,13 +228,13 @@ STOP_SECONDS = (5.0, 2.0, 2.0)
 POLL_SECONDS = 0.02
 
 CALM_SECONDS = 60.0
-"""A server that lived this long died of something new: its restart is not delayed."""
+"""Seconds of life after which a restart is not delayed: the cause is a new one."""
 
 INITDB = (
     *("--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"),
     *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
 )
-"""The builtin locale sorts the same on every machine, so a folder can be moved."""
+"""The builtin locale sorts the same on every machine, so the folder can be moved."""
 
 SINGLE = ("--single", "-c", "exit_on_error=on", "template1", "-D")
 
@@ -246,7 +242,7 @@ FURNISH = b"""CREATE EXTENSION vector;
 CREATE ROLE ibid LOGIN;
 CREATE DATABASE ibid OWNER ibid;
 """
-"""Our role is no superuser: SQL of ours must not read files of the machine. One statement a line."""
+"""Our role is no superuser, so SQL cannot read files of the machine. One statement a line."""
 
 OPTIONS: Mapping[str, str] = {
     "listen_addresses": "",
@@ -281,7 +277,6 @@ class Cluster:
         return self.places.dsn("ibid", "ibid")
 
     async def spawn(self, program: str, *arguments: str, stdin: int = DEVNULL) -> Process:
-        """One of PostgreSQL's programs as the server's user, writing to the log."""
         place = self.places
         path = str(place.programs / program)
         identity = (str(os.getpid()), str(place.user), str(place.group))
@@ -302,7 +297,6 @@ class Cluster:
             os.close(out)
 
     async def run(self, program: str, *arguments: str, said: bytes = b"") -> None:
-        """One that ends by itself, given `said` to read."""
         self.process = await self.spawn(program, *arguments, stdin=PIPE)
         try:
             async with asyncio.timeout(CREATE_SECONDS):
@@ -313,7 +307,7 @@ class Cluster:
             raise StartError(self.complaint(self.process.returncode))
 
     async def create(self) -> None:
-        """The cluster, if there is none: made beside and renamed, so that half of one is never used."""
+        """Create the cluster if there is none; a rename at the end, so half a cluster is never used."""
         place = self.places
         if place.data.exists():
             return
@@ -331,7 +325,6 @@ class Cluster:
             await asyncio.sleep(0.1)
 
     async def launched(self) -> bool:
-        """Spawn it and wait until it answers (True) or ends (False)."""
         self.places.clear()
         settings = [f"--{name.replace('_', '-')}={value}" for name, value in self.options.items()]
         process = self.process = await self.spawn("postgres", "-D", str(self.places.data), *settings)
@@ -359,7 +352,7 @@ class Cluster:
         return True
 
     async def watch(self) -> None:
-        """Start it again whenever it dies, after a pause that doubles while it keeps dying."""
+        """Restart the server when it dies, after a pause that doubles while it keeps dying."""
         pause = 0.0
         while self.process:
             born = time.monotonic()
@@ -373,7 +366,7 @@ class Cluster:
                 log.error("postgres_not_restarted", detail=str(error))
 
     async def stop(self) -> None:
-        """Fast shutdown (a checkpoint, so that the next start need not recover), then ever less gently."""
+        """Fast shutdown (its checkpoint saves the next start a recovery), then immediate, then kill."""
         for seconds, sign in zip(STOP_SECONDS, (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL), strict=True):
             if self.process is None or self.process.returncode is not None:
                 return
@@ -397,8 +390,8 @@ class Cluster:
 
 @asynccontextmanager
 async def open_cluster(home: Path, options: Mapping[str, str] | None = None) -> AsyncIterator[Cluster]:
-    """A server on `home`, made if missing, alive until the end of the block. Enter on the main thread:
-    the kernel ends it with the thread that started it."""
+    """A server on `home`, created if missing, until the end of the block. Enter on the main thread: the
+    kernel ends the server together with the thread that started it."""
     cluster = Cluster(prepare(home), options or {})
     watching: asyncio.Task[None] | None = None
     try:

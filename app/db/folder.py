@@ -1,7 +1,7 @@
-"""The lock of the data folder: `ibid.lock`, flocked by the one process whose stores are open on it.
+"""The lock of the data folder: `ibid.lock`, flocked by the process that has the stores open.
 
-The kernel drops a flock with its holder, so a file left by a crash counts for nothing. A service writes
-{pid, url, token} into it (mode 0600), and commands work through it. Seconds. Raises `StartError`.
+The kernel releases a flock with its holder, so a file left by a crash is harmless. A service writes {pid,
+url, token} into it (mode 0600), and commands work through it. Seconds. Raises `StartError`.
 """
 
 import asyncio
@@ -28,16 +28,16 @@ log = structlog.get_logger(__name__)
 NAME = "ibid.lock"
 
 PATIENCE_SECONDS = 1.0
-"""`read_lock` takes the lock for an instant to see whether it is free: no reason to refuse a start."""
+"""A start retries this long, since `read_lock` takes the lock for an instant to see whether it is free."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
     pid: int
     url: str
-    """`http://127.0.0.1:8000`; "" while a service starts, or while a command holds the folder."""
+    """`http://127.0.0.1:8000`; "" while a service starts or a command holds the folder."""
     token: str
-    """Local token that the holder takes for a key; new at every start."""
+    """Token that the holder accepts as a key; new at every start."""
 
 
 class Held:
@@ -46,14 +46,13 @@ class Held:
         self.token = secrets.token_urlsafe(32)
 
     def publish(self, url: str) -> None:
-        """Tell commands to come through `url`. One write of less than a page: a reader sees all or none
-        of it (a rename would be atomic too, but take the flocked inode away)."""
+        """Publish the service's URL to commands. One write of less than a page, so a reader sees all or none
+        of it; a rename would replace the flocked inode."""
         lock = Lock(os.getpid(), url, self.token)
         os.ftruncate(self.descriptor, os.pwrite(self.descriptor, json.dumps(asdict(lock)).encode(), 0))
 
 
 def read_lock(data_dir: Path) -> Lock | None:
-    """Who holds the folder now; None: nobody does, whatever a file there says."""
     try:
         descriptor = os.open(data_dir / NAME, os.O_RDONLY)
     except FileNotFoundError:
@@ -71,7 +70,6 @@ def read_lock(data_dir: Path) -> Lock | None:
 
 
 def parsed(content: bytes) -> Lock:
-    """What the holder wrote; it may have written nothing yet."""
     try:
         return Lock(**json.loads(content))
     except (ValueError, TypeError):
@@ -79,7 +77,7 @@ def parsed(content: bytes) -> Lock:
 
 
 def take(data_dir: Path) -> int:
-    """Open the lock file and lock it; a descriptor that no child inherits. `BlockingIOError`: taken."""
+    """A locked descriptor of the file, which children do not inherit. `BlockingIOError`: it is locked."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -93,8 +91,8 @@ def take(data_dir: Path) -> int:
 
 
 def sweep(folder: Path) -> None:
-    """The folder of temporary files, made (0700) or emptied of ours. It may be a link, or the machine's own
-    `/tmp` (IBID_DATA_DIR=/), neither of which is ours to sweep: `StartError`."""
+    """Create the folder of temporary files (0700), or delete ours in it. `StartError` if it is a link or the
+    machine's own `/tmp` (IBID_DATA_DIR=/), which must not be emptied."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         mode = folder.lstat().st_mode
@@ -119,8 +117,8 @@ def refusal(data_dir: Path) -> StartError:
 
 @asynccontextmanager
 async def hold(data_dir: Path) -> AsyncIterator[Held]:
-    """The folder for this process alone, made (0700) if missing, until the end of the block. What a killed
-    holder left of temporary files is gone."""
+    """Lock the folder, created (0700) if missing, until the end of the block. Deletes a killed holder's
+    temporary files."""
     patience = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

@@ -1,8 +1,8 @@
 """The job queue (`ibid.job`) and the LISTEN/NOTIFY listener that wakes its workers.
 
-A claimed job is leased; the lease ends by finish, by retry, or by running out after a crash. Jobs of one
-document run in order, one at a time. A notification only saves waiting: without it the queue is polled.
-Seconds. Raises `Unavailable`. Why written by hand: docs/adr/0002.
+A claimed job is leased until it is finished, given back, or the lease runs out after a crash. Jobs of one
+document run in order, one at a time. A notification only shortens a wait: without it the queue is polled.
+Seconds. Raises `Unavailable`. Why it is not a library: docs/adr/0002.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
 
 BROKE = 3
-"""A service is also killed for reasons of others; its own code breaks off over this very document."""
+"""Marks for a failure of our own code, which will recur; a worker that dies counts 1, as it may have been
+killed for other reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,16 @@ class Job:
     attempts: int
     """Times it was leased, this one included."""
     lost: int = 0
-    """Marks against it: one for each worker that died over it, BROKE for work that broke off by itself."""
+    """Marks against it: 1 for each worker that died over it, BROKE for an unexpected error."""
 
 
 POLL = 1.0
-"""Also finds what nobody announces: a retry that is due, a lease that ran out."""
+"""Seconds; polling also finds due retries and expired leases, which nothing announces."""
 CLOSE_SECONDS = 2.0
 
 
 class Listener:
-    """Entered, it keeps one connection of the pool for listening; not entered, it just polls."""
+    """Inside `async with` it listens on one connection of the pool; otherwise it just polls."""
 
     def __init__(self, pool: Pool, channel: str, on_notify: Callable[[str], None] | None = None) -> None:
         self._pool = pool
@@ -67,7 +68,7 @@ class Listener:
             await self._release()
 
     async def wait(self, *, seconds: float) -> None:
-        """Wait for a notification, at most `seconds` and POLL. One that came while nobody waited counts."""
+        """Wait for a notification, at most `seconds` and POLL. An earlier, unseen one counts."""
         await self._listen()
         with suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, POLL)):
@@ -84,7 +85,7 @@ class Listener:
                 await self._connection.add_listener(self._channel, self._notified)
 
     async def _release(self) -> None:
-        """Give the connection back to the pool, also a broken one, but never one that still listens."""
+        """Return the connection to the pool, also a broken one, but never one that still listens."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -105,7 +106,7 @@ class Listener:
 
 
 def is_open(connection: Connection | None) -> bool:
-    """True if a connection is open: the pool takes a broken one back by itself, and then asking raises."""
+    """The pool takes a broken connection back by itself; asking it then raises."""
     with suppress(asyncpg.InterfaceError):
         return connection is not None and not connection.is_closed()
     return False
@@ -150,7 +151,7 @@ EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE lease_until > now()"
 
 
 class JobStore:
-    """The queue. Entered (`async with`) it listens for new jobs; otherwise it polls once a second."""
+    """The job queue. Inside `async with` it listens for new jobs; otherwise it polls once a second."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -167,40 +168,34 @@ class JobStore:
         await self._listener.__aexit__(kind, error, trace)
 
     async def claim(self, *, lease_seconds: float) -> Job | None:
-        """The next job, leased; None: nothing to do now."""
         with postgres_faults():
             row = await self._pool.fetchrow(CLAIM, self._worker, lease_seconds)
         return job(row) if row else None
 
     async def beat(self, job: Job, *, lease_seconds: float) -> bool:
-        """Extend the lease, or shorten it; False: it was lost."""
         with postgres_faults():
             found = await self._pool.fetchval(BEAT, *self._lease(job), lease_seconds)
         return found is not None
 
     async def finish(self, job: Job) -> None:
-        """Done: the row goes. Nothing happens if the lease was lost."""
         with postgres_faults():
             await self._pool.execute(FINISH, *self._lease(job))
 
     async def retry(self, job: Job, *, delay_seconds: float) -> None:
-        """Give it back, not before `delay_seconds` from now. Nothing happens if the lease was lost."""
+        """Give the job back for `delay_seconds` from now, if its lease is still ours."""
         with postgres_faults():
             await self._pool.execute(RETRY, *self._lease(job), delay_seconds)
 
     async def broke(self, job: Job, *, delay_seconds: float) -> None:
-        """Give it back with BROKE marks against it. Nothing happens if the lease was lost."""
         with postgres_faults():
             await self._pool.execute(BROKEN, *self._lease(job), delay_seconds)
 
     async def expire(self) -> None:
-        """End all leases: at the start of a service whose Postgres is its own, their workers are dead, and
-        their jobs need not wait."""
+        """End all leases: at the start of a service with its own Postgres their workers are dead."""
         with postgres_faults():
             await self._pool.execute(EXPIRE)
 
     async def wait(self, *, seconds: float) -> None:
-        """Return when a job may be there or the time is up; after a second at most."""
         await self._listener.wait(seconds=seconds)
 
     def _lease(self, job: Job) -> tuple[int, str, int]:

@@ -1,8 +1,8 @@
 """API keys, stored as SHA-256 (docs/adr/0011 says why a fast hash is enough), and a cache of look-ups.
 
 A key is `ibid_<tenant>_<48 hex digits>`, shown once. The cache (SIZE entries, the least recently confirmed
-evicted) saves a query per request and bridges an outage: `Unavailable` when Postgres does not answer and the
-key was not seen within OUTAGE seconds.
+evicted) saves a query per request and bridges an outage: `Unavailable` if Postgres does not answer and the
+key was not confirmed within OUTAGE seconds.
 """
 
 import asyncio
@@ -33,28 +33,28 @@ class ApiKey:
     id: str
     tenant: str
     user: str | None
-    """The one user it acts for; None: a tenant key."""
+    """The user it acts for; None for a tenant key."""
     name: str
     prefix: str
-    """Its first characters, to tell keys apart."""
+    """First characters, to tell keys apart."""
     created_at: datetime
     revoked_at: datetime | None = None
 
 
 LETTERS = {r"[a-z]": 26, r"[A-Z]": 26, r"\d": 10}
-"""Kinds of letters and digits, and how many of each an attacker tries."""
+"""Character classes and their sizes."""
 WORD = re.compile(r"[A-Za-z]?[a-z]{3,}|[A-Z]{4,}|(?<![A-Za-z\d])[A-Za-z]{2,3}(?![A-Za-z\d])")
 WORD_BITS, WORD_MOST = 2.0, 11.0
-"""Of a letter in a word (English has 1 to 1.5, Shannon 1951; random letters seldom stand so), and of a whole
-word: an attacker's list has some thousands."""
+"""Bits of a letter in a word (English has 1 to 1.5, Shannon 1951; random letters rarely look like words), and
+most bits of a whole word: an attacker's list has some thousands."""
 NUMBER = re.compile(r"(?<![A-Za-z\d])\d{2,4}(?![A-Za-z\d])|(?<=[a-z]{3})\d{2,4}(?!\d|[A-Za-z])")
-"""A year, a count behind a word."""
+"""A year or a number behind a word."""
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm", "azertyuiop")
 
 
 def guess_bits(key: str) -> float:
-    """Estimate of the key's entropy in bits. Signs count 0, as do repeated or consecutive characters (aaa,
-    345, a row of the keyboard, a pair that occurred before). A word has WORD_MOST at the most."""
+    """Estimate of the key's entropy in bits. Punctuation counts 0, as do repeated or consecutive characters
+    (aaa, 345, a keyboard row, a pair that occurred before). A word has at most WORD_MOST."""
     each = math.log2(sum(size for kind, size in LETTERS.items() if re.search(kind, key)) or 1)
     bits = [each if char.isalnum() else 0.0 for char in key]
     for word in WORD.finditer(key):
@@ -74,7 +74,7 @@ def guess_bits(key: str) -> float:
 class Caller:
     tenant: str
     user: str | None
-    """The one user a user key acts for; None: a tenant key, any user of the tenant."""
+    """The user of a user key; None for a tenant key, which acts for any user of the tenant."""
 
 
 SIZE = 10_000
@@ -84,7 +84,7 @@ Value = TypeVar("Value")
 
 
 class TimedCache(Generic[Name, Value]):
-    """Confirmed values and when each was confirmed."""
+    """Confirmed values with the time of their confirmation."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -108,13 +108,14 @@ class TimedCache(Generic[Name, Value]):
 
 
 FRESH = 2.0
-"""A key asked about again within this is not looked up: a revocation is seen by every replica this soon."""
+"""Seconds in which a key is not looked up again: every replica notices a revocation this soon."""
 LOOKUP_SECONDS = 1.0
-"""A look-up's own deadline: every request waits for it."""
+"""Deadline of a look-up: every request waits for it."""
 OUTAGE = 60.0
-"""While Postgres is down a key seen this lately is honoured."""
+"""Seconds for which a confirmed key is accepted while Postgres is down."""
 PAUSE = 2.0
-"""After a failed look-up there is none for this long, then one at a time: not each request waits for it."""
+"""Seconds after a failed look-up without another; then one at a time, so that not every request waits for
+it."""
 BOOTSTRAP_LENGTH = 20
 BOOTSTRAP_BITS = 60
 """Least estimated entropy in bits: 2^60 guesses take 36 years at a billion a second. 24 random hex digits
@@ -124,7 +125,7 @@ LONGEST = 512
 
 FIND = "SELECT tenant, user_id FROM ibid.api_key WHERE sha256 = $1 AND revoked_at IS NULL"
 ANY = "SELECT EXISTS (SELECT FROM ibid.api_key)"
-"""Revoked ones count: to take the last key away must not let everybody in."""
+"""Revoked keys count: revoking the last key must not open the service."""
 COLUMNS = 'id, tenant, user_id AS "user", name, prefix, created_at, revoked_at'
 ADD = f"""
     INSERT INTO ibid.api_key (id, tenant, user_id, sha256, prefix, name) VALUES ($1, $2, $3, $4, $5, $6)
@@ -147,7 +148,6 @@ class KeyStore:
         self._breaker = Breaker(clock, failures=1, seconds=PAUSE)
 
     async def find(self, key: str) -> Caller | None:
-        """The caller that a key stands for; None: unknown or revoked."""
         if not key or len(key) > LONGEST:
             return None
         digest = hashed(key)
@@ -165,7 +165,7 @@ class KeyStore:
         return caller
 
     async def any(self) -> bool:
-        """True if a key was ever made, live or revoked: if not, the service is open."""
+        """True if a key was ever created, live or revoked; otherwise the service is open."""
         known = self._closed.get("any", seconds=FRESH)
         if known is not None:
             return known
@@ -177,7 +177,7 @@ class KeyStore:
         return bool(known)
 
     async def _looked_up(self, sql: str, *arguments: object) -> Sequence[asyncpg.Record]:
-        """The rows. Raises `Unavailable`, at once if Postgres has just failed."""
+        """Raises `Unavailable`, at once if Postgres has just failed."""
         if self._breaker.refuses:
             raise Unavailable
         with self._breaker.attempt(), postgres_faults():
@@ -185,7 +185,6 @@ class KeyStore:
                 return await self._pool.fetch(sql, *arguments)
 
     async def create(self, tenant: str, *, user: str | None = None, name: str = "") -> tuple[ApiKey, str]:
-        """A new key and its text, which is shown this once."""
         shown = re.sub(r"[^a-z0-9]", "", tenant.lower())[:12] or "key"
         front = f"ibid_{shown}_"
         key = front + secrets.token_hex(24)
@@ -194,8 +193,8 @@ class KeyStore:
         return made, key
 
     async def bootstrap(self, key: str) -> None:
-        """Make `key` a tenant key of the tenant `default`; again changes nothing, nor does it bring a
-        revoked one back. Raises `StartError` for a key that could be guessed."""
+        """Make `key` a tenant key of the tenant `default`, once; a revoked one stays revoked. `StartError`
+        for a key that could be guessed."""
         if len(key) < BOOTSTRAP_LENGTH:
             raise StartError(f"IBID_BOOTSTRAP_KEY must have {BOOTSTRAP_LENGTH} characters or more")
         if guess_bits(key) < BOOTSTRAP_BITS:
@@ -206,13 +205,11 @@ class KeyStore:
         await self._add(key, DEFAULT_TENANT, None, "bootstrap", prefix=key[:PREFIX_DIGITS])
 
     async def list(self, tenant: str | None = None) -> list[ApiKey]:
-        """Keys of a tenant, or all, oldest first; revoked ones too."""
         with postgres_faults():
             rows = await self._pool.fetch(ALL, tenant)
         return [ApiKey(**row) for row in rows]
 
     async def revoke(self, key_id: str, tenant: str | None = None) -> bool:
-        """End a key; False: there is no such live key (of that tenant)."""
         if not is_id(key_id):
             return False
         with postgres_faults():
@@ -230,12 +227,11 @@ class KeyStore:
 
 
 def bridged(known: Known | None) -> Known:
-    """What was known before an outage. Raises `Unavailable` if nothing was."""
     if known is None:
         raise Unavailable("keys cannot be looked up", retry_after=RETRY_SECONDS)
     return known
 
 
 def hashed(key: str) -> bytes:
-    """The stored hash of a key. A lone surrogate is no valid key, but must not raise."""
+    """A lone surrogate is no valid key but must not raise."""
     return hashlib.sha256(key.encode(errors="surrogatepass")).digest()

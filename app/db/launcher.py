@@ -1,15 +1,14 @@
 """A tiny program that becomes another: drops root, asks to die with its parent, then execs.
 
 Run as `python -I launcher.py PARENT USER GROUP REACH... -- COMMAND...` by `embedded.py`; standard library
-only, since it starts before every PostgreSQL. Why a program and not `preexec_fn`: that runs in a copy of
-a threaded process, where only async-signal-safe calls are allowed.
+only. Not a `preexec_fn`, which runs in a copy of a threaded process, where only async-signal-safe calls are
+allowed. PostgreSQL refuses to run as root, so root's server runs as another user. If that user cannot reach
+REACH (beneath a 0700 home, say), the process keeps one capability, CAP_DAC_READ_SEARCH: list folders and
+read, never write.
 
-Order matters (prctl(2), capabilities(7)): a change of user clears the parent-death signal, so that comes
-last; and the parent may be gone before it is set, so it is asked for once more. PostgreSQL refuses to run
-as root, so root's server runs as another user. Where that user cannot reach REACH on its own (beneath a
-0700 home, say), one capability goes along, CAP_DAC_READ_SEARCH: look into folders and read, never write.
-
-Exits 97 with a line on stderr if it cannot do its part.
+Order matters (prctl(2), capabilities(7)): a change of user clears the parent-death signal, so that is set
+last; and the parent may be gone before it is set, so it is checked once more. Exits with 97 and a line on
+stderr if a step fails.
 """
 
 import ctypes
@@ -31,7 +30,7 @@ CAP_DAC_READ_SEARCH = 1 << 2
 DAC_READ_SEARCH_NUMBER = 2
 
 NO_SETUID_FIXUP = 1 << 2
-"""Without this securebit access(2), with which PostgreSQL looks for itself, ignores capabilities."""
+"""Without this securebit access(2), with which PostgreSQL checks its files, ignores capabilities."""
 
 CAPABILITY_VERSION_3 = 0x20080522
 FAILED = 97
@@ -46,18 +45,17 @@ def call(name: str, *arguments: object) -> None:
 
 
 def prctl(option: int, first: int, second: int = 0) -> None:
-    """prctl(2); the kernel wants the unused arguments zero, as longs."""
     call("prctl", option, *(ctypes.c_ulong(value) for value in (first, second, 0, 0)))
 
 
 def hold(permitted: int, inheritable: int) -> None:
-    """capset(2): these capabilities, effective too, and no others. All of ours are below 32."""
+    """capset(2): exactly these capabilities, effective too. All that we use are below 32."""
     header = struct.pack("Ii", CAPABILITY_VERSION_3, 0)
     call("capset", header, struct.pack("6I", permitted, permitted, inheritable, 0, 0, 0))
 
 
 def drop(user: int, group: int) -> None:
-    """Become `user` for good; capabilities stay permitted but are not in effect."""
+    """Become `user` permanently; capabilities stay permitted but are not in effect."""
     prctl(PR_SET_KEEPCAPS, 1)
     os.setgroups([group])
     os.setresgid(group, group, group)
@@ -76,7 +74,7 @@ def carry() -> None:
 
 
 def leave_root(user: int, group: int, paths: Sequence[str]) -> None:
-    """Become `user`, who reaches `paths` in one way or the other."""
+    """Become `user`, with CAP_DAC_READ_SEARCH if it cannot reach `paths` otherwise."""
     drop(user, group)
     if reaches(paths):
         return
@@ -87,7 +85,7 @@ def leave_root(user: int, group: int, paths: Sequence[str]) -> None:
 
 
 def bind_life(parent: int) -> None:
-    """End with the parent: SIGQUIT, PostgreSQL's immediate shutdown. Linux only; elsewhere nothing."""
+    """End with the parent: SIGQUIT, PostgreSQL's immediate shutdown. Linux only; does nothing elsewhere."""
     if sys.platform != "linux":
         return
     prctl(PR_SET_NO_NEW_PRIVS, 1)

@@ -1,9 +1,9 @@
-"""Memories (`ibid.memory`): value types and store, and what a person heard in a conversation.
+"""Memories (`ibid.memory`): value types and store, and the recent texts of a conversation.
 
-A memory belongs to (tenant, user_id); its id is a UUIDv5 of tenant, user, namespace and words, so that the
-same words are the same memory on every replica. Writers of one user take turns by an advisory lock, so that
-`place` counts without gaps. A memory is searchable when its transaction is committed; triggers enter it in
-the outbox for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+A memory belongs to (tenant, user_id); its id is a UUIDv5 of tenant, user, namespace and text, so the same
+text is the same memory on every replica. Writers of one user take turns by an advisory lock, so `place`
+counts without gaps. A memory is searchable when its transaction is committed; triggers enter it in the outbox
+for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
 import asyncio
@@ -35,11 +35,11 @@ from app.text.dates import Expression, expressions, spoken
 from app.types import Embedding, Scope, day_said
 
 RAW = "memory_raw"
-"""The collection of memories and cards."""
+"""Qdrant collection of memories and cards."""
 OTHERS = "others\x1f"
-"""Begins an entry of Qdrant's outbox, before tenant and user: delete the points that other tools wrote."""
+"""Prefix of an outbox entry for Qdrant, before tenant and user: delete the points that other tools wrote."""
 NOTE = "note"
-"""The kind of a memory that names none."""
+"""The default kind."""
 CARDS = ("persona", "style", "preference")
 """Kinds that make the persona block."""
 GRAVITY, DESIRE = "gravity_profile", "vb_desire_profile"
@@ -48,14 +48,14 @@ ASSISTANT = "frontend/chat:assistant"
 DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
 """Origins of derived cards, in the order of GRAVITY, DESIRE and the style card."""
 EXCLUDED_ORIGINS = (ASSISTANT, *DAEMONS)
-"""Origins that searches leave out; `persona_daemon` is Ibid's addition."""
+"""Origins that searches exclude; `persona_daemon` is Ibid's addition."""
 IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
-"""Namespace of the ids of memories."""
+"""UUIDv5 namespace of memory ids."""
 
 
 def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:
-    """A UUIDv5: of the words in their namespace, case and white space aside; a daemon's card's: its kind; a
-    card's that a person wrote: both, so that a note of the same words is not in its way."""
+    """UUIDv5 of namespace and text without case and white space; for a daemon's card, of its kind; for a card
+    written by a person, of both, so that a note with the same text is another memory."""
     derived = draft.origin in DAEMONS
     words = "" if derived else " ".join(draft.text.casefold().split())
     card = draft.kind if derived or draft.kind in CARDS else ""
@@ -71,11 +71,10 @@ class Draft:
     origin: str = "api"
     vantage_id: str | None = None
     thread_id: str | None = None
-    """The conversation it was said in: its neighbours there speak for it in a search."""
+    """Its conversation: a search also uses the terms of its neighbours there."""
     created_at: datetime | None = None
-    """None: now."""
     fields: Mapping[str, object] = field(default_factory=dict)
-    """What a card holds beside its text (`weights` of a profile)."""
+    """Data of a card beside its text (`weights` of a profile)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +90,22 @@ class Memory:
     vantage_id: str | None = None
     thread_id: str | None = None
     place: int = 0
-    """Its number among the user's memories of that thread, from 1, as they were written."""
+    """Its number among the user's memories of that thread, from 1, in the order of writing."""
     fields: Mapping[str, object] = field(default_factory=dict)
     revision: int = field(default=0, compare=False)
-    """Of this write of it, and of no other: what was written again is another text."""
+    """Changes with every write of the memory."""
 
 
 class MemoryOutcome(StrEnum):
     CREATED = "created"
     REPEATED = "repeated"
-    """The user has a memory of the same words: that one stands."""
+    """The user has a memory with this text; it is kept."""
     ECHO = "echo"
-    """Nothing but what was recalled, or said by the assistant, in the same thread: not stored."""
+    """Only repeats what was recalled, or said by the assistant, in the same thread: not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One draft's outcome; `memory` is None for an echo."""
-
     outcome: MemoryOutcome
     memory: Memory | None = None
 
@@ -125,53 +122,55 @@ class Tally:
 
 class Tallies(dict[str, Tally]):
     lost: str = ""
-    """Why the outside service did not give them (`Degraded.reason`), so that they are the built-in's."""
+    """Why the outside service did not provide them (`Degraded.reason`); they are then the built-in
+    store's."""
 
 
 OUTSIDE = "memory_service"
-"""The outside service, as `degraded` names it."""
+"""Name of the outside service in `degraded`."""
 
 
 class Votes(Protocol):
     """`/memory_feedback`: built in (`db/votes.py`), or an outside service by MEMORY_SERVICE_URL.
 
-    Raises `RetrievalError` from `tallies`, `Unavailable` from the others, `Missing` for another's memory.
+    Raises `RetrievalError` from `tallies`, `Unavailable` from the others, `Missing` for another user's
+    memory.
     """
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
-        """+1, -1, or 0 that takes the vote back, by the scope's user; one for each answer and memory: again
-        replaces. Without an answer one a day, and 0 takes back those of all days. False: it was so before."""
+        """Vote +1 or -1, or withdraw the vote with 0; False if nothing changed. There is one vote for each
+        answer and memory, and a new one replaces it. Without an answer there is one a day, and 0 withdraws
+        those of all days."""
 
     async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
-        """The same vote on all that an answer used, all or none; those it changed. What is not the user's
-        (any more) is passed over."""
+        """The same vote on each memory an answer used, all or none; returns those it changed. Skips memories
+        that are not the user's."""
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """The user's votes on these memories; without any: left out."""
+        """The user's votes on these memories; memories without votes are left out."""
 
 
 BeforeCommit = Callable[[Mapping[str, int]], Awaitable[None]]
-"""Called with the memories whose vote changes and by how much their net changes (-2 to 2, or more where the
-votes of several days are taken back), before it is committed; what it raises takes that back."""
+"""Called before the commit with the changed memories and the change of their net votes (-2 to 2, or more if
+votes of several days are withdrawn); an exception rolls the votes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a user last said something (`/temporal`)."""
+    """When a user last sent a message (`/temporal`)."""
 
     bucket: str
     """new, minutes (< 1 h), hours (< 24 h), days (< 7 d), weeks (< 31 d), months."""
     last_message_at: datetime | None = None
     seconds_since: float | None = None
     lost: str = ""
-    """As `Tallies.lost`."""
+    """As for `Tallies`."""
 
 
 class Temporal(Protocol):
-    """`/temporal/{user_id}`: built in (`db/votes.py`), or an outside service. `RetrievalError`."""
+    """`/temporal/{user_id}`: built in (`db/votes.py`), or an outside service. Raises `RetrievalError`."""
 
-    async def last(self, scope: Scope) -> Moment:
-        """Of the scope's user, before the request that asks."""
+    async def last(self, scope: Scope) -> Moment: ...
 
 
 NAMES = tuple(item.name for item in fields(Memory))
@@ -210,7 +209,6 @@ async def decide(
     ids: Sequence[str],
     tokens: Sequence[int],
 ) -> list[Written]:
-    """What becomes of each draft, under the user's lock; later ones of the same words are repeats."""
     rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
     known = {row["id"]: memory(row) for row in rows}
     places = await last_places(connection, owner, drafts)
@@ -233,21 +231,18 @@ async def decide(
 async def last_places(
     connection: Connection, owner: tuple[str, str], drafts: Sequence[Draft]
 ) -> dict[str, int]:
-    """The last place that is taken in each of their threads; none in a new one."""
     threads = {draft.thread_id or "" for draft in drafts}
     rows = await connection.fetch(PLACES, *owner, list(threads))
     return {row[0]: int(row[1]) for row in rows}
 
 
 async def stamp(connection: Connection) -> tuple[datetime, int]:
-    """The time, and the revision of what is written at it."""
     now = await connection.fetchrow(NOW)
     assert now is not None  # noqa: S101 - no table that it could be missing from
     return now["now"], now["revision"]
 
 
 def new_memory(draft: Draft, name: str, user: str, *, tokens: int, at: datetime, place: int) -> Memory:
-    """A draft as the memory it becomes; `place` 0: a card is no part of a conversation."""
     return Memory(
         id=name,
         user_id=user,
@@ -314,7 +309,7 @@ class AnalysedText(NamedTuple):
 
 
 def analysed(texts: Sequence[str]) -> list[AnalysedText]:
-    """CPU: about half a millisecond a text."""
+    """About 0.5 ms of CPU per text."""
     stored = [storable(text) for text in texts]
     return [AnalysedText(encode_terms(text), expressions(text)) for text in stored]
 
@@ -322,7 +317,6 @@ def analysed(texts: Sequence[str]) -> list[AnalysedText]:
 def written_row(
     tenant: str, space: str, memory: Memory, vector: Embedding, found: AnalysedText
 ) -> tuple[object, ...]:
-    """The parameters of WRITE."""
     at = day_said(memory.created_at)
     spans = spoken(found.dates, at) if at else ()
     days = [day for span in spans for day in (span.start, span.end)]
@@ -343,9 +337,9 @@ class MemoryStore:
         *,
         since: datetime,
     ) -> list[Written]:
-        """Keep those whose words are new to the user, in order, all or none, searchable from then on.
-        A card of a daemon's origin is keyed by its kind: again replaces.
-        Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
+        """Store drafts whose text is new to the user, in order, all or none; searchable on return. A card of
+        a daemon's origin is keyed by its kind: again replaces. `RemovedMeanwhile`: the user was erased after
+        `since`."""
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
         found = await asyncio.to_thread(analysed, [draft.text for draft in drafts])
@@ -366,13 +360,13 @@ class MemoryStore:
             return written
 
     async def clock(self) -> datetime:
-        """Now, as the record counts time: replicas' clocks differ."""
+        """Postgres's time: the clocks of replicas differ."""
         with self._pool.asking():
             now: datetime = await self._pool.fetchval(CLOCK)
         return now
 
     async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
-        """By id, those whose words the user has already and can find (case and white space aside)."""
+        """By id, the user's memories with the text of a draft (ignoring case and white space)."""
         tenant, user = whose(scope)
         ids = {memory_id(tenant, user, draft) for draft in drafts}
         with self._pool.asking():
@@ -380,7 +374,7 @@ class MemoryStore:
         return {row["id"]: memory(row) for row in rows}
 
     async def get(self, scope: Scope, memory_id: str) -> Memory | None:
-        """A memory of the scope's tenant (and of its user, where it has one)."""
+        """A memory of the scope's tenant, and of its user if it names one."""
         if not is_name(memory_id):
             return None
         with self._pool.asking():
@@ -388,7 +382,6 @@ class MemoryStore:
         return memory(row) if row else None
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
-        """The user's, newest first, cards too, and the cursor of the next page."""
         at, after = opened(cursor) if cursor else (None, "")
         with self._pool.asking():
             rows = await self._pool.fetch(PAGE, *whose(scope), at, after, limit + 1)
@@ -407,19 +400,17 @@ class MemoryStore:
 
 
 def is_name(text: str) -> bool:
-    """True if a text can be a memory's id: a UUID, or the number that an older tool gave it."""
     return is_id(text) or (text.isascii() and text.isdigit() and len(text) <= DIGITS)
 
 
 def whose(scope: Scope) -> tuple[str, str]:
-    """Tenant and user. A scope without a user is a caller's fault."""
     if scope.user_id is None:
         raise ValueError("memories are a user's")
     return scope.tenant, scope.user_id
 
 
 SAYINGS, RECALLS = 100, 50
-"""Of the assistant, and answers whose memories are read again: an echo is of what was just heard."""
+"""Texts of the assistant, and answers whose memories are read: an echo repeats what was just said."""
 
 WITH_ME = "(user_id = $4 OR (user_id IS NULL AND $3 <> ''))"
 # An answer that is written while its question's words are kept came after them: no echo of it yet.
@@ -448,7 +439,6 @@ class RecentTextStore:
         self._pool = pool
 
     async def recent(self, scope: Scope, thread_id: str | None, before: datetime | None) -> list[str]:
-        """What the assistant said in the user's thread, and what it recalled there."""
         where = (scope.tenant, scope.owner, thread_id or "", scope.user_id, before)
         with self._pool.asking():
             said = await self._pool.fetch(SAID, *where)

@@ -1,9 +1,9 @@
-"""MEMORY_SERVICE_URL: an outside service under the same paths, /memory_feedback and /temporal/{user_id}.
+"""Client of MEMORY_SERVICE_URL: an outside service with the paths /memory_feedback and /temporal/{user_id}.
 
-It knows no tenants, so the tenant `default` alone is asked about there; others have the built-in stores. Its
-answers are checked: what is not of the right shape, or too long, counts as no answer. Reads then fall back to
-the built-in stores and say so (`lost`). A vote is kept in both or refused: `Unavailable`, and nothing kept
-here (docs/adr/0016). Seconds. Raises `Unavailable`; inside, `RetrievalError`.
+It knows no tenants, so it serves only the tenant `default`; others use the built-in stores. A reply that is
+malformed or too long counts as none. Reads then fall back to the built-in stores and say so (`lost`). A vote
+is stored in both places or refused with `Unavailable` (docs/adr/0016). Seconds. Raises `Unavailable`; inside,
+`RetrievalError`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.breaker import LASTING, Attempt, Breaker
 from app.db.memories import OUTSIDE, BeforeCommit, Moment, Tallies, Tally, Temporal
 from app.db.votes import VoteStore
-from app.errors import RetrievalError, StartError, Unavailable
+from app.errors import RetrievalError, Unavailable
 from app.settings import Settings
 from app.types import DEFAULT_TENANT, Scope
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from yarl import URL
 
 SECONDS = 1.0
-"""A call's deadline, all of it: every question waits for one."""
+"""Deadline of a whole call: every question waits for one."""
 ANSWER_BYTES = 256 << 10
-"""Longer answers are none of what was asked."""
+"""Longer replies are rejected."""
 IDLE_SECONDS = 4.0
-"""A connection is kept for the next call; uvicorn closes it after 5."""
+"""Idle seconds of a connection; uvicorn closes it after 5."""
 CONNECTIONS = 16
 MOST_SENDING = 4
 """Votes sent at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})
-"""Users that no path can name: clients and servers resolve them away."""
+"""User names that no path can contain: clients and servers resolve them."""
 MOST_VOTES, MOST_SECONDS = 10**9, 1e11
 
 
 class Outside:
-    """The service, behind its breaker. For one event loop."""
+    """The service behind its breaker, for one event loop."""
 
     name = OUTSIDE
 
@@ -59,18 +59,16 @@ class Outside:
         self._sending = asyncio.Semaphore(MOST_SENDING)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """The user's votes as it counts them. Raises `RetrievalError`."""
         query = urlencode({"user_id": scope.user_id or "", "ids": ",".join(ids)})
         with self._attempt():
             return tallies(await self.get(f"/memory_feedback?{query}"), ids)
 
     async def last(self, scope: Scope) -> Moment:
-        """When the user last said something, as it knows. Raises `RetrievalError`."""
         with self._attempt():
             return moment(await self.get(f"/temporal/{quote(scope.user_id or '', safe='')}"))
 
     async def send(self, votes: Sequence[Mapping[str, object]]) -> None:
-        """One after the other, within the deadline of one. Raises `Unavailable`."""
+        """Send votes one after the other, with the deadline of one call. Raises `Unavailable`."""
         try:
             async with asyncio.timeout(SECONDS), self._sending:
                 for vote in votes:
@@ -80,21 +78,18 @@ class Outside:
             raise Unavailable("the memory service does not take votes", retry_after=2) from error
 
     def _attempt(self) -> Attempt:
-        """Around one call; `RetrievalError` at once while it is down."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         return self.breaker.attempt(failed, patience=SECONDS / 2)
 
     async def get(self, path: str) -> object:
-        """The JSON under an encoded path. Raises `RetrievalError`."""
         return await self._asked("GET", path)
 
     async def post(self, path: str, body: Mapping[str, object]) -> None:
-        """Send; any 2xx is a yes. Raises `RetrievalError`."""
         await self._asked("POST", path, orjson.dumps(body), wanted=False)
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Whether anybody answers there, if only to refuse, for /readyz. Raises `RetrievalError`."""
+        """For /readyz: any reply counts, even a refusal. Raises `RetrievalError`."""
         try:
             await self._asked("GET", "/", wanted=False)
         except RetrievalError as error:
@@ -118,7 +113,6 @@ class Outside:
             raise RetrievalError("unavailable") from error
 
     async def _answer(self, response: "ClientResponse", *, wanted: bool) -> object:
-        """What it said. A refusal (4xx) means that it is there."""
         if not 200 <= response.status < 300:
             raise RetrievalError("unavailable", rejected=400 <= response.status < 500)
         if not wanted:
@@ -132,33 +126,31 @@ class Outside:
 
 
 def failed(error: Exception) -> bool:
-    """True if an error means that the service is down, and not that it refuses."""
     return isinstance(error, RetrievalError) and not error.rejected
 
 
 class OutsideVotes:
-    """Keeps `memories.Votes`: what the service counts, and our votes beside it in the built-in store."""
+    """Implements `memories.Votes` with the service's counts; the built-in store holds our votes as well."""
 
     def __init__(self, outside: Outside, built_in: VoteStore) -> None:
         self._outside = outside
         self._built_in = built_in
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
-        """Kept in both, or refused. False: it was so already, and the service hears nothing new."""
+        """Store the vote in both places, or refuse. False: unchanged, and nothing is sent."""
         before_commit = self._forwarding(scope, answer_id)
         return await self._built_in.cast(
             scope, memory_id, signal, answer_id=answer_id, before_commit=before_commit
         )
 
     async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
-        """As `cast`, for all that an answer used."""
         before_commit = self._forwarding(scope, answer_id)
         return await self._built_in.judge(
             scope, ids, signal, answer_id=answer_id, before_commit=before_commit
         )
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """The service's; while it does not answer, the built-in store's, with the reason in `lost`."""
+        """The service's counts; if it does not answer, the built-in store's, with the reason in `lost`."""
         if not ids or not served(scope):
             return await self._built_in.tallies(scope, ids)
         try:
@@ -169,8 +161,8 @@ class OutsideVotes:
             return found
 
     def _forwarding(self, scope: Scope, answer_id: str | None) -> BeforeCommit | None:
-        """Sends the service the votes that change. Its protocol knows votes of +1 and -1 that add up: a
-        vote taken back is sent as its opposite, a change of mind as two votes."""
+        """Sends changed votes to the service. Its protocol adds up votes of +1 and -1: withdrawing a vote
+        sends its opposite, changing one sends two."""
         if not served(scope):
             return None
         vote = {"user_id": scope.user_id}
@@ -189,8 +181,6 @@ class OutsideVotes:
 
 
 class OutsideTemporal:
-    """Keeps `memories.Temporal`: what the service knows, or what the built-in store does where it is away."""
-
     def __init__(self, outside: Outside, built_in: Temporal) -> None:
         self._outside = outside
         self._built_in = built_in
@@ -205,13 +195,11 @@ class OutsideTemporal:
 
 
 def served(scope: Scope) -> bool:
-    """True if the service knows whom it would be asked about."""
     return scope.tenant == DEFAULT_TENANT and bool(scope.user_id)
 
 
 @asynccontextmanager
 async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
-    """The service of MEMORY_SERVICE_URL, which need not be there yet; None: there is none."""
     if settings.memory.service_url is None:
         yield None
         return
@@ -219,8 +207,6 @@ async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
     from yarl import URL  # noqa: PLC0415 - heavy vendor, opened late
 
     base = settings.memory.service_url.rstrip("/")
-    if URL(base).scheme not in {"http", "https"}:
-        raise StartError("MEMORY_SERVICE_URL must begin with http:// or https://")
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=IDLE_SECONDS),
         timeout=aiohttp.ClientTimeout(total=None),
@@ -249,7 +235,6 @@ class ServiceActivity(BaseModel):
 
 
 def tallies(data: object, ids: Sequence[str]) -> Tallies:
-    """What was asked for, out of {id: {positive, negative}}. Raises `RetrievalError`."""
     if not isinstance(data, dict):
         raise RetrievalError("unavailable")
     with readable():
@@ -259,7 +244,7 @@ def tallies(data: object, ids: Sequence[str]) -> Tallies:
 
 
 def moment(data: object) -> Moment:
-    """{bucket, last_message_at (RFC 3339 with its offset; null: never), seconds_since}. Raises
+    """From {bucket, last_message_at (RFC 3339 with offset; null: never), seconds_since}. Raises
     `RetrievalError`."""
     with readable():
         found = ServiceActivity.model_validate(data)
@@ -271,7 +256,6 @@ def moment(data: object) -> Moment:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """A reply of another shape counts as none."""
     try:
         yield
     except (ValueError, OverflowError) as error:

@@ -1,9 +1,9 @@
-"""Brings a database to the newest schema (`alembic/versions`), at a start that finds another (`postgres.py`).
+"""Upgrades a database to the newest schema (`alembic/versions`) when `postgres.py` finds an older one.
 
-All in one transaction under an advisory lock: whoever starts at once takes turns (alembic's state is global
-to a process, so two runs in one must not overlap either), and a failed migration leaves nothing behind.
-Importing this takes half a second (SQLAlchemy): import it late. Raises `StartError` where a person must act,
-else what asyncpg raises for a server that is not there.
+All in one transaction under an advisory lock: concurrent starts take turns (also within a process, whose
+alembic state is global), and a failed migration leaves no trace. Importing this takes half a second
+(SQLAlchemy): import it late. Raises `StartError` if a person must act, else asyncpg's errors for a missing
+server.
 """
 
 import asyncpg
@@ -19,10 +19,10 @@ from app.db.postgres import CONNECT_SECONDS, scripts
 from app.errors import StartError
 
 STATEMENT_SECONDS = 600.0
-"""A migration may rewrite a large table; waiting for another replica's counts too."""
+"""A migration may rewrite a large table, or wait for another replica's."""
 
 LOCK = text("SELECT pg_advisory_xact_lock(6941)")
-"""Any number that nobody else on the database uses."""
+"""Any number that no other program uses on this database."""
 
 PGVECTOR = (
     "; let an administrator run CREATE EXTENSION vector on this database once (pgvector must be installed "
@@ -43,7 +43,7 @@ def upgrade(connection: Connection, revision: str) -> None:
 
 
 async def migrate(dsn: str, revision: str = "head") -> None:
-    """Upgrade the database behind `dsn`; nothing to do is done in a few milliseconds."""
+    """Upgrade the database at `dsn`. Takes a few milliseconds if it is up to date."""
     # asyncpg reads the DSN itself: sockets, several hosts, sslmode and passfile work as in the pool.
     opened = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS)
 

@@ -1,17 +1,16 @@
 """The outbox: Qdrant and Chroma follow the record through `ibid.outbox`, which triggers fill.
 
-An entry means "take this item as the record has it now"; one without an item means everything (a refill).
-One process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so
-a process that has lost its connection can delete none. An engine that fails is left alone for some seconds,
-and no writer waits for it. A refill is done page by page; its entry holds the cursor, so it goes on after an
-error or a restart. An engine that knows another record or position, holds more or fewer rows, or other
-vectors, is refilled. Its position is read before it is overwritten, so that a write never hides that files of
-an earlier time were put in place of those that were written last.
+An entry means "copy this item as the record has it now"; one without an item means everything (a refill). One
+process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so a
+process that has lost its connection can delete none. A failing engine is left alone for some seconds, and no
+writer waits for it. A refill goes page by page; its entry holds the cursor, so it continues after an error or
+a restart. An engine with another database identity or position, number of rows, or vectors, is refilled. Its
+position is read before it is overwritten, so that a write never hides that older files were restored.
 
-Postgres keeps one outbox and one position for each kind of engine. Two services with an engine of their own
-would take each other's entries and refill theirs for ever, so a service claims the engines of its Postgres
-by a session's advisory lock: alone where its engine is embedded, else shared. Two different servers are not
-told apart. Seconds. Raises `StartError` for an engine that another service has claimed.
+Postgres has one outbox and one position for each kind of engine, so two services with engines of their own
+would refill theirs for ever. A service therefore claims the engines of its Postgres by a session's advisory
+lock: exclusively if its engine is embedded, else shared. Two different servers are not told apart. Seconds.
+Raises `StartError` for an engine that another service has claimed.
 """
 
 import asyncio
@@ -33,23 +32,23 @@ from app.settings import Settings
 from app.types import Probe
 
 BATCH = 256
-"""Entries taken at a time."""
+"""Entries per step."""
 POLL_SECONDS = 1.0
 """Seconds between two polls for entries; `wait_drained` wakes the drainer at once."""
 RETRY_COLLECTION_SECONDS = 15.0
-"""Pause before a collection that failed is tried again, while others work."""
+"""Pause before a failed collection is retried, while others work."""
 RETRY_ENGINE_SECONDS = 5.0
-"""Pause before an engine is asked again of which all collections failed."""
+"""Pause before an engine is retried after all its collections failed."""
 COMPARE_SECONDS = 300.0
 """Seconds between two comparisons of an engine with the record."""
 LOG_SECONDS = 5.0
 """Seconds between two log lines of a refill."""
 UNLOCK_SECONDS = 2.0
 LOOK_SECONDS = 0.01
-"""First pause of `wait_drained` between two looks; it doubles, up to a quarter second."""
+"""First pause of `wait_drained` between two looks; it doubles, up to 0.25 s."""
 
 COUNTED_MOST = 10_000
-"""Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
+"""Most entries counted, so that a long outbox costs no more to look at than a short one."""
 
 DIFFERS = "it holds more or fewer rows than the record"
 DAMAGED = "it holds other vectors than the record"
@@ -88,16 +87,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """How far an engine follows the record, as Postgres has it."""
+    """How far an engine follows the record, according to Postgres."""
 
     taken: int | None
-    """The last entry that the engine is known to have taken; None: none ever."""
+    """The last entry that the engine has taken; None before the first."""
     last: int
-    """The last entry that was ever made."""
+    """The newest entry."""
     waiting: int
     """At most COUNTED_MOST + 1: more are not counted."""
     cursor: Sequence[str] | None
-    """How far the pending refill is; None: there is none."""
+    """Progress of the pending refill; None if there is none."""
 
     @property
     def refill(self) -> bool:
@@ -116,7 +115,6 @@ async def state(pool: Pool, engine: str) -> EngineState:
 
 
 def progress(cursor: Sequence[str]) -> tuple[int, RefillCursor]:
-    """(rows done, the copy's cursor) of what a refill's entry holds."""
     if cursor and cursor[0].isdigit():
         return int(cursor[0]), tuple(cursor[1:])
     return 0, tuple(cursor)  # an earlier version counted no rows
@@ -132,17 +130,17 @@ class Outbox:
         self._wake = asyncio.Event()
         self._seq = 0
         self._lost = ""
-        """Why the engine lacks what it had taken; "": nothing of that is known."""
+        """Why the engine lacks entries that it had taken; "" if no loss is known."""
         self._compared = 0.0
         self._connections = self._looked = 0
-        """How often the engine answered again or in another process, and up to which time it was compared."""
+        """Number of reported (re)connections, and the number up to which the engine was compared."""
         self._total = 0
-        """Rows of the refill under way."""
+        """Rows of the current refill."""
         self._logged = 0.0
         self._retry_at: dict[str, float] = {}
-        """When collections that failed are tried again."""
+        """When failed collections are retried."""
         self._engine_works = True
-        """Whether the engine took anything when it was last given something."""
+        """True if the engine took something when it was last written to."""
 
     @property
     def name(self) -> str:
@@ -168,18 +166,17 @@ class Outbox:
                     await self._wake.wait()
 
     def report_loss(self, reason: str = LOST) -> None:
-        """The engine lacks what it had taken: the next step asks for a refill from the first row."""
+        """The engine lost entries: the next step requests a refill from the first row."""
         self._lost = reason
         self._wake.set()
 
     def report_connection(self) -> None:
-        """The engine answers again, or in another process: it is compared soon."""
         self._connections += 1
         self._wake.set()
 
     async def drain(self) -> None:
-        """Apply all entries. Compares first, when it is time to. Returns also while entries of a collection
-        that fails are left aside, or another process drains: `pending` says so."""
+        """Apply all entries, after a comparison if one is due. Also returns while entries of a failed
+        collection are skipped or another process drains: see `pending`."""
         if self._claim and self._copy.name in await self._claim.missing():
             raise Unavailable("another service on this Postgres has an engine of its own")
         now, connections = time.monotonic(), self._connections
@@ -198,18 +195,16 @@ class Outbox:
             await self._take_entries()
 
     async def compare(self) -> None:
-        """`drain`, with a comparison first."""
         self._compared = 0.0
         await self.drain()
 
     async def _ask_refill_because(self, reason: str) -> None:
-        """Ask for a refill if there is a reason; one under way begins at the first row."""
         if reason:
             log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
             await self.ask_refill()
 
     async def _check_loss(self) -> None:
-        """Ask for a refill if files were lost. Under an empty record it is done here, at once."""
+        """Request a refill if files were lost. Under an empty record it is done here, at once."""
         if not (reason := self._lost):
             return
         if await self._copy.total():
@@ -231,7 +226,7 @@ class Outbox:
                 pass
 
     async def refill_reason(self) -> str:
-        """Why the engine's position requires a refill from the first row; "" if it does not, or if that is
+        """Why the engine's position requires a refill from the first row; "" if it does not, or one is
         pending."""
         found, position = await state(self._pool, self._copy.name), await self._copy.position()
         last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts
@@ -249,8 +244,8 @@ class Outbox:
         return "its files are newer than the record" if position.seq > last else ""
 
     async def differs(self) -> str | None:
-        """How what the engine holds differs from the record: in the number of rows, or in the vectors of a
-        sample; "": not at all; None: not known, as while it has entries to take."""
+        """How the engine differs from the record (number of rows, or a sample of vectors); "" if it does not;
+        None if that is unknown, as while it has entries to take."""
         before = await state(self._pool, self._copy.name)
         if before.waiting or before.refill:
             return None
@@ -268,7 +263,6 @@ class Outbox:
             await self._pool.execute(REFILL, self._copy.name)
 
     async def wait_drained(self, seconds: float) -> bool:
-        """Wait until the engine has taken all that is entered now; False: not in time."""
         pause = LOOK_SECONDS
         self._wake.set()
         with suppress(TimeoutError):
@@ -293,7 +287,7 @@ class Outbox:
         return found
 
     async def pending(self) -> str:
-        """What the engine has yet to take, for people; "" if it is up to date."""
+        """A message for people on what the engine has yet to take; "" if it is up to date."""
         now = await state(self._pool, self._copy.name)
         parts = (f"{now.backlog} entries" if now.waiting else "", "a refill" if now.refill else "")
         said = " and ".join(part for part in parts if part)
@@ -301,7 +295,6 @@ class Outbox:
 
     @asynccontextmanager
     async def _drain_lock(self) -> AsyncIterator[Connection | None]:
-        """The session that holds the drainer's lock, for a block; None: another process has it."""
         key, held = f"ibid.outbox\x1f{self._copy.name}", None
         with postgres_faults():
             async with self._pool.acquire() as holder:
@@ -313,7 +306,7 @@ class Outbox:
                         await unlock(holder, key)
 
     async def _step(self, holder: Connection) -> bool:
-        """A batch of entries and a page of the refill, if there is one; False: nothing waits any more."""
+        """Apply a batch of entries and a page of the refill, if any; False: nothing is left to do."""
         await self._check_loss()
         with postgres_faults():
             entries = await holder.fetch(NEXT_ENTRIES, self._copy.name, BATCH, self._waiting_for_retry())
@@ -336,9 +329,9 @@ class Outbox:
     async def _apply(
         self, entries: Sequence[asyncpg.Record]
     ) -> tuple[list[int], RetrievalError | Unavailable | None]:
-        """Take entries; the numbers of those taken, and the first fault. A collection that fails is left
-        aside for a while, so that it holds up no others and no refill. If all fail, the engine
-        counts as failed; all entries for Chroma are of one collection, so there it is always so."""
+        """Apply entries; returns the numbers of those taken, and the first fault. A collection that fails is
+        skipped for a while, so that it delays no others and no refill. If all fail, the engine counts as
+        failed, as always for Chroma, whose entries are of one collection."""
         items: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for entry in entries:
             items[entry["collection"]][entry["item"]] = None
@@ -392,8 +385,8 @@ class Outbox:
             log.info("engine is being refilled", engine=self._copy.name, rows=done, of=self._total)
 
     async def _delete_entries(self, holder: Connection, seq: int, statement: str, *values: object) -> None:
-        """Delete entries and save the position in both stores; in the engine first, since it must never seem
-        older than it is. Entries are not committed in order."""
+        """Delete entries and save the position in both stores; in the engine first, since its position must
+        never look older than it is. Entries are not committed in order."""
         self._seq = max(self._seq, seq)
         self._pool.check_room()
         with postgres_faults():
@@ -404,8 +397,8 @@ class Outbox:
                 await self._copy.save_position(Position(self._identity, self._seq))
 
     async def _check_position(self, refill: asyncpg.Record | None) -> None:
-        """Ask for a refill if the position that is about to be overwritten is older than the last that was
-        saved. `refill`: the one that waits; one that has not begun makes all good."""
+        """Request a refill if the position that is about to be overwritten is older than the last one saved.
+        `refill`: the pending one; one that has not begun is enough."""
         if not self._seq or (refill and not refill["cursor"]):
             return
         found = await self._copy.position()
@@ -414,7 +407,7 @@ class Outbox:
 
 
 async def unlock(holder: Connection, key: str) -> None:
-    """Give up the lock. A connection that does not answer is ended, and the lock with it."""
+    """Release the lock. If the connection does not answer it is ended, and the lock with it."""
     given_up = False
     try:
         with suppress(*DOWN):
@@ -427,8 +420,6 @@ async def unlock(holder: Connection, key: str) -> None:
 
 
 class EngineProbe:
-    """An engine for /readyz, with what it has yet to take over."""
-
     def __init__(self, probe: Probe, outbox: Outbox) -> None:
         self._probe = probe
         self._outbox = outbox
@@ -442,19 +433,19 @@ class EngineProbe:
 
 
 CLAIM_TRIES = 20
-"""Of a start: the other service may just be ending."""
+"""Attempts of a start: the other service may just be ending."""
 CLAIM_RETRY_SECONDS = 0.25
 TEST_SECONDS = 5.0
 TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
 TRY_SHARED_LOCK = "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))"
 KEEPALIVE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
-"""So that Postgres soon notices that the machine of a service is gone, and its claim with it."""
+"""So that Postgres soon notices when a service's machine is gone, and releases its claim."""
 SERVERS = {"qdrant": "QDRANT_URL", "chroma": "CHROMA_URL"}
 
 
 class EngineClaim:
     def __init__(self, pool: Pool, engines: Mapping[str, bool]) -> None:
-        """`engines`: by name, whether each is embedded."""
+        """`engines`: whether each is embedded, by name."""
         self._pool = pool
         self._engines = engines
         self._connection: Connection | None = None
@@ -474,7 +465,6 @@ class EngineClaim:
             return list(self._missing)
 
     async def _holds(self) -> bool:
-        """False if the connection is gone. A query finds out."""
         connection = self._connection
         if connection is None or not is_open(connection):
             return False
@@ -504,7 +494,7 @@ class EngineClaim:
 
 @asynccontextmanager
 async def claim_engines(settings: Settings, pool: Pool) -> AsyncIterator[EngineClaim | None]:
-    """The claim of a service until the end of the block; None: its Postgres is embedded, nobody shares it."""
+    """A service's claim until the end of the block; None: its Postgres is embedded, so not shared."""
     if settings.postgres.dsn is None:
         yield None
         return

@@ -39,22 +39,22 @@ DOWN: tuple[type[Exception], ...] = (
     asyncpg.ReadOnlySQLTransactionError,  # a standby after a failover
     OSError,  # no socket, refused, reset; TimeoutError is one too
 )
-"""The server's faults."""
+"""Faults of the server."""
 DAMAGE: tuple[type[asyncpg.PostgresError], ...] = (
     asyncpg.DataCorruptedError,  # a page whose checksum is wrong, a file that is too short
     asyncpg.IndexCorruptedError,
     asyncpg.UndefinedFileError,  # a table's or an index's file is gone
     asyncpg.PostgresIOError,  # the disk does not read it
 )
-"""What its files are to blame for. Their texts name files and indexes, never what is in them."""
+"""Damaged files. The messages name files and indexes, never their content."""
 
 log = structlog.get_logger(__name__)
 
 
 @contextmanager
 def postgres_faults() -> Iterator[None]:
-    """Around whatever cannot do without Postgres: the server's faults become `Unavailable`, a full disk
-    `NoRoom` (it still reads)."""
+    """For code that needs Postgres: the server's faults become `Unavailable`, a full disk `NoRoom` (reads
+    still work)."""
     try:
         yield
     except DAMAGE as error:
@@ -67,7 +67,7 @@ def postgres_faults() -> Iterator[None]:
 
 @contextmanager
 def record_faults() -> Iterator[None]:
-    """Around the answer log: as `postgres_faults`, and what Postgres will not take is `Rejected`."""
+    """For the answer log: as `postgres_faults`; a value that Postgres refuses becomes `Rejected`."""
     with postgres_faults():
         try:
             yield
@@ -80,8 +80,8 @@ def record_faults() -> Iterator[None]:
 
 @contextmanager
 def retrieval_faults() -> Iterator[None]:
-    """Around what an answer can do without: all of Postgres's faults become `RetrievalError` (timeout or
-    unavailable), and those that do not mean that it is down say so."""
+    """For parts that an answer can do without: all of Postgres's faults become `RetrievalError`, marked as
+    rejected if they do not mean that it is down."""
     try:
         yield
     except TimeoutError as error:
@@ -99,7 +99,6 @@ def retrieval_faults() -> Iterator[None]:
 
 
 def damaged(error: asyncpg.PostgresError) -> Damaged:
-    """The problem of a damaged file, logged as an error."""
     log.error("Postgres is damaged", sqlstate=error.sqlstate, detail=str(error))
     return Damaged(
         f"Postgres is damaged: {error}. `ibid doctor` names the table or index and says what to do"
@@ -107,13 +106,12 @@ def damaged(error: asyncpg.PostgresError) -> Damaged:
 
 
 def log_refusal(error: asyncpg.PostgresError) -> None:
-    """Log a refused statement by its class alone: its text may quote what was asked."""
     log.error("Postgres refused a statement", kind=type(error).__name__, sqlstate=error.sqlstate)
 
 
 HEAD = struct.Struct(">HH")
 SCHEMA = "SELECT typnamespace::regnamespace::text FROM pg_type WHERE oid = to_regtype('vector')"
-"""Some hosts keep the extension in a schema of its own; the search path finds it."""
+"""Some hosts have the extension in a schema of its own."""
 
 
 def encode(embedding: Embedding) -> bytes:
@@ -125,58 +123,56 @@ def decode(wire: bytes) -> Embedding:
 
 
 async def register(connection: asyncpg.Connection) -> None:
-    """Let this connection give and take `vector` values as Embeddings, in COPY too."""
     schema = await connection.fetchval(SCHEMA)
     await connection.set_type_codec("vector", schema=schema, encoder=encode, decoder=decode, format="binary")
 
 
 MAX_CONNECTIONS = 16
-"""A replica's share: the embedded server takes 50, a small managed one 100."""
+"""Per replica: the embedded server takes 50, a small managed one 100."""
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
 COMMAND_SECONDS = 15.0
-"""A statement's own deadline where the caller gives none (`timeout=`)."""
+"""Deadline of a statement, unless the caller gives one (`timeout=`)."""
 RELEASE_SECONDS = 0.1
-"""For giving a connection back, its interrupted statement called off: whoever has given up waiting for a hung
-server must not wait for the giving up. Where it takes longer the connection is dropped."""
+"""Seconds for returning a connection whose statement is cancelled: a caller that has given up on a hung
+server must not wait again. After that the connection is dropped."""
 CLOSE_SECONDS = 5.0
 PATIENCE = 1.5
-"""A caller that waited this long and then gave up had a deadline; one before that has left."""
+"""A caller that gave up after this many seconds had a deadline; an earlier one disconnected."""
 PATIENCE_SHARE = 0.25
-"""Part of RAG_TIMEOUT_SECONDS, if that is less: below every deadline that is a part of it."""
+"""PATIENCE is at most this share of RAG_TIMEOUT_SECONDS: less than every deadline derived from it."""
 
 
 class Connection(asyncpg.Connection):
-    """A connection that is given back as it is: nothing of ours outlives its transaction (advisory locks and
-    cursors are a transaction's, `jobs.Listener` takes its LISTEN back), and the statement that would undo it
-    costs every other statement a round trip. A transaction left open is still rolled back."""
+    """A connection without asyncpg's reset on release, which costs every statement a round trip. No session
+    state outlives a transaction (advisory locks and cursors belong to one, `jobs.Listener` ends its LISTEN).
+    An open transaction is still rolled back."""
 
     def get_reset_query(self) -> str:
         return ""
 
 
 class Pool(asyncpg.Pool):
-    """asyncpg's pool, but nobody queues for a connection for ever."""
+    """asyncpg's pool with a deadline for acquiring a connection."""
 
     superuser: str | None = None
-    """DSN of the embedded server's own superuser; None: the server is another's."""
+    """DSN of the embedded server's superuser; None for a configured server."""
     home: Path | None = None
-    """Folder of the embedded server; None: likewise."""
+    """Folder of the embedded server; None for a configured server."""
     patience: float = PATIENCE
-    """See PATIENCE."""
     breaker: Breaker
-    """Opened by `reading` and `recording` alone: a large upload or a long list may be slow on a server that
-    is well."""
+    """Opened only by `reading` and `recording`: a large upload or a long list may be slow on a healthy
+    server."""
 
     def check_room(self, size: int = 0) -> None:
-        """Raise `NoRoom` before a write that could leave the embedded server without room for its log: it
-        would stop, and reads with it. `size`: bytes of new content, where there are many."""
+        """Raise `NoRoom` before a write that could leave the embedded server without room for its log, which
+        would stop reads too. `size`: bytes of new content, if there are many."""
         if self.home:
             disk.check(self.home, disk.RESERVE if size else disk.LEAST, size)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Around what an answer can do without. Raises `RetrievalError`."""
+        """For reads that an answer can do without. Raises `RetrievalError`."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(is_down, patience=self.patience), retrieval_faults():
@@ -184,15 +180,15 @@ class Pool(asyncpg.Pool):
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Around the log of answers. Raises `Unavailable`, `NoRoom`, `Damaged`, `Rejected`."""
+        """For the log of answers. Raises `Unavailable`, `NoRoom`, `Damaged`, `Rejected`."""
         self._refuse()
         with self.breaker.attempt(is_down, patience=PATIENCE), record_faults():
             yield
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Around all else. While the breaker is open one of these may be its probe. Not within one another.
-        Raises `Unavailable`, `NoRoom`, `Damaged`."""
+        """For everything else. While the breaker is open one of these may be its probe. Do not nest. Raises
+        `Unavailable`, `NoRoom`, `Damaged`."""
         self._refuse()
         with nullcontext() if self.breaker.closed else self.breaker.attempt(is_down), postgres_faults():
             yield
@@ -202,7 +198,6 @@ class Pool(asyncpg.Pool):
             raise Unavailable("Postgres does not answer", retry_after=self.breaker.retry_after)
 
     def acquire(self, *, timeout: float | None = None) -> "PoolAcquireContext[asyncpg.Record]":
-        """A connection within `timeout` seconds; `TimeoutError` after that."""
         return super().acquire(timeout=ACQUIRE_SECONDS if timeout is None else timeout)
 
     async def release(
@@ -211,7 +206,6 @@ class Pool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - asyncpg's
     ) -> None:
-        """Give a connection back, or drop it if that takes too long."""
         with suppress(TimeoutError):  # asyncpg has ended the connection by then
             await super().release(connection, timeout=RELEASE_SECONDS if timeout is None else timeout)
 
@@ -237,7 +231,7 @@ def build(dsn: str, max_size: int) -> Pool:
 
 @asynccontextmanager
 async def open_pool(dsn: str, *, max_size: int = MAX_CONNECTIONS) -> AsyncIterator[Pool]:
-    """A pool on a migrated database; leaving waits 5 s for statements under way, then cuts them off."""
+    """A pool on a migrated database; leaving waits 5 s for running statements, then cancels them."""
     pool = await build(dsn, max_size)
     try:
         yield pool

@@ -1,7 +1,7 @@
-"""Postgres, opened: embedded or at POSTGRES_DSN, migrated if needed, behind the pool.
+"""Opens Postgres: embedded or at POSTGRES_DSN, migrated if needed, behind the pool.
 
 The schema's revision is compared without alembic, whose import takes half a second that nearly no start
-needs. `identity` names the database, since two may share a cache, and a restored dump takes every row along.
+needs. `identity` names the database, since two may share a cache, and a restored dump contains every row.
 `VACUUM FULL` and a new log remove deleted rows from the files of the embedded server (docs/adr/0017); a table
 is locked meanwhile, about a second for 100 MB. Seconds. Raises `StartError`, `Damaged`, `Unavailable`.
 """
@@ -33,7 +33,6 @@ RECORDED = "SELECT array_agg(version_num) FROM ibid.alembic_version"
 
 
 def scripts() -> Path:
-    """The folder with env.py and versions/."""
     for folder in (CHECKOUT, INSTALLED):
         if (folder / "env.py").is_file():
             return folder
@@ -41,14 +40,14 @@ def scripts() -> Path:
 
 
 def heads() -> list[str]:
-    """Revisions that no other builds on: one, or alembic has something to say."""
+    """Revisions that no other builds on; more than one is an error that alembic reports."""
     declared = [dict(DECLARED.findall(path.read_text())) for path in (scripts() / "versions").glob("*.py")]
     below = {each.get("down_revision") for each in declared}
     return [each["revision"] for each in declared if "revision" in each and each["revision"] not in below]
 
 
 class Behind(StartError):
-    """Whoever only looks found another schema than the newest."""
+    """A read-only command found a schema older or newer than its own."""
 
 
 async def is_newest(dsn: str) -> bool:
@@ -71,7 +70,6 @@ async def recorded(dsn: str) -> list[str] | None:
 
 
 async def migrate_if_needed(dsn: str) -> None:
-    """The database to the newest schema, if it is not there yet."""
     if await is_newest(dsn):
         return
     from app.db.migrations import migrate  # noqa: PLC0415 - heavy vendor, opened late
@@ -80,7 +78,7 @@ async def migrate_if_needed(dsn: str) -> None:
 
 
 async def check_revision(dsn: str) -> None:
-    """Nothing, if the schema is the newest, else `Behind`: a service of another version needs its own."""
+    """Raises `Behind` if the schema is not the newest: a running service of another version needs its own."""
     found = await recorded(dsn)
     if found is None:
         raise Behind("the database has no tables of Ibid yet")
@@ -94,7 +92,7 @@ PROBE_SECONDS = 2.0
 
 @asynccontextmanager
 async def open_server(settings: Settings) -> AsyncIterator[str]:
-    """The DSN of a running server: the one that is configured, or our own while the block lasts."""
+    """DSN of the configured server, or of an embedded one that runs until the end of the block."""
     if settings.postgres.dsn:
         yield settings.postgres.dsn.get_secret_value()
         return
@@ -104,7 +102,7 @@ async def open_server(settings: Settings) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIterator[Pool]:
-    """A pool on a migrated database, until the end of the block. `migrate` false: as it is, or `Behind`."""
+    """A pool on a migrated database. Without `migrate` it raises `Behind` for another schema."""
     async with open_server(settings) as dsn:
         try:
             await (migrate_if_needed(dsn) if migrate else check_revision(dsn))
@@ -133,7 +131,6 @@ class PostgresProbe:
         self.pool = pool
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Versions and connections in use; `Unavailable` if it does not answer in 2 s."""
         with postgres_faults():
             async with self.pool.acquire(timeout=PROBE_SECONDS) as connection:
                 version = await connection.fetchval("SHOW server_version", timeout=PROBE_SECONDS)
@@ -145,13 +142,13 @@ BASE = """
     FROM ibid.tenant AS tenant, pg_database AS base
     WHERE tenant.id = 'default' AND base.datname = current_database()
 """
-"""Its number and name on its server, and when its first tables were made, to the microsecond."""
+"""The database's oid and name on its server, and the creation time of its first tables in microseconds."""
 SERVER = "SELECT system_identifier FROM pg_control_system()"
-"""Which server, since its initdb; some keep it from their users."""
+"""The server's identifier, set by initdb; some hosts do not grant access to it."""
 
 
 async def identity(pool: Pool) -> str:
-    """64 hex digits, the same for every replica; two databases share them only if one's data folder is a
+    """64 hex digits, the same for every replica. Two databases share them only if the data folder of one is a
     copy of the other's."""
     with postgres_faults():
         parts = list(await pool.fetchrow(BASE) or ())
@@ -163,7 +160,7 @@ async def identity(pool: Pool) -> str:
 VACUUM_CONNECT_SECONDS = 5.0
 TABLE_SECONDS = 600.0
 LOCK_SECONDS = 2.0
-"""Whoever comes later queues behind the wait for a lock, so it is short, and tried again."""
+"""Short and retried, because later statements queue behind one that waits for a lock."""
 TRIES = 30
 OLD_SECONDS = 60.0
 """Seconds to wait for older statements: a rewritten table would keep the rows that they may still see."""
@@ -178,7 +175,7 @@ STATISTICS = "pg_catalog.pg_statistic"
 
 
 async def compact(dsn: str, tables: Sequence[str]) -> None:
-    """Rewrite these tables, the statistics and the log. `dsn`: of the server's own superuser."""
+    """Rewrite these tables, the statistics and the log. `dsn`: of the server's superuser."""
     with postgres_faults():
         connection = await asyncpg.connect(dsn, timeout=VACUUM_CONNECT_SECONDS, command_timeout=TABLE_SECONDS)
         try:
@@ -194,7 +191,6 @@ async def compact(dsn: str, tables: Sequence[str]) -> None:
 
 
 async def wait_for_older_snapshots(connection: asyncpg.Connection) -> None:
-    """Until no statement is under way that may still see what was deleted before now."""
     now = str(await connection.fetchval(XID))
     async with asyncio.timeout(OLD_SECONDS):
         while await connection.fetchval(OLDER, now):  # noqa: ASYNC110 - nobody tells us
@@ -202,7 +198,7 @@ async def wait_for_older_snapshots(connection: asyncpg.Connection) -> None:
 
 
 async def rewrite_table(connection: asyncpg.Connection, table: str) -> None:
-    """One table with its indexes, and its statistics. Names are ours, never a client's."""
+    """Rewrite a table with its indexes and statistics. `table` is a constant of ours, never user input."""
     for left in reversed(range(TRIES)):
         try:
             await connection.execute(f"VACUUM (FULL, ANALYZE) {table}")

@@ -1,8 +1,8 @@
 """The text of a project's row: what is embedded, analysed for BM25 and shown.
 
 Every writer of a row embeds `conversation_text(…)` or `code_text(…)`, adoption and `reembed` included, or the
-vectors of one table would not compare. Columns of other tools may be null, broken JSON or megabytes long; the
-result has no NUL and no lone surrogate. Raises nothing.
+vectors of one table would not be comparable. Columns of other tools may be null, broken JSON or megabytes
+long; the result has no NUL and no lone surrogate. Raises nothing.
 """
 
 import json
@@ -13,24 +13,24 @@ from typing import Any, TypeAlias
 import asyncpg
 
 Json = object
-"""A value as `json.loads` gives it, or JSON as text."""
+"""A value of `json.loads`, or JSON as text."""
 Row: TypeAlias = Mapping[str, Any] | asyncpg.Record
 """Columns of conversation_index or code_index by name."""
 
 TITLE, DETAILED, BRIEF, SNIPPET, CODE_COLUMNS = 2_000, 4_000, 2_000, 2_000, 20_000
-"""Characters that count of a title, a detailed and a short summary, a memory snippet, a chunk. Formats show
-500 of a summary at most; what older tools wrote may have megabytes."""
+"""Characters used of a title, a detailed and a short summary, a memory snippet, a code chunk. Prompts show at
+most 500 of a summary; rows of other tools may have megabytes."""
 SHOWN = 500
-"""Characters of the tags, and of the entities."""
+"""Characters shown of the tags, and of the entities."""
 NAMES = ("function_name", "class_name", "name", "qualified_name", "signature")
 """Keys of a chunk's metadata that may hold its name."""
 EMBEDDED = 8_000
-"""Characters that are embedded at most: more than any embedder here reads of code."""
+"""Most characters embedded: no supported embedder reads more of code."""
 
 
 def conversation_text(row: Row, *, brief: bool = False) -> str:
-    """A conversation's, or a dream's. Of the two summaries the detailed one if there is one; `brief`, as
-    dreams are shown: the short one. Embedded is the default form, of dreams too."""
+    """The text of a conversation or dream, with the detailed summary if there is one. `brief` prefers the
+    short one, for showing dreams; embedded is the default form, of dreams too."""
     summaries = [cut(row["summary_detailed"], DETAILED), cut(row["summary_short"], BRIEF)]
     summary = next(filter(None, summaries[::-1] if brief else summaries), "")
     tagged, named = listed(row["tags"])[:SHOWN], listed(row["key_entities"])[:SHOWN]
@@ -45,7 +45,6 @@ def conversation_text(row: Row, *, brief: bool = False) -> str:
 
 
 def conversation_words(row: Row) -> str:
-    """What a conversation or a dream is found by: all of it."""
     parts = (
         cut(row["title"], TITLE),
         listed(row["tags"])[:DETAILED],
@@ -58,12 +57,10 @@ def conversation_words(row: Row) -> str:
 
 
 def code_text(row: Row) -> str:
-    """A chunk's, to be embedded: its file's path above its text."""
     return plain("\n".join(filter(None, (row["file_path"], row["chunk_text"])))[:EMBEDDED])
 
 
 def code_words(row: Row) -> str:
-    """What a chunk is found by: path, names, signature, text."""
     facts = parsed(row["chunk_metadata"])
     named = [facts.get(name) for name in NAMES] if isinstance(facts, dict) else []
     said = [each for each in named if isinstance(each, str)]
@@ -71,17 +68,15 @@ def code_words(row: Row) -> str:
 
 
 def cut(text: str | None, most: int) -> str:
-    """The beginning of a column, without white space around it."""
     return (text or "")[:most].strip()
 
 
 def listed(value: Json) -> str:
-    """Tags or entities, comma-joined; of objects their values; what is broken as it stands."""
     return plain(", ".join(_leaves(parsed(value))))
 
 
 def parsed(value: Json) -> Json:
-    """A value out of its text; text that is no JSON stays as it is."""
+    """Parsed JSON; text that is not JSON is returned unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -92,7 +87,6 @@ def parsed(value: Json) -> Json:
 
 
 def plain(text: str) -> str:
-    """The text without characters that UTF-8 or Postgres cannot hold."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
@@ -113,24 +107,23 @@ def _leaf(value: Json) -> list[str]:
 
 
 MOST = 40_000
-"""Characters of a column: more than any embedder reads (8,191 tokens)."""
+"""Characters read of a column: more than any embedder takes (8,191 tokens)."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedRow:
     kind: str
-    """As `ibid.text_next` calls its rows."""
+    """Kind in `ibid.text_next`."""
     words: str
-    """As `ibid.project_words` does."""
+    """Kind in `ibid.project_words`."""
     table: str
     id: str
     says: str
-    """Whether there is anything to embed."""
+    """SQL: true if there is anything to embed."""
     columns: str
     join_columns: Callable[[Row], str]
 
     def text(self, row: asyncpg.Record) -> str:
-        """What is embedded of a row (a record with the columns)."""
         return self.join_columns(row).strip()[:MOST]
 
 
@@ -139,7 +132,7 @@ def cut_to_input(*names: str) -> str:
 
 
 def says(*names: str, listed: Sequence[str] = ()) -> str:
-    """Whether one of them holds more than white space, or one of the `listed` more than brackets."""
+    """SQL: true if one of the columns holds more than white space, or a `listed` one more than brackets."""
     held = [f"{name}::text ~ '[^[:space:]]'" for name in names]
     named = [f"""({name}::text ~ '[^][}}{{",:[:space:]]' AND {name}::text <> 'null')""" for name in listed]
     return " OR ".join(f"coalesce({each}, false)" for each in (*held, *named)).join("()")

@@ -1,9 +1,9 @@
 """Projects: knowledge (overview, rules, notes), changes of their tables, and tables that other tools made.
 
 Writers of one project's knowledge take turns. `ibid.project_event` has a row for every change, whoever made
-it; events are folded before there are many, which leaves the version as it is. Column types of another tool's
-table are read from the catalog; values are always parameters. An id that another row has already gives way to
-the next in a chain of UUIDv5. Raises `Unavailable`, `TooMany`, `InvalidField`, `Rejected`.
+it; many events of a part are merged into one, which keeps the version. Column types of another tool's table
+are read from the catalog; values are always parameters. If another row has an id already, the next in a chain
+of UUIDv5 is used. Raises `Unavailable`, `TooMany`, `InvalidField`, `Rejected`.
 """
 
 import asyncio
@@ -26,15 +26,13 @@ from app.types import Scope
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeNote:
-    """A note of a project, put before the model in every chat of it."""
-
     title: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """A project's overview, rules and notes: part of every prompt of it."""
+    """A project's overview, rules and notes: part of every prompt of the project."""
 
     overview: str = ""
     rules: str = ""
@@ -43,19 +41,17 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeChange:
-    """Parts that are replaced; None and notes of other titles stay as they are."""
-
     overview: str | None = None
     rules: str | None = None
     notes: tuple[KnowledgeNote, ...] = ()
 
 
 MOST_NOTES = 50
-"""Most notes of a project: each stands in every prompt of it."""
+"""Most notes of a project: every prompt contains all of them."""
 
 
 def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
-    """A note takes the place of the one of its title, else it stands behind the others. `TooMany`."""
+    """A note replaces the one with its title, else it is appended. Raises `TooMany`."""
     notes = {note.title: note for note in (*before.notes, *change.notes)}
     if len(notes) > MOST_NOTES:
         raise TooMany(f"a project has {MOST_NOTES} notes at most; remove some (PUT replaces all)")
@@ -83,7 +79,7 @@ class KnowledgeStore:
         self._pool = pool
 
     async def get(self, scope: Scope) -> Knowledge | None:
-        """The scope's project's; None: nobody wrote any, or the scope names no project."""
+        """Knowledge of the scope's project; None if there is none or the scope names no project."""
         with self._pool.reading():
             row = await self._pool.fetchrow(GET, *place(scope))
         return knowledge(row) if row else None
@@ -94,7 +90,6 @@ class KnowledgeStore:
             await write(connection, scope, knowledge)
 
     async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """What is given replaces what was there, note by note; what it is now."""
         async with transaction(self._pool) as connection:
             await take_turns(connection, "ibid.knowledge", *place(scope))
             row = await connection.fetchrow(GET, *place(scope))
@@ -143,15 +138,15 @@ NEUTRAL: Mapping[str, str] = {
     "boolean": "false",
     "uuid": "gen_random_uuid()",
 }
-"""By type without its length."""
+"""An empty value as SQL, by type without length."""
 FORGET_NEXT = "DELETE FROM ibid.text_next WHERE kind = $1 AND id = ANY($2::text[])"
-"""Vectors in the making are of what the rows said before."""
+"""New vectors of a re-embedding under way, which are of the rows' former texts."""
 REFUSES = (
     asyncpg.IntegrityConstraintViolationError,
     asyncpg.NumericValueOutOfRangeError,
     asyncpg.RaiseError,
 )
-"""Raised by what its owners made of a table, about one row: another may be taken."""
+"""Raised by another tool's constraints and triggers for one row; other rows may be accepted."""
 LISTED = "(SELECT coalesce(array_agg(said), '{{}}') FROM jsonb_array_elements_text({}::jsonb) AS said)"
 
 
@@ -161,19 +156,16 @@ class TableColumn:
     type: str
     """As SQL: `character varying(200)`, `vector(1536)`."""
     required: bool
-    """NOT NULL."""
     filled: bool
-    """It has a default."""
+    """True if it has a default."""
 
     @property
     def dim(self) -> int | None:
-        """Length of the vectors in a column: 0 if any will do, None if it holds no vectors."""
         found = VECTOR.fullmatch(self.type)
         return int(found[1] or 0) if found else None
 
     @property
     def neutral(self) -> str | None:
-        """A value that says nothing; None: we know of none for the type."""
         if self.type.endswith("[]"):
             return "'{}'"
         if self.dim:
@@ -181,8 +173,7 @@ class TableColumn:
         return NEUTRAL.get(re.sub(r"\(.*?\)", "", self.type))
 
     def value(self, given: str) -> str:
-        """`given`, an expression, as the column takes it: cut to its length, and never null where it is
-        required."""
+        """The SQL expression `given`, cut to the column's length, and never null if required."""
         return f"coalesce({given}::{self.type}, {self.neutral})" if self.wants else f"{given}::{self.type}"
 
     def listed(self, given: str) -> str:
@@ -198,7 +189,7 @@ class TableColumn:
 
 
 Shape = Mapping[str, TableColumn]
-"""Of a table: its columns by name, in order."""
+"""A table's columns by name, in order."""
 
 
 async def shape(connection: Connection, table: str) -> Shape:
@@ -206,7 +197,7 @@ async def shape(connection: Connection, table: str) -> Shape:
 
 
 def vectors(columns: Shape, dim: int, given: str) -> dict[str, str]:
-    """Where a vector of ours goes: into `embedding` where it fits, else beside it."""
+    """The column for our vector: `embedding` if the length fits, else one beside it."""
     theirs = columns["embedding"]
     if theirs.dim in (0, dim):
         return {"embedding": theirs.value(given), "embedding_ibid": "NULL"}
@@ -231,10 +222,10 @@ class WrittenTable:
     lists: tuple[str, ...]
     """Columns of JSON arrays."""
     next_kind: str
-    """As `ibid.text_next` calls its rows."""
+    """Kind in `ibid.text_next`."""
     returning: str
     replaced: str = "true"
-    """Which rows an UPDATE may replace, beside those of the same place."""
+    """SQL: rows that an UPDATE may replace, beside those of the same place."""
 
     def values(self, columns: Shape, dim: int) -> dict[str, str]:
         return {
@@ -247,7 +238,6 @@ class WrittenTable:
         }
 
     def given(self) -> str:
-        """The rows, as parameters from $5 on: a column each."""
         names = ("id", *self.texts, *self.lists, "indexed_at", "sha256", "vector")
         types = {"indexed_at": "timestamptz", "vector": "vector"}
         arrays = (f"${at}::{types.get(name, 'text')}[]" for at, name in enumerate(names, 5))
@@ -255,7 +245,7 @@ class WrittenTable:
 
 
 Row: TypeAlias = tuple[object, ...]
-"""id, texts, lists, indexed_at, sha256, vector."""
+"""(id, texts, lists, indexed_at, sha256, vector)."""
 
 
 async def write_rows(
@@ -268,8 +258,8 @@ async def write_rows(
     space: str,
     there: Collection[object],
 ) -> tuple[list[asyncpg.Record], list[asyncpg.Record]]:
-    """(updated, inserted). Rows whose id is `there` are updated, so that what another tool keeps in columns
-    of its own stays; one may have gone meanwhile."""
+    """(updated, inserted). Rows whose id is in `there` are updated, so that another tool's own columns are
+    kept; one may have been deleted meanwhile."""
     if not rows:
         return [], []
     kind, vector = columns[table.id].type, rows[0][-1]
@@ -301,7 +291,7 @@ async def write_rows(
 
 @contextmanager
 def taking(table: str) -> Iterator[None]:
-    """Around a write: names the constraint or column that refuses a row, never what was written."""
+    """Wraps a write: the error names the constraint or column that refuses a row, never its values."""
     with record_faults():
         try:
             yield
@@ -321,24 +311,24 @@ UUID, NUMBERS = "uuid", frozenset({"bigint", "numeric"})
 TEXTS = frozenset({"text", "character varying", "citext"})
 BITS = 63
 LINKS = 4
-"""How many ids of a chain are looked up at first."""
+"""Ids of a chain that are looked up at first."""
 
 Found: TypeAlias = tuple[Collection[str], Collection[str]]
-"""Of ids those of rows that the writer may replace, and all that are there."""
+"""Of given ids: those of rows that the writer may replace, and all that exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
     given: str | None
-    """By its writer."""
+    """The id in the request."""
     ours: str
-    """The UUID that is made of it."""
+    """The UUID made from it."""
     keeps: bool = True
-    """Whether a UUID that was given stays as it is, where it is free."""
+    """True if a given UUID is kept when it is free."""
 
 
 def literal(type_: str, name: str) -> str | None:
-    """A name as an id of the type stands in the table; None: it can be none."""
+    """A name as an id of the column's type; None: impossible."""
     kind = base(type_)
     if kind in TEXTS:
         return name
@@ -353,7 +343,6 @@ def made(type_: str, name: str) -> str:
 
 
 def base(type_: str) -> str:
-    """A type without its length, if ids may have it."""
     kind = type_.partition("(")[0]
     if kind not in {UUID, *TEXTS, *NUMBERS}:
         raise Rejected(f"ids of the type {type_} are not written here: make it uuid, text or bigint")
@@ -361,7 +350,6 @@ def base(type_: str) -> str:
 
 
 def whole(name: str) -> str | None:
-    """A UUID as it is usually written; None: it is none."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
@@ -369,7 +357,6 @@ def whole(name: str) -> str | None:
 
 
 def links(type_: str, name: str, count: int = LINKS) -> list[str]:
-    """The ids that a row of ours may have, first the one that it has if nobody else does."""
     names = [name]
     while len(names) < count:
         names.append(str(uuid.uuid5(uuid.UUID(names[-1]), "next")))
@@ -377,8 +364,8 @@ def links(type_: str, name: str, count: int = LINKS) -> list[str]:
 
 
 def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str | None:
-    """Which id a row has: that of the one that is there, else the one that was given, if it is a UUID that is
-    not taken and may stay, else the first of ours that is not taken. None: all of these are."""
+    """A row's id: that of the existing row, else the given one if it is a free UUID that may be kept, else
+    the first free one of ours. None: all are taken."""
     own, taken = found
     plain = literal(type_, called.given) if called.given is not None else None
     there = next((key for key in (plain, *ours) if key in own), None)
@@ -394,7 +381,6 @@ def stays(called: Called) -> bool:
 
 
 def given(type_: str, names: Sequence[Called]) -> set[str]:
-    """What writers gave, as far as it can be an id."""
     values = (literal(type_, name.given) for name in names if name.given)
     return {key for key in values if key is not None}
 
@@ -405,8 +391,7 @@ async def located(
     find: Callable[[Sequence[str]], Awaitable[Found]],
     count: int = LINKS,
 ) -> list[str]:
-    """The id of each; `count` links of each chain are looked at first. Who took n of a chain costs as much as
-    n rows do."""
+    """The id of each. Looks up `count` links of each chain first; n taken links cost as much as n rows."""
     while True:
         # In a thread: a megabyte of code has thousands of chunks, and each link takes 6 µs.
         chains = await asyncio.to_thread(lambda n: [links(type_, name.ours, n) for name in names], count)
@@ -418,7 +403,7 @@ async def located(
 
 
 MANY = 100
-"""Events of a part that are left alone: reading them takes some 0.2 ms, 50,000 take 90 (busy machine)."""
+"""Events of a part that are not merged: reading them takes some 0.2 ms, 50,000 take 90 (busy machine)."""
 FOLD_SECONDS = 60.0
 NAME = "hashtextextended('ibid.project_event', 0)"
 ALONE = f"SELECT pg_try_advisory_xact_lock({NAME})"
@@ -445,8 +430,8 @@ OWN = """
     WHERE tenant = $1 AND owner = $2 AND kind = $3 AND (xmin = pg_current_xact_id()::xid
         OR project NOT IN (SELECT left(coalesce(project::text, ''), 200) FROM {table} WHERE {where}))
 """
-"""What a transaction has told of itself, and of parts without a row of `where`: who wrote a row while its
-erasure waited has told of it."""
+"""Events of this transaction, and of projects without a row in `where`. A writer of such a row that waited
+for the erasure has entered its event already."""
 
 
 class EventStore:
@@ -454,13 +439,13 @@ class EventStore:
         self._pool = pool
 
     async def fold(self) -> None:
-        """Parts with many events have one. One process at a time, and none while somebody is erased."""
+        """Merge the events of parts with many. One process at a time, and none during an erasure."""
         async with transaction(self._pool) as connection:
             if await connection.fetchval(ALONE):
                 await connection.execute(FOLD, MANY, timeout=FOLD_SECONDS)
 
     async def tidy(self) -> None:
-        """Terms of rows that are there no more are dropped."""
+        """Delete terms of rows that no longer exist."""
         for table in (CONVERSATION, CHUNK):
             async with transaction(self._pool) as connection:
                 if (await shape(connection, table.name))[table.id].type == UUID:  # others have none kept
@@ -469,5 +454,5 @@ class EventStore:
 
 
 async def unfolded(connection: Connection) -> None:
-    """Until the transaction ends nothing is folded: an erasure takes every event that it sees."""
+    """Block `fold` until the transaction ends: an erasure deletes every event that it sees."""
     await connection.execute(UNFOLDED)

@@ -1,7 +1,7 @@
 """Helpers for rows: cursors of lists, text that Postgres can hold, transactions.
 
 A cursor is base64url of microseconds since 1970 and a key that orders equal times (`InvalidField` if it is
-not one). A transaction raises `Unavailable` when Postgres is down or slow and `NoRoom` when its disk is full.
+malformed). A transaction raises `Unavailable` if Postgres is down or slow and `NoRoom` if its disk is full.
 """
 
 import base64
@@ -35,18 +35,15 @@ USER_STANDS = "SELECT ibid.user_stands($1, $2, coalesce($3, now()))"
 
 
 def is_id(text: str) -> bool:
-    """True if a text can be an id at all: what else comes in a path (NUL, surrogates) stays out of SQL."""
     return ID.fullmatch(text) is not None
 
 
 def closed(at: datetime, key: str) -> str:
-    """The cursor of the row that ends a page."""
     text = f"{(at - EPOCH) // MICROSECOND}|{key}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def opened(cursor: str) -> tuple[datetime, str]:
-    """The row in a cursor. Raises `InvalidField` for one that we did not make."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         text = base64.b64decode(padded.encode(), altchars=b"-_", validate=True).decode()
@@ -60,7 +57,7 @@ def opened(cursor: str) -> tuple[datetime, str]:
 
 
 def storable(text: str) -> str:
-    """`text` with U+FFFD for NUL and for lone surrogates; halves of a pair are joined. Never raises."""
+    """`text` with U+FFFD for NUL and lone surrogates; halves of a surrogate pair are joined. Never raises."""
     if text.isascii() and "\0" not in text:
         return text
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -68,8 +65,8 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: object, *, nan: float | None = None) -> object:
-    """JSON that a `jsonb` column takes, of a dataclass too: its texts storable, `nan` for numbers that JSON
-    does not have."""
+    """A value that a `jsonb` column accepts: strings made storable, `nan` for NaN and infinities. Takes
+    dataclasses too."""
     if is_dataclass(value):
         value = {item.name: getattr(value, item.name) for item in fields(value)}
     if isinstance(value, Mapping):
@@ -100,7 +97,7 @@ async def take_turns(connection: Connection, *name: str) -> None:
 async def check_not_erased(
     connection: Connection, tenant: str, user: str, since: datetime | None = None
 ) -> None:
-    """`RemovedMeanwhile` if the user was erased after `since` (the beginning of the transaction). An erasure
-    that begins now waits for the transaction's end."""
+    """`RemovedMeanwhile` if the user was erased after `since` (default: the transaction's beginning). A later
+    erasure waits for the transaction's end."""
     if not await connection.fetchval(USER_STANDS, tenant, user, since):
         raise RemovedMeanwhile("the user's data was erased meanwhile")

@@ -25,17 +25,15 @@ from app.types import Scope
 class Session:
     session_id: str
     documents: int
-    """Its own; the global ones are in every session."""
+    """Its own; global ones belong to every session."""
     turns: int
     created_at: datetime
-    """Time of its first document or turn that is still there."""
+    """Time of its first remaining document or turn."""
     last_active_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A turn where it stands: in which thread, of which answer."""
-
     thread_id: str
     role: str
     content: str
@@ -77,7 +75,7 @@ LIST = f"""
     ORDER BY latest DESC, page.session_id COLLATE "C" DESC
 """  # noqa: S608 - constants of ours
 UNTIMED = "~"
-"""Before the id in the cursor of a row without a time: they are the oldest."""
+"""Before the id in the cursor of a row without a time; such rows are the oldest."""
 # The index of the newest, read backwards. An id is whatever type the column has that was there before us.
 SELECT_TURNS = f"""
     SELECT CASE WHEN created_at IS NULL THEN '{UNTIMED}' ELSE '' END || id AS key,
@@ -120,7 +118,8 @@ class SessionStore:
     async def turns(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Utterance], str | None]:
-        """Of the scope's session, or of its thread there; oldest first, and the cursor of the next page."""
+        """Turns of the scope's session, or of its thread there, oldest first, and the cursor of the next
+        page."""
         statement, after = resumed(cursor)
         where = (scope.tenant, scope.owner, scope.session_id or "", scope.thread_id)
         try:
@@ -132,10 +131,9 @@ class SessionStore:
         return found, closed(found[-1].at, rows[limit - 1]["key"]) if len(rows) > limit else None
 
     async def remove(self, scope: Scope) -> bool:
-        """All or nothing: documents unseen from now on (a job clears each away), turns and answers deleted,
-        and none written that were asked for before. False: nothing was there (answers may be under way).
-
-        What is being uploaded and not yet admitted is a later document of a session that begins anew."""
+        """Remove a session, all or nothing: documents become invisible (jobs purge them), turns and answers
+        are deleted, and answers to earlier questions are not written any more. False: there was nothing
+        (answers may be under way). An upload that is not admitted yet belongs to a new session of that id."""
         if not scope.session_id:
             return False
         part = DocumentPart(scope.tenant, scope.owner, scope.session_id)
@@ -145,7 +143,6 @@ class SessionStore:
 
 
 def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
-    """The statement for the page after `cursor`, and its last arguments. Raises `InvalidField`."""
     if not cursor:
         return FIRST, ()
     at, key = opened(cursor)
@@ -191,13 +188,12 @@ class ChatLogStore:
         self._pool = pool
 
     async def turns(self, scope: Scope, limit: int) -> list[Turn]:
-        """The newest `limit` turns of the scope's thread, oldest first. `RetrievalError` if down."""
+        """The newest `limit` turns of the scope's thread, oldest first. Raises `RetrievalError`."""
         with self._pool.reading():
             rows = await self._pool.fetch(TURNS, *thread(scope), limit)
         return [turn(row) for row in reversed(rows)]
 
     async def these(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
-        """Those turns of the scope's thread that are there, by id. Raises `Unavailable`."""
         if not ids:
             return {}
         with self._pool.asking():

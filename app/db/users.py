@@ -31,34 +31,30 @@ class Holding(Protocol):
 
     @property
     def name(self) -> str:
-        """As the receipt names it: memories, chat_log, answers, …"""
+        """Its name in the receipt: memories, chat_log, answers, …"""
 
-    def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Everything of the user's that it keeps, as JSON-ready objects."""
-
+    def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]: ...
     async def erase(self, scope: Scope) -> int:
-        """Delete all of it; returns the number of rows. Again: 0."""
+        """Delete all of it; returns the number of rows, 0 if repeated."""
 
 
 class Files(Protocol):
     @property
     def name(self) -> str:
-        """postgres, qdrant, chroma."""
+        """postgres, qdrant or chroma."""
 
     @property
     def external(self) -> bool:
-        """Another's server: when it gives room back is its own affair."""
+        """True for a configured server, which reclaims space by itself."""
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long.
-        Returns the holdings that cannot be rewritten for now: they are asked for again by this name. Raises
-        `Unavailable`, `RetrievalError`."""
+        """Rewrite the files of these holdings, so that no file contains erased data; may take long. Returns
+        those that cannot be rewritten now and must be retried under this name. Raises `Unavailable`,
+        `RetrievalError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The state of a user's erasures."""
-
     erased_at: datetime
     dirty: tuple[str, ...] = ()
     """Holdings whose files are still to be rewritten, and names of files that could not be."""
@@ -76,32 +72,33 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Of `DELETE /users/{id}`. A user of whom nothing was kept has one too: with zeros."""
+    """Reply of `DELETE /users/{id}`; all zeros for an unknown user."""
 
     user_id: str
     erased_at: datetime
     counts: Mapping[str, int]
-    """By holding: rows, documents."""
+    """Rows or documents by holding."""
     compacted: bool
-    """Whether nothing erased is left in files of ours."""
+    """True if no file of ours holds erased data."""
     at: datetime | None
-    """When they were last rewritten for this user."""
+    """When the files were last rewritten for this user."""
     by: datetime | None
-    """By when they will be; None: they are, or all that is left is `pending`."""
+    """When they will be rewritten; None: they are, or only `pending` ones remain."""
     pending: tuple[str, ...]
-    """Files of ours that are too large to be rewritten for now, and hold something erased until they are."""
+    """Files of ours with erased data that are too large to rewrite for now."""
     external: tuple[str, ...]
-    """Servers whose files are not ours: when they give room back is their own affair."""
+    """Configured servers, which reclaim space by themselves."""
     engines: tuple[str, ...]
-    """Search engines that have yet to delete what they hold of the user; no search finds it any more."""
+    """Search engines that have yet to delete their copies; no search returns them any more."""
     cached_until: datetime | None
-    """Until then a shared cache may hold results that no request is given any more; None: there is none."""
+    """Until then a shared cache may hold results, which no request receives; None: there is no shared
+    cache."""
     notes: tuple[str, ...] = ()
-    """What others keep of the user, which an erasure here does not reach."""
+    """Data of other tools that the erasure does not reach."""
 
 
 CHANNEL = "ibid_erased"
-"""Notified with tenant and user when somebody is erased, so that no replica keeps an index of theirs."""
+"""Notified with tenant and user after an erasure, so that replicas drop the user's indexes."""
 ERASED = "SELECT pg_notify($1, $2)"
 # Until it ends it is due in ten minutes: by then it has broken off, and all of its holdings may be dirty. So
 # they are for the next one that begins before it has ended.
@@ -128,7 +125,7 @@ END = """
     WHERE tenant = $1 AND user_id = $2 RETURNING dirty, dirty_at, compacted_at
 """
 PERSONAL_COLLECTIONS = (RAW,)
-"""Qdrant collections that hold vectors of a person: an erasure waits until they are deleted there."""
+"""Qdrant collections with a person's vectors: an erasure waits until they are deleted there."""
 # A purge has yet to take a removed document away, or an engine a vector: rewriting files would keep them.
 # Reference texts are their tenant's; one that waits for its collection keeps nobody's erasure back.
 DUE = """
@@ -148,7 +145,7 @@ DUE = """
 """
 LISTEN_SECONDS = 60.0
 LATER = "interval '1 hour'"
-"""Files that could not be rewritten are looked at again."""
+"""When files that could not be rewritten are tried again."""
 # Of an erasure that is under way (due later), what was dirty before it is clean, and it may yet break off.
 DONE = f"""
     UPDATE ibid.memory_user AS known SET dirty = nullif(string_to_array(kept, ','), '{{}}'),
@@ -179,8 +176,8 @@ class ErasureStore:
         self._pool = pool
 
     async def begin(self, scope: Scope, holdings: Collection[str]) -> Mark:
-        """The user is erased as of now: nothing that was asked for before is written any more. `holdings`:
-        those that count as dirty if the erasure before this one has not ended."""
+        """Mark the user as erased now; from then on answers to earlier questions are not written. `holdings`
+        count as dirty if the previous erasure did not end."""
         who = whose(scope)
         async with transaction(self._pool) as connection:
             for name in ("ibid.memory", "ibid.user"):
@@ -188,7 +185,7 @@ class ErasureStore:
             return Mark(await connection.fetchval(BEGIN, *who, list(holdings)))
 
     async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
-        """Record the end, and which holdings held something; caches are out of date once more."""
+        """Record the end and which holdings had rows; invalidates caches once more."""
         who = whose(scope)
         async with transaction(self._pool) as connection:
             row = await connection.fetchrow(END, *who, mark.erased_at, list(dirty))
@@ -197,19 +194,18 @@ class ErasureStore:
         return Mark(mark.erased_at, tuple(row["dirty"]), row["dirty_at"], row["compacted_at"])
 
     async def due(self) -> list[Due]:
-        """Whose erasures can be compacted now: nothing of theirs waits to be cleared away."""
+        """Erasures whose files can be compacted now, since no purge is pending."""
         with postgres_faults():
             rows = await self._pool.fetch(DUE, PERSONAL_COLLECTIONS, list(TABLES))
         return [Due(row["tenant"], row["user_id"], tuple(row["dirty"]), row["dirty_at"]) for row in rows]
 
     async def compacted(self, done: Collection[Due]) -> None:
-        """Record them, unless they were erased again meanwhile; `dirty` is what is left of each."""
+        """Record compactions, unless the user was erased again meanwhile; `dirty` is what remains."""
         rows = [(each.tenant, each.user_id, ",".join(each.dirty), each.dirty_at) for each in done]
         with postgres_faults():
             await self._pool.execute(DONE, *map(list, zip(*rows, strict=True)))
 
     async def sweep(self) -> None:
-        """Drop the marks of names of whom nothing was ever kept, two days after the last asking."""
         with postgres_faults():
             await self._pool.execute(BLANK)
 
@@ -228,7 +224,6 @@ async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
 
 
 def key_parts(scope: object) -> set[object]:
-    """What the key of an index names: fields of a dataclass, or the items of a tuple."""
     if isinstance(scope, tuple):
         return {*scope}
     return {getattr(scope, item.name) for item in fields(scope)} if is_dataclass(scope) else {scope}
@@ -241,7 +236,7 @@ def whose(scope: Scope) -> tuple[str, str]:
 
 
 PAGE = 200
-"""Rows a statement: nothing is held between two, however slowly they are read."""
+"""Rows per statement; nothing is locked between two, however slow the reader."""
 ERASE_SECONDS = 120.0
 """A hundred thousand turns take seconds."""
 SELF_OR_OWNER = "tenant = $1 AND (user_id = $2 OR owner = $2)"
@@ -281,17 +276,16 @@ ERASE_OTHERS = """
 
 @dataclass(frozen=True, slots=True)
 class HoldingTable:
-    """A holding's rows: how a person's are found, exported and erased, and which files held them."""
+    """A holding's table: how a person's rows are found, exported and erased, and which files hold them."""
 
     name: str
-    """The holding's."""
     table: str
     where: str = USER
     """SQL condition: the rows of tenant $1 and user $2."""
     key: str = f"{TIMED} || ' ' || id"
-    """The column, a text, that identifies and orders rows."""
+    """SQL text that identifies and orders rows."""
     beside: tuple[str, ...] = ()
-    """Tables with what is derived of the rows: `erase` deletes that too."""
+    """Tables with derived rows, which `erase` deletes too."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -317,7 +311,7 @@ SINGLE = (
     HoldingTable("vantage_cards", "ibid.vantage_card"),
     HoldingTable("vantage_facts", "ibid.vantage_fact"),
 )
-"""Holdings that are a table each, and nothing beside it."""
+"""Holdings of a single table."""
 # Older tools' tables too: without a key, a row's place tells rows of one id apart.
 INDEXED = "coalesce(to_char(indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '')"
 KEYED = f"{INDEXED} || ' ' || {{}}::text || ' ' || ctid::text"
@@ -335,7 +329,7 @@ DOCUMENTS = HoldingTable(
 TABLES: Mapping[str, tuple[str, ...]] = {
     each.name: each.files for each in (MEMORIES, *SINGLE, CONVERSATIONS, CODE, DOCUMENTS)
 }
-"""Whose files hold a holding's rows: those that are compacted after an erasure."""
+"""Tables whose files hold a holding's rows; compacted after an erasure."""
 NAMES_ONLY = {
     "ibid.memory_user": "when somebody was erased: without it, an answer under way would bring him back",
     "ibid.project_part": "a view of `project_event`, which goes",
@@ -346,8 +340,8 @@ NAMES_ONLY = {
 
 
 def in_utc(name: str, value: object) -> object:
-    """A column's value; a time in UTC: Postgres writes it in its session's zone. Columns of older tools may
-    be named like times and hold something else."""
+    """A column's value, with times in UTC: Postgres uses its session's zone. Columns of older tools may be
+    named like times and hold something else."""
     if not (name.endswith("_at") and isinstance(value, str)):
         return value
     try:
@@ -364,7 +358,6 @@ class HoldingRows:
         self.name = table.name
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Row by row, oldest first, as the columns are named; vectors are left out."""
         read, after = READ_PAGE.format(**self._sql), None
         while True:
             with postgres_faults():
@@ -393,7 +386,7 @@ class ProjectRows(HoldingRows):
         self._next = next_kind
 
     async def erase(self, scope: Scope) -> int:
-        """Their terms go last: a search that writes some holds the rows' locks."""
+        """Deletes their terms last: a search that writes some holds the rows' locks."""
         statement, own = GONE.format(**self._sql, row=self._row), OWN.format(**self._sql)
         whose = (scope.tenant, scope.user_id, self.name)
         async with transaction(self._pool) as connection:
@@ -407,20 +400,17 @@ class ProjectRows(HoldingRows):
 
 
 class Documents(HoldingRows):
-    """Documents uploaded by or for a user; exported without their files, which have an address each."""
-
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, DOCUMENTS)
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Documents that are not removed, with the address of the file, and without other users' names."""
         async for row in super().export(scope):
             if row["removed_at"] is None:
                 mine = {**row, "user_id": scope.user_id, "file": f"/api/documents/{row['id']}/file"}
                 yield {name: value for name, value in mine.items() if name != "users"}
 
     async def erase(self, scope: Scope) -> int:
-        """Removed in every session; a job purges each. What others uploaded too stays."""
+        """Removes them in every session; jobs purge them. Documents that others uploaded too remain."""
         if not scope.user_id:
             raise Unavailable("an erasure names its user")
         count = 0
@@ -434,14 +424,14 @@ class Documents(HoldingRows):
 
 
 class Memories(HoldingRows):
-    """The rows of memories, beside which others may have written points (`services/users.py`)."""
+    """Memories in Postgres; other tools may have written further points (`services/users.py`)."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, MEMORIES)
 
     async def erase(self, scope: Scope) -> int:
-        """Delete them, under the lock of those who write them; vectors in the making go with them, and the
-        entries of those that were imported."""
+        """Delete memories under their writers' lock, with vectors being built and the entries of imported
+        ones."""
         who = (scope.tenant, scope.user_id or "")
         async with transaction(self._pool) as connection:
             await lock_user(connection, *who)
@@ -450,19 +440,17 @@ class Memories(HoldingRows):
         return count
 
     async def enter(self, scope: Scope) -> None:
-        """Enter the user's rows in the outbox: the engine has dropped all points, later ones too."""
         with postgres_faults():
             await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
 
     async def erase_others(self, scope: Scope) -> None:
-        """Points of the user's that other tools wrote are deleted when Qdrant answers."""
         who = whose(scope)
         with postgres_faults():
             await self._pool.execute(ERASE_OTHERS, *who, OTHERS + "\x1f".join(who))
 
 
 def record_holdings(pool: Pool) -> tuple[HoldingRows, ...]:
-    """All holdings of the record but the memories, which the index holds too."""
+    """All holdings in Postgres except memories, which are in the index too."""
     conversations = ProjectRows(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
     code = ProjectRows(pool, CODE, CHUNK.id, next_kind="code")
     return (*(HoldingRows(pool, table) for table in SINGLE), conversations, code, Documents(pool))
@@ -483,7 +471,6 @@ class RecordFiles:
         return self._superuser is None
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """The tables of these holdings, largest last, as TABLES names them; nothing is left."""
         tables = [table for name in TABLES if name in holdings for table in TABLES[name]]
         if self._superuser is not None and tables:
             await compact(self._superuser, [MARKS, *tables])

@@ -1,8 +1,8 @@
 """Embedding spaces (`ibid.space`) and the vectors of a space that `ibid reembed` is building.
 
 `ibid.chunk_next` and `ibid.text_next` hold new vectors beside the current ones until every text has one; then
-one transaction swaps them. A row that another tool wrote keeps that tool's vector; the new one goes beside
-it. A space's floor is measured when it is first used. Raises `Unavailable`.
+one transaction swaps them. A row of another tool keeps that tool's vector; the new one goes beside it. A
+space's floor is measured when it is first used. Raises `Unavailable`.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ MISSING = (
 )
 MISSING_ROWS = f"SELECT kept.{{id}}::text AS row, {{columns}} {LACKING_TEXT} ORDER BY 1 LIMIT $2"
 NOTHING = "…"
-"""Embedded of a row whose columns hold only what is no text: it must not stop the swap."""
+"""Embedded for a row without any text, which must not block the swap."""
 KEEP_VECTOR = """
     INSERT INTO ibid.chunk_next (space, document_id, ordinal, embedding) VALUES ($1, $2, $3, $4)
     ON CONFLICT (space, document_id, ordinal) DO UPDATE SET embedding = excluded.embedding
@@ -118,7 +118,6 @@ class VectorStore:
         self._pool = pool
 
     async def count(self, space: str) -> int:
-        """Chunks of ready documents without a vector in `space`."""
         with postgres_faults():
             return sum(row[0] for row in await self._pool.fetch(COUNT, space))
 
@@ -136,7 +135,6 @@ class VectorStore:
         return []
 
     async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
-        """Keep vectors beside the current ones; again replaces."""
         pairs = list(zip(texts, embeddings, strict=True))
         chunks = [(space, text.id, text.ordinal, each) for text, each in pairs if text.kind == CHUNK]
         others = [(space, text.kind, text.id, each) for text, each in pairs if text.kind != CHUNK]
@@ -160,7 +158,7 @@ class VectorStore:
 
 
 async def moved(connection: Connection, space: Space) -> None:
-    """Replace the vectors and raise all versions, so that caches are dropped."""
+    """Replace the vectors and raise all versions, which invalidates caches."""
     for statement in (MOVE, *(MOVE_TEXT.format(**each) for each in (MEMORY, TEXT))):
         await connection.execute(statement, space.name, timeout=MOVE_SECONDS)
     for row in ROWS:
@@ -194,7 +192,6 @@ class SpaceStore:
         self._pool = pool
 
     async def current(self) -> Space | None:
-        """The space that the service's vectors belong to; None before the first start."""
         with postgres_faults():
             row = await self._pool.fetchrow(CURRENT)
         return Space(**row) if row else None
@@ -205,18 +202,17 @@ class SpaceStore:
         return Space(**row) if row else None
 
     async def keep(self, space: Space) -> None:
-        """Record a space; one that is there keeps its floor."""
+        """Record a space; an existing one keeps its floor."""
         with postgres_faults():
             await self._pool.execute(KEEP, space.name, space.model, space.dim, space.floor)
 
     async def make_current(self, name: str) -> None:
-        """From now on vectors are written in this space. `Missing`: it was not kept."""
+        """Write vectors in this space from now on. `Missing`: unknown space."""
         async with transaction(self._pool) as connection:
             await connection.execute(LEAVE, name)
             if not await connection.fetchval(ENTER, name):
                 raise Missing("there is no such embedding space")
 
     async def vectors_in(self, name: str) -> int:
-        """Texts whose vectors belong to it: chunks, memories, the corpus, rows of projects."""
         with postgres_faults():
             return int(await self._pool.fetchval(VECTORS, name))

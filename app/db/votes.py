@@ -1,7 +1,7 @@
 """Votes on memories, last activity, and a person's own utterances.
 
-A vote belongs to (tenant, user, memory, answer), or to its UTC day without an answer. Activity is marked with
-an answer's record, at its end, by Postgres's clock. Utterances are a person's turns in all threads and the
+A vote belongs to (tenant, user, memory, answer), or without an answer to its UTC day. Activity is recorded
+with an answer, at its end, by Postgres's clock. Utterances are a person's turns in all threads and the
 memories that no daemon and no assistant wrote, newest first. Raises `Missing`, `Unavailable`,
 `RetrievalError`.
 """
@@ -17,9 +17,9 @@ from app.errors import Missing, RemovedMeanwhile, Unavailable, required
 from app.types import Scope
 
 Foreign = Callable[[Scope, str], Awaitable[bool]]
-"""Whether a point that is not in the record is the user's; raises `RetrievalError`."""
+"""True if a point that is not in Postgres is the user's; raises `RetrievalError`."""
 Mine = tuple[list[str], list[str]]
-"""Ids of the user's: those in the record, and those that older tools wrote."""
+"""The user's ids: those in Postgres, and those that older tools wrote."""
 
 # What is in the record, whoever's, is not asked for elsewhere: a removed memory's point goes a moment later.
 KNOWN = """
@@ -64,8 +64,7 @@ async def nobody(_scope: Scope, _memory_id: str) -> bool:
 
 
 class VoteStore:
-    """The votes. What changes with one is the next ranking of whoever cast it, on every replica: boosts are
-    reckoned after the cache, so that no version need grow."""
+    """A vote raises no version: boosts are computed after the cache."""
 
     def __init__(self, pool: Pool, foreign: Foreign = nobody) -> None:
         self._pool = pool
@@ -80,7 +79,6 @@ class VoteStore:
         answer_id: str | None,
         before_commit: BeforeCommit | None = None,
     ) -> bool:
-        """One vote, or (0) none. False: it was so already. `Missing`: the memory is not the user's."""
         mine = await self._mine(scope, [memory_id])
         if not any(mine):
             raise Missing("there is no such memory")
@@ -95,13 +93,11 @@ class VoteStore:
         answer_id: str,
         before_commit: BeforeCommit | None = None,
     ) -> list[str]:
-        """The same vote on each, all or none; those it changed, in their order."""
         mine = await self._mine(scope, ids)
         changed = await self._cast(scope, mine, (answer_id, signal), before_commit) if any(mine) else set()
         return [key for key in dict.fromkeys(ids) if key in changed]
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """The user's votes; memories without any are left out."""
         if not ids or not scope.user_id:
             return Tallies()
         with self._pool.reading():
@@ -121,7 +117,6 @@ class VoteStore:
     async def _cast(
         self, scope: Scope, mine: Mine, vote: tuple[str | None, int], before_commit: BeforeCommit | None
     ) -> set[str]:
-        """Write a vote (its answer, its signal); the memories whose vote is another now."""
         owner = (scope.tenant, scope.user_id or "")
         try:
             async with transaction(self._pool) as connection:
@@ -140,7 +135,7 @@ class VoteStore:
 
 
 class NotForwarded(Exception):
-    """`before_commit` was refused: no failure of Postgres."""
+    """Wraps an error of `before_commit`, which is no failure of Postgres."""
 
     def __init__(self, fault: Unavailable) -> None:
         super().__init__(fault.detail)
@@ -156,7 +151,7 @@ async def forward(before_commit: BeforeCommit, changed: Mapping[str, int]) -> No
 
 DAY = 86_400.0
 BUCKETS = (("minutes", 3_600.0), ("hours", DAY), ("days", 7 * DAY), ("weeks", 31 * DAY))
-"""Each with the seconds it ends before."""
+"""Each with its end in seconds."""
 LAST = """
     SELECT last_message_at, greatest(extract(epoch FROM now() - last_message_at), 0)::float8 AS seconds
     FROM ibid.activity WHERE tenant = $1 AND user_id = $2
@@ -178,7 +173,6 @@ class TemporalStore:
 
 
 def bucket(seconds: float | None) -> str:
-    """How long ago that is, in a word; None: never."""
     if seconds is None:
         return "new"
     return next((name for name, end in BUCKETS if seconds < end), "months")
@@ -192,7 +186,7 @@ class OwnMessage:
 
 OURS = "origin <> ALL($3) AND kind <> ALL($4)"
 TOLD_CHARS = 2_000
-"""Characters of a message that are read: rules look at each word, and a long pasted text says no more."""
+"""Characters read of a message: rules look at each word, and a long pasted text says no more."""
 # Two indexes, each read to `limit` at most; a message is known by its words.
 OWN = f"""
     WITH said AS (
@@ -218,7 +212,7 @@ KNOWN_CARDS = """
 SPEAKERS = f'{KNOWN_CARDS} WHERE user_id COLLATE "C" > $2 ORDER BY speaker LIMIT $3'
 COUNT_UTTERANCES = f"SELECT count(*) FROM ({KNOWN_CARDS}) AS speakers"  # noqa: S608 - constants of ours
 PATIENCE_SECONDS = 20.0
-"""Deadline of listing the users of a tenant: all their turns are looked at."""
+"""Listing the users of a tenant reads all their turns."""
 
 
 class UtteranceStore:
@@ -226,14 +220,13 @@ class UtteranceStore:
         self._pool = pool
 
     async def own(self, scope: Scope, limit: int) -> list[OwnMessage]:
-        """The newest of the scope's user, newest first: what they said in chats, and what they kept."""
         where = (scope.tenant, scope.user_id, list(EXCLUDED_ORIGINS), [GRAVITY, DESIRE], limit)
         with self._pool.asking():
             rows = await self._pool.fetch(OWN, *where)
         return [OwnMessage(row["text"], row["at"]) for row in rows]
 
     async def speakers(self, scope: Scope, after: str, limit: int) -> list[str]:
-        """Users of the scope's tenant who said or kept something, in order, those after `after`."""
+        """Users of the scope's tenant after the name `after` who said or stored something, in order."""
         with self._pool.asking():
             rows = await self._pool.fetch(SPEAKERS, scope.tenant, after, limit, timeout=PATIENCE_SECONDS)
         return [row["speaker"] for row in rows]

@@ -113,7 +113,6 @@ def slices(text: str) -> list[str]:
 
 
 def split_at(text: str, ends: Iterator[int]) -> list[str]:
-    """The text split at these offsets, without empty parts."""
     parts, start = [], 0
     for end in ends:
         if start < end < len(text):
@@ -163,7 +162,6 @@ class Piece:
 
     @property
     def is_lead(self) -> bool:
-        """True for a label that introduces rows."""
         return self.text.endswith(":")
 
 
@@ -181,19 +179,16 @@ def pieces(block: LayoutBlock, count: Count) -> list[Piece]:
 
 
 def page_at(block: LayoutBlock, turn: int, offset: int) -> tuple[int, int]:
-    """(index into `block.pages`, page) of an offset, searched from the index `turn` on."""
     while turn + 1 < len(block.pages) and block.pages[turn + 1][0] <= offset:
         turn += 1
     return turn, block.pages[turn][1]
 
 
 def total(pieces: Iterable[Piece]) -> int:
-    """The sum of their tokens."""
     return sum(piece.tokens for piece in pieces)
 
 
 def chunks(blocks: Iterable[LayoutBlock], count: Count) -> list[Chunk]:
-    """The chunks of a document."""
     chunker = Chunker(count)
     for block in blocks:
         chunker.add(block)
@@ -291,7 +286,6 @@ def introduction(pieces: Sequence[Piece], block: LayoutBlock) -> int:
 
 
 def before_headings(pieces: Sequence[Piece], end: int) -> int:
-    """`end`, or where the headings right before it begin."""
     while end and pieces[end - 1].is_heading:
         end -= 1
     return end

@@ -2,12 +2,10 @@
 
 A chunk is a run of whole lines. A class that fits is one chunk; of a larger one the head is a chunk, and each
 method. Text between definitions (imports, constants) is kept together; tiny definitions share a chunk with
-their neighbours. Overlong code is divided where a blank line or little indentation shows that something ends,
-an overlong line within itself. Every character but white space is in exactly one chunk, in order. Other texts
-are cut at their headings, settings at their tables and top-level keys, SQL at its statements.
-
-Sizes are word pieces of the bundled embedder (1.2 per o200k token); lines count from 0, in `Cut` from 1.
-Figures: docs/adr/0019.
+their neighbours. Overlong code is divided at blank lines or little indentation, an overlong line within
+itself. Every character but white space is in exactly one chunk, in order. Other texts are cut at their
+headings, settings at their tables and top-level keys, SQL at its statements. Sizes are word pieces of the
+bundled embedder (1.2 per o200k token); lines count from 0, in `Cut` from 1. Figures: docs/adr/0019.
 """
 
 import re
@@ -73,7 +71,6 @@ class Lines:
     without any line feed."""
 
     def __init__(self, text: str, count: Callable[[str], int]) -> None:
-        """`count`: the pieces of a text."""
         self.count = count
         self.all = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
         self.data = text.encode("utf-8", "replace")
@@ -93,11 +90,9 @@ class Lines:
         return max(self.count(text), -(-len(text) // CHARS_PER_PIECE)) if text else 0
 
     def at_byte(self, offset: int) -> int:
-        """The line of a byte offset."""
         return bisect_right(self.starts, offset) - 1
 
     def size(self, first: int, last: int) -> int:
-        """The pieces of a run of lines."""
         return self.sums[last + 1] - self.sums[first]
 
     def strip(self, first: int, last: int) -> tuple[int, int]:
@@ -109,7 +104,6 @@ class Lines:
         return first, last
 
     def text(self, first: int, last: int) -> str:
-        """The text of a run, without the end of its last line."""
         end = self.starts[last + 1] if last + 1 < len(self.starts) else len(self.data)
         return self.data[self.starts[first] : end].decode().rstrip("\r\n")
 
@@ -178,7 +172,6 @@ def sections(lines: Sequence[str], language: str) -> Iterator[tuple[int, int, st
 
 
 def section_starts(lines: Sequence[str], language: str) -> Iterator[tuple[int, str]]:
-    """(line, heading) where sections of other languages start."""
     if pattern := SECTION_STARTS.get(language):
         for at, line in enumerate(lines):
             if found := pattern.match(line):
@@ -206,7 +199,6 @@ def lines_outside_fences(lines: Sequence[str]) -> Iterator[int]:
 
 
 def heading_at(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """(level, text) of the heading that begins on a line."""
     line = lines[at]
     if (found := ATX_HEADING.match(line)) and (text := line[found.end() :].strip()):
         return len(found[1]), (text.rstrip("#").rstrip() or "#")[:PATH_CHARS]
@@ -230,8 +222,6 @@ def underlined_heading(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class LineRun:
-    """A run of lines that belong together (both ends included), and its names."""
-
     first: int
     last: int
     size: int

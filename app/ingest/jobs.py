@@ -118,7 +118,6 @@ class JobRunner:
         await handler(job)
 
     async def _keep_lease(self, job: Job, task: asyncio.Task[None]) -> bool:
-        """Renew the lease until the task is done. False: the lease was lost."""
         until = time.monotonic() + self._lease
         while True:
             done, _ = await asyncio.wait({task}, timeout=self._lease / 3)
@@ -133,8 +132,6 @@ class JobRunner:
                     return False
 
     async def _report(self, job: Job, task: asyncio.Task[None]) -> None:
-        """Report to the queue how the job ended, until the lease runs out; then the job is repeated
-        anyway."""
         until = time.monotonic() + self._lease
         while time.monotonic() < until:
             try:
@@ -209,7 +206,6 @@ class Ingest:
             await self._fail(job, Unavailable(f"gave up after {MAX_ATTEMPTS} tries: {error.detail}"))
 
     async def purge(self, job: Job) -> None:
-        """Delete the bytes, chunks and row of a removed document. Its vectors are deleted by the outbox."""
         await self._record.purge(job.document_id)
 
     async def _read(self, document: Document) -> None:
@@ -254,7 +250,6 @@ class Ingest:
 
 @contextmanager
 def disk_faults() -> Iterator[None]:
-    """Turn `OSError` into `Unavailable`, so that the job is tried again."""
     try:
         yield
     except OSError as error:

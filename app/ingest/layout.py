@@ -77,8 +77,6 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LayoutBlock:
-    """A heading, a paragraph or a table."""
-
     kind: BlockKind
     text: str
     """The rows of a table are lines; prose is one line."""
@@ -89,8 +87,7 @@ class LayoutBlock:
 
 
 class EdgeText(NamedTuple):
-    """A reading of a line at the edge of a page. Lines of several pages with the same reading repeat each
-    other."""
+    """A reading of a line at the edge of a page. Lines with the same reading on several pages repeat."""
 
     side: Side
     mask: str
@@ -197,7 +194,6 @@ def section_heads(seen: Mapping[EdgeText, Sequence[Occurrence]]) -> Iterator[Occ
 
 
 def split_at_gaps(places: Sequence[Occurrence], near: int) -> Iterator[Sequence[Occurrence]]:
-    """Runs in which each occurrence is at most `near` pages after the one before."""
     starts = [n for n, (a, b) in enumerate(pairwise(places), 1) if b.page - a.page > near]
     for start, end in pairwise([0, *starts, len(places)]):
         yield places[start:end]
@@ -239,7 +235,6 @@ def emphasized_runs(lines: Sequence[Line], body: Style, edge: float) -> Iterator
 
 
 def is_emphasized(line: Line, body: Style) -> bool:
-    """True if a line is bold or large, unlike the body text."""
     return (line.style.bold and not body.bold) or line.style.size >= LARGER * body.size
 
 
@@ -255,7 +250,6 @@ def continues_heading(above: Line, line: Line, edge: float) -> bool:
 
 
 def gap(above: Line, below: Line) -> float:
-    """The space between two lines, relative to the size of the type."""
     return (above.bottom - below.top) / max(below.style.size, 1.0)
 
 
@@ -289,8 +283,7 @@ def is_title(text: str) -> bool:
 
 
 def depth(line: Line) -> Depth:
-    """How deep a heading is, compared with the others of its document. A whole sentence has no headings
-    below."""
+    """How deep a heading is in its document. A whole sentence has no headings below."""
     named, number, style = NAMED.match(line.text), NUMBERED.match(line.text), line.style
     long = len(line.text.split()) > MAX_TITLE_WORDS
     if named:
@@ -346,7 +339,6 @@ class Headings:
         return self.levels[depth(line)] if is_heading(line, self.body) else None
 
     def enter(self, level: int, text: str) -> None:
-        """Add a heading to the path; it ends those of its level and below."""
         while self.path and self.path[-1][0] >= level:
             self.path.pop()
         self.path.append((level, text))
@@ -364,18 +356,15 @@ def bookmarks_by_page(outline: Sequence[Bookmark]) -> dict[int, list[tuple[str, 
 
 
 def comparable(text: str) -> str:
-    """A title for comparison: letters and digits only, without a number in front."""
     unnumbered = LEADING_NUMBER.sub("", text, count=1) or text
     return "".join(char for char in unnumbered.casefold() if char.isalnum())
 
 
 def is_bookmarked(title: str, text: str) -> bool:
-    """True if a line is the title of a bookmark, or the beginning of a long one."""
     return bool(title) and (text == title or (len(text) >= 20 and title.startswith(text)))
 
 
 def blocks(lines: Sequence[Line], outline: Sequence[Bookmark] = ()) -> list[LayoutBlock]:
-    """The blocks of a document, in order. Only white space is lost or added."""
     gaps = [gap(above, below) for above, below in pairwise(lines) if above.page == below.page]
     usual = [value for value in gaps if -1 < value < 2]
     builder = BlockBuilder(Headings(lines, outline), median(usual) if usual else 0.0)

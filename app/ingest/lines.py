@@ -66,8 +66,6 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """An entry of the PDF's outline."""
-
     title: str
     level: int
     """From 0."""
@@ -87,7 +85,6 @@ def body_style(lines: Sequence[Line]) -> Style:
 
 
 def clean(lines: Iterable[Line]) -> list[Line]:
-    """The lines with readable text and whole words, empty ones removed."""
     readable = [
         replace(line, text=text)
         for line in lines
@@ -100,7 +97,6 @@ def clean(lines: Iterable[Line]) -> list[Line]:
 
 
 def clean_text(text: str) -> str:
-    """The readable characters, with single spaces."""
     if not text.isascii():
         text = text.translate(SYMBOL_BULLETS)
         text = LETTER_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)

@@ -108,7 +108,6 @@ def opened(source: Path | BinaryIO, max_pages: int) -> Iterator[pdfium.PdfDocume
 
 
 def open_problem(code: int | None) -> IbidError:
-    """Our problem for PDFium's error code."""
     if code == native.FPDF_ERR_PASSWORD:
         return PdfEncrypted("It opens only with a password")
     if code == native.FPDF_ERR_SECURITY:
@@ -239,7 +238,6 @@ def split_rows(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> l
 
 
 def origin(text_page: pdfium.PdfTextPage, word: Word) -> tuple[float, float]:
-    """Where a word begins: (left, base line)."""
     left, base = ctypes.c_double(), ctypes.c_double()
     index = native.FPDFText_GetCharIndexFromTextIndex(text_page, word[1])
     native.FPDFText_GetCharOrigin(text_page, index, left, base)
@@ -273,7 +271,6 @@ def char_box(text_page: pdfium.PdfTextPage, index: int) -> native.FS_RECTF:
 
 
 def font_style(text_page: pdfium.PdfTextPage, index: int) -> tuple[bool, bool]:
-    """(bold, italic) of a character."""
     flags, name = ctypes.c_int(), ctypes.create_string_buffer(128)
     native.FPDFText_GetFontInfo(text_page, index, name, 128, flags)
     return style_of_font(name.value, flags.value)
@@ -379,7 +376,6 @@ class FormReader:
         return insert_fields(found, lines) if found else lines
 
     def _value(self, annotation: Annotation) -> tuple[str, str]:
-        """(name, value) of a field or free text; empty if it shows nothing."""
         subtype = native.FPDFAnnot_GetSubtype(annotation)
         if subtype == native.FPDF_ANNOT_FREETEXT:
             return "", read_string(partial(native.FPDFAnnot_GetStringValue, annotation, b"Contents"))
@@ -400,7 +396,6 @@ def visible_box(annotation: Annotation, bounds: tuple[float, float, float, float
 
 
 def text_within(text_page: pdfium.PdfTextPage, box: native.FS_RECTF) -> str:
-    """The page's own text within a rectangle."""
     edges = (box.left - MARGIN, box.bottom - MARGIN, box.right + MARGIN, box.top + MARGIN)
     return " ".join(text_page.get_text_bounded(*edges).split())
 
@@ -423,7 +418,6 @@ def field_value(form: native.FPDF_FORMHANDLE, annotation: Annotation) -> tuple[s
 
 
 def selected_options(form: native.FPDF_FORMHANDLE, annotation: Annotation) -> str:
-    """The labels of the selected options; empty if there are more than MAX_OPTIONS."""
     options = native.FPDFAnnot_GetOptionCount(form, annotation)
     return ", ".join(
         read_string(partial(native.FPDFAnnot_GetOptionLabel, form, annotation, n))
@@ -466,7 +460,6 @@ def insert_fields(fields: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
 
 
 def outline(pdf: pdfium.PdfDocument) -> list[Bookmark]:
-    """The bookmarks that point to a page, in order."""
     found = []
     for entry in islice(pdf.get_toc(max_depth=6), MAX_BOOKMARKS):
         target = entry.get_dest()
@@ -478,7 +471,6 @@ def outline(pdf: pdfium.PdfDocument) -> list[Bookmark]:
 
 
 def metadata_title(pdf: pdfium.PdfDocument) -> str:
-    """The title in the file's metadata, or ""."""
     return " ".join(str(pdf.get_metadata_value("Title")).replace("\x00", " ").split())
 
 

@@ -136,7 +136,6 @@ ASSIGNMENT_LINE = re.compile(
 
 
 def is_secret(path: str) -> bool:
-    """True if a file is a secret by its name or folder."""
     *folders, name = PurePosixPath(path).parts or ("",)
     if len(name) > 2 * NAME_CHARS:
         name = name[:NAME_CHARS] + name[-NAME_CHARS:]
@@ -146,7 +145,6 @@ def is_secret(path: str) -> bool:
 
 
 def mask(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with its secrets masked, and their kinds."""
     kinds: dict[str, None] = {}
     lower = text.lower()
     for known in FORMATS:
@@ -158,14 +156,12 @@ def mask(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def mask_file(path: str, text: str) -> str:
-    """A file's text with its secrets masked; of a file that is a secret, all but the names in its lines."""
     if is_secret(path):
         return ASSIGNMENT_LINE.sub(mask_line, text)
     return mask(text)[0]
 
 
 def mask_line(found: re.Match[str]) -> str:
-    """A line of a secret file: its name and a mask."""
     if not found[0].strip():
         return found[0]
     assignment = found[1] or ""

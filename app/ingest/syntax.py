@@ -168,7 +168,6 @@ DEFINITIONS = FUNCTIONS | LAMBDAS | CLASSES
 
 
 def language_of(path: str) -> str | None:
-    """The language of a file by its name; None: neither code nor text."""
     name = PurePosixPath(path).name.lower()
     return NAMES.get(name) or LANGUAGES.get(name.rpartition(".")[2] if "." in name else "")
 
@@ -189,8 +188,6 @@ def load_grammar(language: str) -> Language:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function or a class."""
-
     first: int
     last: int
     name: str
@@ -210,7 +207,6 @@ class SourceText:
         self.line = line
 
     def text(self, start: int, end: int, max_chars: int) -> str:
-        """The text between two offsets on one line, at most so many characters."""
         data = self.data[start : min(end, start + 8 * max_chars)]
         return " ".join(data.decode("utf-8", "replace").split())[:max_chars]
 
@@ -275,7 +271,6 @@ def unwrap(node: Node, source: SourceText, start: int, depth: int) -> Iterator[D
 
 
 def wrapped_definition(node: Node) -> Node | None:
-    """The function or class that a node is, or wraps."""
     for _ in range(4):
         if node.type in DEFINITIONS:
             return node if node.named_child_count else None
@@ -315,7 +310,6 @@ def name_of(node: Node, source: SourceText) -> str:
 
 
 def first_field(node: Node | None, *names: str) -> Node | None:
-    """The first of these fields that a node has."""
     return next((each for name in names if node and (each := node.child_by_field_name(name))), None)
 
 

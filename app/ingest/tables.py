@@ -78,8 +78,7 @@ def is_between_rows(lines: Sequence[Line], n: int) -> bool:
 
 
 def is_header(lines: Sequence[Line], n: int) -> bool:
-    """True if a line above the rows belongs to the table: a label that does not end a sentence begun
-    above."""
+    """True for a label above the rows that does not end a sentence begun above."""
     if n > 0 and not is_label(lines[n - 1].text) and not SENTENCE_END.search(lines[n - 1].text):
         return False
     return is_label(lines[n].text)
@@ -98,18 +97,15 @@ def is_row(text: str) -> bool:
 
 
 def is_entry(text: str) -> bool:
-    """True for a label with one figure at its end, as in a one-column table or a table of contents."""
     words = text.split()
     return 1 < len(words) <= LABEL_WORDS and words[-1][-1:].isdigit() and bool(FIGURE.fullmatch(words[-1]))
 
 
 def is_label(text: str) -> bool:
-    """True if a line is short and does not end a sentence."""
     return len(text.split()) <= LABEL_WORDS and not SENTENCE_END.search(text)
 
 
 def cells(text: str) -> list[str]:
-    """The figures at the end of a line, last first. A sign belongs to its figure."""
     return list(takewhile(FIGURE.fullmatch, reversed(join_signs(text).split())))
 
 
@@ -161,7 +157,6 @@ def are_columns_of(dates: Sequence[str], row: str) -> bool:
 
 
 def table_rows(lines: Sequence[Line]) -> list[str]:
-    """The rows of a table: wrapped labels joined, signs joined to their figures."""
     lowercase = has_lowercase_rows([line.text for line in lines])
     rows: list[list[str]] = []
     for line in lines:
@@ -214,8 +209,7 @@ def is_complete_row(above: str, text: str, lowercase: bool) -> bool:
 
 
 def are_column_names(words: Sequence[str], columns: int) -> bool:
-    """True if each word names a column: each has a digit, or there are as many as columns, none
-    lower-case."""
+    """True if each word names a column: all have digits, or one per column, none lower-case."""
     if all(any(map(str.isdigit, word)) for word in words):
         return True
     return len(words) == columns > 1 and not any(word[0].islower() for word in words)

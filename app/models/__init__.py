@@ -1,1 +1,1 @@
-"""Chat models, embedders and token counts: everything that stands for a model, remote, bundled or none."""
+"""Chat models, embedders, reranker, moderation and token counts; remote or bundled."""

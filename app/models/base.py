@@ -1,6 +1,6 @@
 """Protocols of the embedder, the chat model and the reranker.
 
-Cancellation is passed on. Reads raise `RetrievalError` where an answer can do without, else `Unavailable`.
+Cancellation is passed on. Reads raise `RetrievalError` if an answer can do without, else `Unavailable`.
 """
 
 import asyncio
@@ -14,17 +14,17 @@ from app.types import Embedding
 
 
 class Embedder(Protocol):
-    """Texts to vectors of one space. Batched and off the loop; raises `RetrievalError("embedding")`."""
+    """Texts to vectors of one space. Batched, off the event loop; raises `RetrievalError("embedding")`."""
 
     @property
     def space(self) -> str:
         """The embedding space's name: model and dimensions, as recorded with every vector."""
 
     async def query(self, text: str) -> Embedding:
-        """One query, with the model's query prefix where it wants one."""
+        """One query, with the model's query prefix if it has one."""
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Texts to store, in order. Longer than the model reads: cut by the model's tokenizer."""
+        """Texts to store, in order. The model's tokenizer cuts longer ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +37,23 @@ class Delta:
 
 
 class ModelStream(Protocol):
-    """An answer under way: the response head has arrived."""
+    """A running answer: the response head has arrived."""
 
     @property
     def model(self) -> str:
-        """The model that answers, as its server names it."""
+        """The model's name, from its server."""
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         """Deltas in order; the last has `finish`. Raises `ModelError`."""
 
 
 class ChatModel(Protocol):
-    """Something that answers a prompt."""
-
     @property
     def name(self) -> str:
-        """The model asked when the request names none."""
+        """The model used when the request names none."""
 
     def open(self, prompt: Prompt, *, model: str | None = None) -> AbstractAsyncContextManager[ModelStream]:
-        """Entered when the response head is there; leaving closes the connection. `ModelError`."""
+        """Entered at the response head; leaving closes the connection. Raises `ModelError`."""
 
 
 async def read_answer(
@@ -72,12 +70,12 @@ async def read_answer(
 
 
 class Reranker(Protocol):
-    """Reads a question and each of several texts together."""
+    """A cross-encoder: reads the question together with each text."""
 
     @property
     def name(self) -> str:
-        """Whose scores they are: results of two are never taken for each other's."""
+        """Identifies server and model in cache keys."""
 
     async def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """One finite number a text, in their order; higher is better, of any scale. `RetrievalError`:
-        timeout, unavailable, or rerank for an answer that is none."""
+        """One finite number per text, in order; higher is better, on any scale. `RetrievalError`: timeout,
+        unavailable, or rerank for an invalid reply."""

@@ -1,9 +1,9 @@
 """The bundled embedder: in a child process for a service, in this process for a command.
 
 In a child, embedding does not share the event loop's interpreter, and a crash of the native code does not end
-the service. A call whose child died or hung is repeated once with the next child. `grasp` says how much of a
-question the model can read, from the number of letters per word piece: the English model reads German at 2.7,
-Russian at 1 (docs/adr/0004). Raises `RetrievalError` and, when model files are not the expected ones,
+the service. A call whose child died or hung is repeated once with the next child. `grasp` estimates how much
+of a question the model can read, from the number of letters per word piece: 2.7 for German, 1 for Russian
+with this English model (docs/adr/0004). Raises `RetrievalError` and, for unexpected model files,
 `StartError`.
 """
 
@@ -37,7 +37,6 @@ class Apart:
             raise StartError(why) from error
 
     async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
-        """The texts' vectors, in order."""
         if not texts:
             return []
         asked = {"kind": kind, "texts": [text[:CHARACTERS] for text in texts]}
@@ -56,7 +55,7 @@ class Apart:
 
 @asynccontextmanager
 async def open_apart(program: Program = PROGRAM) -> AsyncIterator[Apart]:
-    """The model in its process, and in this one what tells how a question is tokenised."""
+    """The model in a child process, and its tokenizer in this one."""
     process = ChildProcess(lambda: Child.start(program))
     apart = Apart(process)
     try:
@@ -67,43 +66,41 @@ async def open_apart(program: Program = PROGRAM) -> AsyncIterator[Apart]:
 
 
 WHOLE = 2.5
-"""Letters a piece from which on a question counts as read: related languages have as many."""
+"""Letters per piece from which a question counts as read: related languages reach it."""
 LEAST = 0.05
-"""Similarity keeps so much: of passages that words tell nothing of, the nearest still leads."""
+"""Least weight of similarity: without lexical hits the nearest passage still leads."""
 
 
 def grasp(letters: float) -> float:
-    """What similarity counts for a question of so many letters a piece, in [LEAST, 1]."""
+    """Weight of similarity for a question with this many letters per piece, in [LEAST, 1]."""
     return max(LEAST, min(1.0, letters / WHOLE) ** 2)
 
 
 def whole(text: str) -> float:  # noqa: ARG001 - what others tell by it
-    """Of any text, by an embedder whose pieces nobody sees."""
     return 1.0
 
 
 FLOOR = 0.38907
-"""The space's, a raw cosine: measured once, as model and texts are what they are; a test measures again."""
+"""The space's raw cosine floor: measured once, since model and texts are fixed; a test measures it again."""
 BEGINNING = 200
-"""Characters that tell whether the model can read a question: 60 µs, on the loop."""
+"""Characters that show whether the model can read a question: 60 µs, on the loop."""
 SHORT = 256
-"""Bytes of a question that waits its turn for one thread: up to 10 ms of a processor."""
+"""Longest question in bytes of the short lane: up to 10 ms of CPU."""
 
 
 class Model(Protocol):
     async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
-        """The texts' vectors, in order. Raises `RetrievalError`."""
+        """Raises `RetrievalError`."""
 
 
 class Bundled:
-    """Keeps `base.Embedder`. The same text has the same vector, whatever else is embedded beside it."""
+    """Implements `base.Embedder`. A text's vector does not depend on the other texts of a call."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
     @property
     def space(self) -> str:
-        """Model and dimensions, as recorded with every vector."""
         return space_name(MODEL, DIM)
 
     async def query(self, text: str) -> Embedding:
@@ -112,11 +109,10 @@ class Bundled:
         return vector
 
     async def check(self) -> None:
-        """One word, embedded now. Raises `RetrievalError`."""
         await self.model.run(Kind.QUERY, ["word"])
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Texts to store, in order, in the background lane."""
+        """Uses the background lane."""
         return await self.model.run(Kind.PASSAGE, texts)
 
     async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
@@ -125,25 +121,24 @@ class Bundled:
 
 
 def grasping(space: str) -> Callable[[str], float]:
-    """What similarity counts for a question in this space: of a server's model nothing is known."""
+    """Weight of similarity for questions in this space: 1 for a server's model, of which nothing is known."""
     return grasped if space == space_name(MODEL, DIM) else whole
 
 
 def grasped(question: str) -> float:
-    """What the bundled model can read of it, in (0, 1]."""
     return grasp(letters(question[:BEGINNING]))
 
 
 @asynccontextmanager
 async def open_bundled(*, apart: bool = False) -> AsyncIterator[Bundled]:
-    """The bundled embedder; `apart`: in a process of its own. It ends with the context."""
+    """The bundled embedder; `apart`: in a child process."""
     async with open_apart() if apart else open_lanes() as model:
         yield Bundled(model)
 
 
 @asynccontextmanager
 async def open_lanes() -> AsyncIterator[Lanes]:
-    """The model in this process, and what tells how a question is read."""
+    """The model in this process."""
     loaded, _ = await asyncio.gather(asyncio.to_thread(load), asyncio.to_thread(spelling))
     lanes = Lanes(*loaded)
     try:

@@ -1,9 +1,9 @@
-"""Chat models that speak the OpenAI protocol: the request, its stream, the models' names.
+"""Chat models over the OpenAI protocol: the request, its stream, the models' names.
 
 A stream is open once the response head has arrived. 401/403/404 raise `ModelRefused`, 429 `ModelBusy`,
 silence `ModelTimeout`, all else `ModelError`. A model that fails several times in a row is not asked for some
 seconds (`breaker.py`). OpenAI's reasoning models refuse `max_tokens`, Ollama ignores `max_completion_tokens`:
-a server that refuses one is sent the other. Seconds.
+a server that refuses one gets the other. Seconds.
 """
 
 import json
@@ -27,12 +27,12 @@ log = structlog.get_logger(__name__)
 
 PATH, EVENTS = "/chat/completions", "text/event-stream"
 USAGE_SECONDS = 2.0
-"""Waited for the usage after the answer has ended."""
+"""Wait for the usage after the answer has ended."""
 DRAIN_SECONDS = 0.1
-"""Waited for the end of the body after [DONE], so that the connection can be used again."""
+"""Wait for the end of the body after [DONE], so that the connection can be used again."""
 LINE_BYTES = 4 * 2**20
 SPREAD_BYTES = 16 << 10
-"""Of an event over several lines, which is read again with each of them."""
+"""Most bytes of an event over several lines, which is parsed again with each line."""
 BOM = b"\xef\xbb\xbf"
 EARLY = "The model's server closed early, in the middle of the answer."
 REPORTED = "The model's server reported an error in the middle of the answer."
@@ -40,7 +40,7 @@ UNREADABLE = "The model's server sent what is not JSON."
 
 
 class OpenAIStream:
-    """An answer under way. Keeps `base.ModelStream`; read once."""
+    """A running answer as a `base.ModelStream`; read once."""
 
     def __init__(self, body: Body, model: str) -> None:
         self.body = body
@@ -53,11 +53,10 @@ class OpenAIStream:
         """The beginning of an event that goes on in its next `data:` line."""
 
     def __aiter__(self) -> AsyncIterator[Delta]:
-        """Deltas in order; the last has `finish`."""
         return self.deltas()
 
     async def deltas(self) -> AsyncIterator[Delta]:
-        """What the model says, then how it ended."""
+        """Deltas in order; the last has `finish`."""
         rest = b""
         while piece := await self.piece():
             *lines, rest = (rest + piece).split(b"\n")
@@ -75,7 +74,7 @@ class OpenAIStream:
         yield Delta(finish=self.finish, usage=self.usage)
 
     def heard(self, lines: Sequence[bytes]) -> tuple[str, ModelError | None]:
-        """The text of some lines, up to a fault if there is one: what arrives together leaves together."""
+        """The text of lines that arrived together, up to a fault if there is one."""
         texts: list[str] = []
         try:
             texts.extend(map(self.said, lines))
@@ -108,7 +107,7 @@ class OpenAIStream:
             raise ModelError(EARLY) from error
 
     def take(self, data: bytes) -> str:
-        """One event: its text; what else it tells is kept."""
+        """The text of one event; finish, usage and model are stored."""
         self.body.reset()
         if data == b"[DONE]":
             self.done = True
@@ -125,8 +124,8 @@ class OpenAIStream:
         return text if isinstance(text, str) else ""
 
     def event(self, data: bytes) -> dict[str, Any]:
-        """An event's JSON; {} where it goes on in the next line. Taken at once where it can be: servers that
-        leave out the empty line between two events are understood too."""
+        """An event's JSON; {} if it continues in the next line. Parsed at once if possible: some servers omit
+        the empty line between events."""
         data = self.half + data
         try:
             event = read(data)
@@ -154,7 +153,8 @@ def read(data: bytes) -> dict[str, Any]:
 
 
 def lenient(data: bytes) -> object:
-    """What is JSON to Python alone: some servers cut an emoji's two halves between two deltas."""
+    """For JSON that only Python's parser accepts: some servers split an emoji's surrogates between two
+    deltas."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -162,13 +162,11 @@ def lenient(data: bytes) -> object:
 
 
 def first(items: object) -> dict[str, Any]:
-    """The first of a list if it is an object; servers differ in what they leave out or send as null."""
     found = items[0] if isinstance(items, list) and items else None
     return found if isinstance(found, dict) else {}
 
 
 def usage(told: object) -> Usage | None:
-    """Tokens as the server counted them; None: it did not say."""
     if not isinstance(told, dict):
         return None
     counts = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
@@ -176,11 +174,11 @@ def usage(told: object) -> Usage | None:
 
 
 RAG_MODEL, FEEDBACK_MODEL = "gpt-5.2", "gpt-4o-mini"
-"""Where they are unset. Not in the settings, so that a copy of `.env.example` sets neither."""
+"""Defaults; not in the settings, so that a copy of `.env.example` sets neither."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 OPTIONAL = (*LIMITS, "stream_options", "include_usage")
 MODELS = 64
-"""Models asked by name that have a breaker of their own; the one least lately asked is forgotten first."""
+"""Most models with a breaker of their own; the least recently used is dropped first."""
 
 
 class OpenAIChat:
@@ -197,8 +195,8 @@ class OpenAIChat:
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
-        """Entered at the response head, which decides for the breaker; left, the connection is closed unless
-        the answer was read out."""
+        """Entered at the response head, which decides for the breaker; on leaving, the connection is closed
+        unless the answer was read to its end."""
         asked = model or self.name
         breaker = self.breaker_of(asked)
         if breaker.refuses:
@@ -219,7 +217,7 @@ class OpenAIChat:
         return self.others[model]
 
     async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> Body:
-        """Ask, again without the optional fields that the server refuses by name."""
+        """Send the request, again without optional fields that the server refuses by name."""
         try:
             content = await held.enter_async_context(self.client.post(self.body(prompt, model), self.silence))
         except FAULTS as error:
@@ -238,7 +236,7 @@ class OpenAIChat:
             return orjson.dumps(asked | {"messages": [printable(turn) for turn in prompt.messages()]})
 
     def options(self) -> dict[str, object]:
-        """The fields that not every server knows, less those that this one refused."""
+        """Optional fields that the server has not refused."""
         names = LIMITS if self.client.server.vendor else tuple(reversed(LIMITS))
         known = [name for name in names if name not in self.client.unknown][:1]
         options: dict[str, object] = dict.fromkeys(known, self.answer_tokens)
@@ -248,43 +246,40 @@ class OpenAIChat:
 
 
 def is_down(error: Exception) -> bool:
-    """True if an error is about the server, not about this request."""
     return isinstance(error, ModelError) and error.down
 
 
 def refusal(breaker: Breaker) -> ModelError:
-    """What is told to those who are not let through: 504 after silence, else 502, and when to ask again."""
     kind = ModelTimeout if isinstance(breaker.last, ModelTimeout) else ModelError
     detail = "The model's server has failed several times in a row, and is left alone for a moment."
     return kind(detail, retry_after=breaker.retry_after)
 
 
 def printable(turn: Message) -> Message:
-    """Lone surrogates, which no JSON body can carry, as `?`."""
+    """Replaces lone surrogates, which no JSON body can carry, by `?`."""
     return {**turn, "content": turn["content"].encode("utf-8", "replace").decode()}
 
 
 def chat_server(settings: Settings) -> Server | None:
-    """The chat model's server; None: there is none, and the extractive answerer stands in."""
     return server(settings.chat, settings.openai)
 
 
 def chat_name(settings: Settings) -> str:
-    """CHAT_MODEL; else Jinx-gpt-oss-20b where CHAT_BASE_URL is set; else RAG_MODEL."""
+    """CHAT_MODEL; else Jinx-gpt-oss-20b if CHAT_BASE_URL is set; else RAG_MODEL."""
     own = "Jinx-gpt-oss-20b" if settings.chat.base_url else settings.rag.model or RAG_MODEL
     return settings.chat.model or own
 
 
 def model_at(settings: Settings, group: Rag | Feedback | Vantage) -> str:
-    """RAG_MODEL, FEEDBACK_MODEL or VANTAGE_MODEL. A server of its own hardly has the vendor's models: there,
-    one that is not set gives way to the chat model, which is."""
+    """RAG_MODEL, FEEDBACK_MODEL or VANTAGE_MODEL. If it is unset and CHAT_BASE_URL is set, the chat model:
+    such a server hardly has OpenAI's models."""
     vendors = FEEDBACK_MODEL if isinstance(group, Feedback) else RAG_MODEL
     return group.model or (chat_name(settings) if settings.chat.base_url else vendors)
 
 
 @asynccontextmanager
 async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]:
-    """The chat model at a server. No retries: whoever asked is waiting, and may ask again."""
+    """The chat model at a server. No retries: a client is waiting, and may ask again."""
     async with open_client(at, PATH, accept=EVENTS) as client:
         chat = settings.chat
         yield OpenAIChat(
@@ -294,7 +289,7 @@ async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]
 
 @asynccontextmanager
 async def open_token(settings: Settings, at: Server | None) -> AsyncIterator[OpenAIChat | None]:
-    """FEEDBACK_MODEL at the chat model's server, which says one token of its answer; None: there is none."""
+    """FEEDBACK_MODEL at the chat model's server, limited to one token; None without a server."""
     if at is None:
         yield None
         return

@@ -1,10 +1,9 @@
 """The HTTP client of model servers (chat, embeddings, reranker, moderation): connections, deadlines, faults.
 
-aiohttp instead of the vendor's client, which costs six times as much processor time a streamed answer
-(docs/adr/0020). Raises `Refused` for a status other than 2xx, `TimeoutError` for silence and
-`ConnectionError` for everything else. Redirects are not followed: the prompt would go to a host that nobody
-has set. The server's own words never reach a detail or a log, because they may repeat the prompt or a key.
-Seconds.
+Uses aiohttp: the openai client costs six times as much CPU per streamed answer (docs/adr/0020). Raises
+`Refused` for a status other than 2xx, `TimeoutError` for silence and `ConnectionError` for everything else.
+Redirects are not followed: the prompt would go to an unconfigured host. A server's messages never reach a
+detail or a log, because they may repeat the prompt or a key. Seconds.
 """
 
 import asyncio
@@ -34,24 +33,23 @@ log = structlog.get_logger(__name__)
 
 VENDOR = "https://api.openai.com/v1"
 NO_KEY = "no-key"
-"""Sent where no key is set: servers without keys accept any."""
+"""Sent if no key is set: servers without keys accept any."""
 CODE = re.compile(r"^[a-z][a-z0-9_.-]{2,59}$", re.IGNORECASE)
 CONNECT_SECONDS = 10.0
 CONNECTIONS = 512
 IDLE_SECONDS = 4.0
-"""A connection is kept for the next request; uvicorn, and so vLLM, closes it after 5."""
+"""Idle seconds of a connection; uvicorn, and so vLLM, closes it after 5."""
 HEAD_BYTES, HEAD_LINES = 64 << 10, 1024
-"""Of a line of a response head, and its lines: gateways add more than aiohttp takes by default."""
+"""Most bytes of a line of a response head, and its lines: gateways add more than aiohttp accepts by
+default."""
 REFUSAL_BYTES, REFUSAL_SECONDS = 64 << 10, 1.0
-"""Read of the body of a refusal."""
+"""Most bytes read of a refusal's body, and seconds."""
 LIST_BYTES = 1 << 20
-"""Read of a list of models; the longest known one has a third of that."""
+"""Most bytes of a list of models; the longest known one has a third of that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where to ask, and with which key."""
-
     url: str
     key: str = field(repr=False)
 
@@ -81,7 +79,7 @@ class Refused(Exception):
 
 
 FAULTS = (Refused, TimeoutError, ConnectionError)
-"""What the client raises."""
+"""Errors of the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +111,7 @@ class ModelClient:
             response.close()
 
     async def ask(self, body: bytes, patience: float, most: int) -> bytes:
-        """The whole answer; `ValueError` if it has more than `most` bytes."""
+        """The whole reply; `ValueError` if it has more than `most` bytes."""
         async with self.post(body, patience) as content:
             found = await content.whole(most + 1)
         if len(found) > most:
@@ -121,7 +119,7 @@ class ModelClient:
         return found
 
     async def get(self, patience: float) -> bytes:
-        """The first LIST_BYTES of the answer to a GET."""
+        """The first LIST_BYTES of the reply to a GET."""
         with self.faults():
             async with (
                 asyncio.timeout(patience),
@@ -134,7 +132,7 @@ class ModelClient:
                     return await content.whole(LIST_BYTES)
 
     async def ping(self, patience: float) -> None:
-        """Raise `RetrievalError` unless the server answers a GET with any status below 500."""
+        """Raise `RetrievalError` unless the server answers a GET with a status below 500."""
         try:
             await self.get(patience)
         except TimeoutError as error:
@@ -146,7 +144,7 @@ class ModelClient:
                 raise RetrievalError("unavailable") from refused
 
     def learn(self, error: Exception, fields: Iterable[str]) -> bool:
-        """True if the server refused one of the optional `fields` by name: without it, it may work."""
+        """True if the server refused one of the optional `fields` by name: retry without it."""
         if not isinstance(error, Refused) or error.status not in (400, 422):
             return False
         words = set(re.findall(r"\w+", str(error)))
@@ -165,7 +163,7 @@ class ModelClient:
             raise ConnectionError(type(error).__name__) from error
 
     async def _send(self, body: bytes) -> "ClientResponse":
-        """Ask; once more only where the server closed an idle connection just as it was used again."""
+        """Send; once more only if the server closed an idle connection just as it was reused."""
         seen: dict[str, bool] = {}
         try:
             return await self.session.post(
@@ -178,7 +176,6 @@ class ModelClient:
             return await self.session.post(self.address, data=body, allow_redirects=False)
 
     async def _refusal(self, response: "ClientResponse") -> Refused:
-        """The refusal with its body, as far as that can be read: the status counts without it."""
         content, said = Body(self, response, REFUSAL_SECONDS), bytearray()
         with suppress(*FAULTS):
             while len(said) < REFUSAL_BYTES and (piece := await content.next()):
@@ -187,7 +184,7 @@ class ModelClient:
 
 
 class Body:
-    """The body of an answer, piece by piece."""
+    """The body of a reply, piece by piece."""
 
     def __init__(self, client: ModelClient, response: "ClientResponse", patience: float) -> None:
         self.content_type = response.headers.get("content-type", "")
@@ -199,7 +196,7 @@ class Body:
         """Seconds waited since the last of those."""
 
     async def next(self) -> bytes:
-        """The next piece, b"" at the end. What had arrived before a fault comes first."""
+        """The next piece, b"" at the end. Data that arrived before a fault comes first."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, self.patience - self._waited)):
@@ -212,20 +209,18 @@ class Body:
             self._waited += time.monotonic() - began
 
     async def whole(self, most: int) -> bytes:
-        """The body, cut after `most` bytes."""
         found = bytearray()
         while len(found) < most and (piece := await self.next()):
             found += piece
         return bytes(found[:most])
 
     def reset(self, patience: float | None = None) -> None:
-        """Begin to count silence anew; with `patience`, wait only so long from now on."""
         self._waited = 0.0
         self.patience = patience or self.patience
 
     @contextmanager
     def watched(self, response: "ClientResponse") -> Iterator[None]:
-        """End a wait once the connection is closed: after a broken chunk aiohttp does not tell the reader."""
+        """End a wait when the connection closes: after a broken chunk aiohttp does not notify the reader."""
         protocol = response.connection.protocol if response.connection else None
         closed = None if protocol is None else protocol.closed
         if closed is None:
@@ -244,7 +239,7 @@ class Body:
             self._content.set_exception(ConnectionError())
 
     def _before_fault(self) -> bytes:
-        """What arrived before a fault: aiohttp raises the fault first, and would not give it any more."""
+        """Data that arrived before a fault: aiohttp raises the fault first and drops the data."""
         fault = self._content.exception()
         if fault is None:
             return b""
@@ -282,13 +277,12 @@ def retrieval_error(error: Exception, name: str) -> RetrievalError:
 
 
 def logged(error: Exception) -> dict[str, object]:
-    """What a log tells of a fault."""
     status, code = (error.status, error.code) if isinstance(error, Refused) else (None, None)
     return {"fault": type(error).__name__, "status": status, "code": code}
 
 
 def error_code(body: bytes) -> str | None:
-    """The error code in the body of a refusal, if it is a plain word such as `context_length_exceeded`."""
+    """The error code in a refusal's body, if it is a plain word such as `context_length_exceeded`."""
     try:
         said: Any = orjson.loads(body)
     except ValueError:
@@ -299,7 +293,7 @@ def error_code(body: bytes) -> str | None:
 
 
 def retry_after(refused: Refused) -> float | None:
-    """Seconds of the Retry-After header (number or HTTP date); None: there is none, or it cannot be read."""
+    """Seconds of the Retry-After header (number or HTTP date); None if missing or invalid."""
     value = refused.headers.get("retry-after", "")
     try:
         seconds = float(value)
@@ -312,8 +306,8 @@ def retry_after(refused: Refused) -> float | None:
 
 
 def proxy(address: str) -> str | None:
-    """The proxy for an address, from the system or the environment. `StartError` for one of another kind than
-    HTTP: passing it by would send prompts where they must not go."""
+    """The proxy for an address, from the system or the environment. `StartError` for a proxy other than HTTP:
+    bypassing it could send prompts where they must not go."""
     parts = urlsplit(address)
     if proxy_bypass(parts.netloc):
         return None
@@ -329,7 +323,7 @@ def proxy(address: str) -> str | None:
 
 
 def reuse() -> "TraceConfig":
-    """Notes in a request's `trace_request_ctx` that it went out on a connection used before."""
+    """Marks a request (`trace_request_ctx`) that used an existing connection."""
     import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
 
     async def note(_session: object, request: "SimpleNamespace", _what: object) -> None:

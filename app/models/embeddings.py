@@ -1,9 +1,9 @@
 """Embeddings over the OpenAI protocol, and the patient embedder of batch work.
 
-Vectors arrive as float or base64 and leave as little-endian float32 of unit length. Raises `RetrievalError`:
-timeout, unavailable (no answer or 5xx), overloaded (429), embedding (anything else, wrong counts and
-dimensions included). Batch work has no deadline: a request that timed out is asked again in halves, and a
-busy or absent server after growing pauses.
+Vectors arrive as float or base64 and are returned as little-endian float32 of unit length. Raises
+`RetrievalError`: timeout, unavailable (no answer or 5xx), overloaded (429), embedding (anything else, wrong
+counts and dimensions included). Batch work has no deadline: a request that timed out is repeated in halves,
+and a busy or absent server is asked again after growing pauses.
 """
 
 import asyncio
@@ -30,27 +30,28 @@ from app.types import Embedding, space_name
 log = structlog.get_logger(__name__)
 
 INPUTS = 128
-"""Texts a request at most; and bytes, so that a request stays under the vendor's 300,000 tokens."""
+"""Most texts per request, and bytes, to stay under OpenAI's 300,000 tokens."""
 BYTES = 200_000
 TOKENS = 6_000
-"""o200k tokens read of one text: the vendor refuses more than 8,192 of its own, older vocabulary."""
+"""o200k tokens read of one text: OpenAI refuses more than 8,192 of its own, older vocabulary."""
 SECONDS = 60.0
-"""Of silence that end a request; whoever waits for a query has a shorter deadline of their own."""
+"""Timeout for silence; requests with a waiting client have shorter deadlines."""
 PATIENCE = 4.0
-"""A query that was given up after this long had a deadline; one before that was its client's leaving."""
+"""A query cancelled after this long had a deadline; an earlier one had a client that disconnected."""
 OPTIONAL = ("encoding_format", "dimensions")
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError)
-"""What reading an answer of any shape may raise."""
+"""Errors of reading a reply of any shape."""
 RETRIES, QUERY_RETRIES = 4, 1
-"""Of a request to store texts, and of one whose asker waits. Batch work waits longer (`Patient`)."""
+"""Retries of a request to store texts, and of one with a waiting client. Batch work waits longer
+(`Patient`)."""
 RETRY_SECONDS, MOST_RETRY_SECONDS = 0.5, 60.0
-"""Before the first retry, where the server names no time (twice as long before each further one); and the
-longest that it may name."""
+"""Pause before the first retry, doubled for each further one, unless the server names a time; and the longest
+such time."""
 ANSWER_BYTES = 64 << 20
 
 
 class OpenAIEmbedder:
-    """See the module. `dim` None: whatever the model gives, fixed by the first answer."""
+    """See the module. `dim` None: the model's own, fixed by the first reply."""
 
     def __init__(self, client: ModelClient, model: str, dim: int | None, patience: float = PATIENCE) -> None:
         self.client = client
@@ -61,7 +62,6 @@ class OpenAIEmbedder:
 
     @property
     def space(self) -> str:
-        """Model and dimensions, as recorded with every vector."""
         return space_name(self.model, self.dim or 0)
 
     async def query(self, text: str) -> Embedding:
@@ -72,11 +72,9 @@ class OpenAIEmbedder:
         return vector
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Texts to store, in order."""
         return [vector for batch in batches(texts) for vector in await self.request(batch, RETRIES)]
 
     async def request(self, texts: Sequence[str], retries: int) -> list[Embedding]:
-        """One request; its vectors in the order of the texts."""
         inputs = await asyncio.to_thread(lambda: [readable(text) for text in texts])
         raw = await self.post(inputs, retries)
         try:
@@ -88,8 +86,8 @@ class OpenAIEmbedder:
         return vectors
 
     async def post(self, inputs: list[str], retries: int, pause: float = RETRY_SECONDS) -> bytes:
-        """The answer's body. Asked again without a field that the server refuses by name, and
-        `retries` times, with growing pauses, after a fault that may pass."""
+        """The reply's body. Repeats the request without a field that the server refuses by name, and up to
+        `retries` times, with growing pauses, after a temporary fault."""
         body = orjson.dumps({"model": self.model, "input": inputs, **self.options()})
         try:
             return await self.client.ask(body, SECONDS, ANSWER_BYTES)
@@ -106,7 +104,7 @@ class OpenAIEmbedder:
         return await self.post(inputs, retries - 1, 2 * pause)
 
     def options(self) -> dict[str, object]:
-        """base64 is a third of the bytes; only the vendor's third generation can be shortened."""
+        """base64 is a third of the bytes; only OpenAI's third generation can be shortened."""
         options: dict[str, object] = {"encoding_format": "base64"}
         if self.model.rpartition("/")[2].startswith("text-embedding-3") and self.dim:
             options["dimensions"] = self.dim
@@ -114,12 +112,10 @@ class OpenAIEmbedder:
 
 
 def is_passing(error: Exception) -> bool:
-    """True for faults that may be gone the next time."""
     return not isinstance(error, Refused) or error.status in (408, 409, 429) or error.status >= 500
 
 
 def reason(error: Exception) -> str:
-    """The reason of a `RetrievalError` for a fault."""
     if isinstance(error, TimeoutError):
         return "timeout"
     if not isinstance(error, Refused) or error.status >= 500:
@@ -128,12 +124,11 @@ def reason(error: Exception) -> str:
 
 
 def down(error: Exception) -> bool:
-    """True if an error says that the server is down, not that it answers wrongly or refuses."""
     return isinstance(error, RetrievalError) and error.reason in {"timeout", "unavailable"}
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in order, in requests of a size that servers take."""
+    """The texts in order, in requests of accepted sizes."""
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -148,7 +143,7 @@ def batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def readable(text: str) -> str:
-    """The text as a server takes it: not blank, no lone surrogates, not over the model's length."""
+    """A text that servers accept: not blank, no lone surrogates, not over the model's length."""
     clean = text.encode("utf-8", "replace").decode()
     if len(clean.encode()) <= TOKENS:  # a token is a byte at least
         return clean if clean.strip() else "-"
@@ -157,7 +152,7 @@ def readable(text: str) -> str:
 
 
 def unpack(raw: bytes, count: int, dim: int | None) -> list[Embedding]:
-    """The vectors of an answer's body, by their `index`. Raises `UNUSABLE`."""
+    """The vectors of a reply, by their `index`. Raises `UNUSABLE`."""
     data = json.loads(raw)["data"]
     placed = sorted(data, key=lambda item: item.get("index", 0))
     vectors = [unit(item["embedding"]) for item in placed]
@@ -186,7 +181,7 @@ def unit(value: Any) -> Embedding:  # noqa: ANN401 - JSON enters here
 async def open_embeddings(
     at: Server, model: str, dim: int | None, patience: float = PATIENCE
 ) -> AsyncIterator[OpenAIEmbedder]:
-    """An embedding model at a server; nothing is asked yet."""
+    """Sends no request yet."""
     async with open_client(at, "/embeddings") as client:
         yield OpenAIEmbedder(client, model, dim, patience)
 
@@ -196,7 +191,7 @@ PATIENT_SECONDS = 1_800.0
 PAUSE, LONGEST = 1.0, 30.0
 """Seconds between retries: first and longest."""
 PASSING = {"timeout", "unavailable", "overloaded"}
-"""Reasons that may be gone the next time."""
+"""Temporary reasons."""
 
 T = TypeVar("T")
 
@@ -218,7 +213,6 @@ class Patient:
         return await self._waited(partial(self._embedder.query, text))
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Texts to store, in order."""
         found: list[Embedding] = []
         at = 0
         while at < len(texts):
@@ -235,8 +229,8 @@ class Patient:
         return found
 
     async def _waited(self, ask: Callable[[], Awaitable[T]], *, alone: bool = True) -> T:
-        """Call `ask`, and retry passing faults until the deadline. Unless it is `alone` (one text,
-        which cannot be halved), a timeout is raised at once."""
+        """Call `ask`, and retry temporary faults until the deadline. Unless it is `alone` (one text, which
+        cannot be halved), a timeout is raised at once."""
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + self._seconds, PAUSE
         while True:

@@ -32,22 +32,22 @@ DIM = 384
 SIZE = 4 * DIM
 """Bytes of a vector."""
 CHARACTERS = 16_000
-"""Read of one text at most: 512 word pieces of ordinary text are a sixth of it, and a megabyte without
-a space would cost the tokenizer half a second."""
+"""Characters read of one text: 512 word pieces of ordinary text are a sixth of it, and a megabyte without a
+space would cost the tokenizer half a second."""
 
 FOLDER = "models/data/bge_small_en"
 FILES = {
     "model.onnx": "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
     "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
 }
-"""Name: SHA-256."""
+"""SHA-256 by file name."""
 
 Encoder: TypeAlias = Callable[[str], Embedding]
 Faults: TypeAlias = tuple[type[Exception], ...]
 
 
 def load() -> tuple[Encoder, Faults]:
-    """The encoder and what it may raise. Blocking, 0.4 s; thread-safe once there."""
+    """The encoder and the errors it may raise. Blocking, 0.4 s; then thread-safe."""
     import onnxruntime  # noqa: PLC0415 - heavy vendor, opened late
     from onnxruntime.capi import onnxruntime_pybind11_state as fault  # noqa: PLC0415 - heavy vendor
 
@@ -64,7 +64,8 @@ def load() -> tuple[Encoder, Faults]:
     )
 
     def encode(text: str) -> Embedding:
-        """One text alone: int8 activations are scaled over a whole batch, which blurs its members."""
+        """One text at a time: int8 activations are scaled over a batch, which changes its members'
+        vectors."""
         clean = text[:CHARACTERS].encode("utf-8", "replace").decode()
         ids = np.array([divided(clean).ids], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
@@ -87,24 +88,21 @@ class Kind(IntEnum):
     """What a text is embedded for."""
 
     QUERY = 1
-    """One thread: a second takes the interpreter from whoever else needs it more often than it helps
-    (docs/adr/0006)."""
+    """One thread: a second one takes the interpreter from others more often than it helps (docs/adr/0006)."""
     LONG_QUERY = 2
-    """Up to 60 ms each: no short one waits for them."""
+    """Up to 60 ms each; short queries do not wait for them."""
     SENTENCE = 3
     PASSAGE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a lane runs."""
-
     name: str
     threads: int
     waiting: int
-    """Callers that may wait; one more is refused at once."""
+    """Most waiting callers; further ones are refused at once."""
     nice: int = 0
-    """Added to its threads' niceness: 10 leaves the processor to whoever else wants it."""
+    """Niceness of its threads: 10 leaves the processor to others."""
 
 
 PACES: Mapping[Kind, Pace] = {
@@ -184,7 +182,7 @@ class Lane:
                 work.finish()
 
     def take(self) -> tuple[Work, int] | None:
-        """The next text of the caller whose turn it is; None: the lane closes."""
+        """The next text, with callers taking turns; None: the lane closes."""
         with self.changed:
             while not self.closing:
                 if not self.waiting:
@@ -212,15 +210,13 @@ class Lanes:
         self.lanes = {kind: Lane(encode, pace, faults) for kind, pace in PACES.items()}
 
     def submit(self, kind: Kind, texts: Sequence[str]) -> Future[list[Embedding]]:
-        """The texts' vectors, in order."""
         return self.lanes[kind].submit(texts)
 
     async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
-        """The same for an event loop."""
         return await asyncio.wrap_future(self.submit(kind, texts))
 
     async def close(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Refuse what waits, finish what runs; a thread that hangs is left behind after `seconds`."""
+        """Refuse waiting work, finish running texts; a hung thread is abandoned after `seconds`."""
         for lane in self.lanes.values():
             lane.close()
         threads = [thread for lane in self.lanes.values() for thread in lane.threads]
@@ -228,13 +224,12 @@ class Lanes:
 
 
 def join(threads: Sequence[threading.Thread], until: float) -> None:
-    """Wait for threads until then (monotonic seconds)."""
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
 
 
 def lower_priority(nice: int) -> None:
-    """Of the calling thread alone; only Linux counts niceness by thread."""
+    """Of the calling thread alone; only Linux has niceness by thread."""
     if nice and sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)

@@ -18,7 +18,7 @@ import orjson
 import structlog
 
 from app.breaker import LASTING, Breaker, is_down
-from app.errors import RetrievalError, StartError
+from app.errors import RetrievalError
 from app.models.chat import printable
 from app.models.client import FAULTS, NO_KEY, ModelClient, Server, open_client, retrieval_error
 from app.settings import Settings
@@ -33,26 +33,26 @@ class Moderator(Protocol):
 
 
 SECONDS = 10.0
-"""Of silence that end a request; who asks has a shorter deadline."""
+"""Timeout for silence; callers have shorter deadlines."""
 PATIENCE = 1.0
-"""Who waited this long and gave up had a deadline."""
+"""A call cancelled after this long had a deadline."""
 ANSWER_BYTES = 256 << 10
 GUARD = "/chat/completions"
 TOKENS = 32
-"""Of a guard model's answer."""
+"""Most tokens of a guard model's reply."""
 HARM = "harm"
-"""The category of a guard model's verdict without a name."""
+"""Category of a guard model's verdict without one."""
 VERDICTS: Mapping[str, float] = {
     **dict.fromkeys(("unsafe", "yes", "harmful", "1"), 1.0),
     **dict.fromkeys(("safe", "no", "harmless", "0"), 0.0),
 }
 SELFHARM = "self-harm"
 OF_SELFHARM = re.compile(r"self-?harm$|suicid")
-"""Matches its other names; `self-harm/intent` stays a category of its own."""
+"""Other names of self-harm; `self-harm/intent` remains a category of its own."""
 CATEGORIES: Mapping[str, str] = {"S11": SELFHARM}
-"""Llama Guard's categories that are told apart."""
+"""Llama Guard's codes with a meaning for the policy."""
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
-"""What reading an answer of any shape may raise."""
+"""Errors of reading a reply of any shape."""
 
 log = structlog.get_logger(__name__)
 
@@ -66,7 +66,7 @@ class HttpModerator:
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
 
     async def scores(self, text: str) -> Mapping[str, float]:
-        """By category, in [0, 1], to four digits."""
+        """By category, in [0, 1], rounded to four digits."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(is_down, patience=PATIENCE):
@@ -100,7 +100,6 @@ class HttpModerator:
 
 
 def moderated(said: bytes) -> dict[str, float]:
-    """The scores of a moderation endpoint's answer. Raises `UNUSABLE`."""
     scores = orjson.loads(said)["results"][0]["category_scores"]
     found: dict[str, float] = {}
     for name, score in scores.items():
@@ -110,13 +109,11 @@ def moderated(said: bytes) -> dict[str, float]:
 
 
 def category(name: str) -> str:
-    """A category as the policy knows it: `Self Harm` and `suicide` are self-harm; others keep their names."""
     plain = re.sub(r"[\s_]+", "-", name.strip().lower())
     return SELFHARM if OF_SELFHARM.search(plain) else CATEGORIES.get(name.upper(), name)
 
 
 def guarded(said: bytes) -> dict[str, float]:
-    """A guard model's verdict as scores. Raises `UNUSABLE`."""
     text = orjson.loads(said)["choices"][0]["message"]["content"]
     text = text.rpartition("</think>")[2]
     words = re.findall(r"\w+", text)
@@ -127,24 +124,21 @@ def guarded(said: bytes) -> dict[str, float]:
 
 
 def share(score: object) -> float:
-    """A score in [0, 1]."""
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
         raise TypeError("not a score")
     return round(min(1.0, max(0.0, float(score))), 4)
 
 
 def address(url: str) -> str:
-    """Where messages are sent: the URL as it is if it names the path, else with `/moderations` behind it."""
+    """The URL if it names the path, else with `/moderations` appended."""
     parts = urlsplit(url.rstrip("/"))
-    if parts.scheme not in ("http", "https"):
-        raise StartError("VANTAGE_RISK_URL must begin with http:// or https://")
     named = parts.path.endswith((GUARD, "/moderations"))
     return parts.geturl() if named else parts._replace(path=f"{parts.path}/moderations").geturl()
 
 
 @asynccontextmanager
 async def open_moderator(settings: Settings) -> AsyncIterator[HttpModerator | None]:
-    """The service of VANTAGE_RISK_URL, which need not be there yet; None: there is none."""
+    """The service of VANTAGE_RISK_URL, which may be down now; None without that setting."""
     vantage = settings.vantage
     if vantage.risk_url is None:
         yield None

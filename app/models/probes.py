@@ -1,8 +1,8 @@
-"""The embedding and chat models as /readyz asks them (`types.Probe`): a server by GET /models, which costs
+"""Probes of the embedding and chat models for /readyz (`types.Probe`): a server by GET /models, which costs
 nothing, the bundled embedder by a word.
 
-A result holds for FRESH_SECONDS: /readyz needs no key, and nobody may keep a server or a processor busy with
-it. Raises `RetrievalError` and `ModelError`. Times are seconds.
+A result holds for FRESH_SECONDS: /readyz needs no key, and must not keep a server or a processor busy. Raises
+`RetrievalError` and `ModelError`. Times are seconds.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from app.types import Probe, Space
 
 FRESH_SECONDS = 5.0
 PROBE_SECONDS = 1.5
-"""Less than /readyz gives a dependency, so that the result is kept."""
+"""Less than /readyz gives a dependency, so that the result is cached."""
 SERVER_SECONDS = 1.0
 
 Facts = Mapping[str, str | int | float]
 
 
 class ModelProbe:
-    """Whether a model answers. For one event loop."""
+    """Checks a model. For one event loop."""
 
     def __init__(self, name: str, facts: Facts, ask: Callable[[], Awaitable[None]]) -> None:
         self.name = name
@@ -40,7 +40,7 @@ class ModelProbe:
         self._error: IbidError | None = None
 
     async def check(self) -> Facts:
-        """What it is, and the milliseconds that it took when it was asked."""
+        """Its kind and name, and the milliseconds of the last check."""
         async with self._turn:
             if time.monotonic() >= self._until:
                 await self._asked()
@@ -49,7 +49,6 @@ class ModelProbe:
         return {**self._facts, "ms": self._ms}
 
     async def _asked(self) -> None:
-        """Ask, and keep what came of it."""
         began = time.monotonic()
         try:
             await self._ask()
@@ -61,23 +60,23 @@ class ModelProbe:
 
 
 class ServerProbe:
-    """Whether a server is there that answers can do without."""
+    """Checks a server that answers can do without."""
 
     def __init__(self, name: str, client: ModelClient) -> None:
         self.name = name
         self._client = client
 
     async def check(self) -> Facts:
-        """No facts; `RetrievalError` if nobody is there. No scores are asked for: they may cost money."""
+        """Raises `RetrievalError` if the server is down. Requests no scores: they may cost money."""
         await self._client.ping(SERVER_SECONDS)
         return {}
 
 
 async def answers(client: ModelClient) -> None:
-    """Whether the server answers, and takes the key. Raises `ModelError`.
+    """Checks that the server answers and accepts the key. Raises `ModelError`.
 
-    A refusal other than of the key (401) is an answer: not every server lists its models, and some keys may
-    ask for answers alone (403).
+    A refusal other than of the key (401) counts as an answer: not every server lists its models, and some
+    keys may only create answers (403).
     """
     try:
         await client.get(PROBE_SECONDS)
@@ -106,7 +105,7 @@ async def open_probes(
             raise RetrievalError("timeout") from error
 
     async def quotes() -> None:
-        """The extractive answerer needs nothing of its own."""
+        """The extractive answerer needs no check."""
 
     async with asking(chat, quotes) as said, asking(embedding, embeds) as embedded:
         yield (
@@ -119,7 +118,7 @@ async def open_probes(
 async def asking(
     at: Server | None, bundled: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """How a model is asked whether it is there: its server, or what is bundled."""
+    """The check of a model: its server, or the bundled one."""
     if at is None:
         yield bundled
         return
@@ -128,5 +127,5 @@ async def asking(
 
 
 def facts(at: Server | None, model: str) -> Facts:
-    """What is told of a model: neither address nor key."""
+    """Neither address nor key."""
     return {"kind": "server" if at else "bundled", "model": model}

@@ -1,9 +1,9 @@
-"""A `/rerank` server: question and texts in, a score a text out. Keeps `models/base.Reranker`.
+"""Client of a `/rerank` server: question and texts in, a score per text out. Implements `base.Reranker`.
 
-Two forms are spoken: `documents` in, `results` of {index, relevance_score} out (Cohere, Jina, vLLM,
+Two forms are supported: `documents` in, `results` of {index, relevance_score} out (Cohere, Jina, vLLM,
 llama.cpp; `data` at Voyage); and `texts` in, a list of {index, score} out (TEI), once a server asks for it.
-Raises `RetrievalError`: timeout, unavailable (nobody there, or 5xx), rerank for a refusal or for any answer
-that is not one score for each text. Texts are never logged. Seconds.
+Raises `RetrievalError`: timeout, unavailable (no answer, or 5xx), rerank for a refusal or for a reply without
+exactly one score per text. Texts are never logged. Seconds.
 """
 
 import math
@@ -18,30 +18,31 @@ import orjson
 import structlog
 
 from app.breaker import LASTING, Breaker, is_down
-from app.errors import RetrievalError, StartError
+from app.errors import RetrievalError
 from app.models.client import FAULTS, NO_KEY, ModelClient, Refused, Server, open_client, retrieval_error
 from app.settings import Settings
 from app.types import RERANK
 
 PATIENCE_SHARE = 1 / 6
-"""Of RAG_TIMEOUT_SECONDS: half of what the second stage gives it. One that was left less has not failed."""
+"""Share of RAG_TIMEOUT_SECONDS: half the second stage's time. A request that had less is no failure of the
+server."""
 SECONDS = 30.0
-"""Of silence that end a request; whoever waits has a shorter deadline of their own."""
+"""Timeout for silence; callers have shorter deadlines."""
 ANSWER_BYTES = 2 << 20
-"""Longer answers are none, even of servers that send the texts back."""
+"""Longer replies are rejected, even of servers that return the texts."""
 BATCH = 32
-"""Texts a request that TEI takes, where nobody has told it another number."""
+"""TEI's default limit of texts per request."""
 MISSING = re.compile(r"\btexts\b")
-"""In a refusal: the server wants the other form."""
+"""In a refusal: the server requires the other form."""
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""What reading an answer of any shape may raise."""
+"""Errors of reading a reply of any shape."""
 
 log = structlog.get_logger(__name__)
 
 
 class HttpReranker:
-    """See the module. `model` None: the server has one; `patience`: seconds after which a request that is
-    given up counts as a failure of the server."""
+    """See the module. `model` None: the server has one; `patience`: seconds after which a cancelled request
+    counts as a failure of the server."""
 
     def __init__(self, client: ModelClient, model: str | None, patience: float) -> None:
         self.client = client
@@ -53,18 +54,16 @@ class HttpReranker:
 
     @property
     def name(self) -> str:
-        """Where, and which model."""
         return f"{self.client.address} {self.model or ''}".strip()
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One a text, in their order, on the server's own scale."""
+        """One score per text, in order, on the server's own scale."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(is_down, patience=self.patience):
             return await self._scores(query, texts)
 
     async def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """The same, whatever the breaker says."""
         tei = self.tei  # others may learn it meanwhile: an answer is to the form that it was asked in
         size = BATCH if tei else len(texts)
         try:
@@ -74,7 +73,7 @@ class HttpReranker:
             return await self.otherwise(query, texts)
 
     async def otherwise(self, query: str, texts: Sequence[str]) -> list[float]:
-        """In the other form; one that is refused too was not it."""
+        """Try the other form, and keep it if it works."""
         self.tei = True
         try:
             return await self._scores(query, texts)
@@ -91,7 +90,7 @@ class HttpReranker:
             raise RetrievalError(RERANK) from error
 
     async def post(self, body: bytes, *, tei: bool) -> bytes:
-        """The answer's body. Raises `OtherForm` where the server wants the texts under another name."""
+        """The reply's body. Raises `OtherForm` if the server requires the other form."""
         try:
             return await self.client.ask(body, SECONDS, ANSWER_BYTES)
         except FAULTS as error:
@@ -103,7 +102,6 @@ class HttpReranker:
             raise RetrievalError(RERANK) from error
 
     def body(self, query: str, texts: Sequence[str], *, tei: bool) -> dict[str, object]:
-        """The request in the server's form."""
         if tei:
             return {"query": query, "texts": texts, "truncate": True}
         asked = {"query": query, "documents": texts, "top_n": len(texts)}
@@ -111,11 +109,11 @@ class HttpReranker:
 
 
 class OtherForm(Exception):
-    """The server asks for `texts`."""
+    pass
 
 
 def read(said: bytes, count: int) -> list[float]:
-    """The scores of an answer in the texts' order; raises `UNUSABLE` unless each has exactly one."""
+    """The scores of a reply in the texts' order; raises `UNUSABLE` unless each has exactly one."""
     told = orjson.loads(said)
     rows = told if isinstance(told, list) else told["results" if "results" in told else "data"]
     found = {place(row["index"]): figure(row) for row in rows}
@@ -125,7 +123,7 @@ def read(said: bytes, count: int) -> list[float]:
 
 
 def place(value: object) -> int:
-    """Which text a score is for: `True` is no number."""
+    """The index of a score's text; a bool is no index."""
     if type(value) is not int:
         raise TypeError(type(value).__name__)
     return value
@@ -139,17 +137,15 @@ def figure(row: Mapping[str, Any]) -> float:
 
 
 def address(url: str) -> str:
-    """Where texts are sent: the URL as it is if it names the path, else with `/rerank` behind it."""
+    """The URL if it names the path, else with `/rerank` appended."""
     parts = urlsplit(url.rstrip("/"))
-    if parts.scheme not in ("http", "https"):
-        raise StartError("RERANK_URL must begin with http:// or https://")
     named = parts.path.rpartition("/")[2] in ("rerank", "reranking") or parts.query
     return parts.geturl() if named else parts._replace(path=f"{parts.path}/rerank").geturl()
 
 
 @asynccontextmanager
 async def open_reranker(settings: Settings) -> AsyncIterator[HttpReranker | None]:
-    """The server of RERANK_URL, which need not be there yet; None: there is none."""
+    """The server of RERANK_URL, which may be down now; None without that setting."""
     rerank = settings.rerank
     if rerank.url is None:
         yield None

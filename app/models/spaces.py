@@ -1,9 +1,9 @@
 """Embedding spaces: which one this process uses, and the similarity floor of each.
 
-A space is a model and its dimensions; vectors of two are never compared. With EMBED_MODEL unset it is the
-space recorded in the stores, else text-embedding-3-large shortened to 1536 if a key is set, else the bundled
-model. The floor is the median raw cosine over all pairs of QUESTIONS and TEXTS, which are unrelated; changing
-them shifts only floors that are measured later. Raises `StartError`.
+A space is a model and its dimensions; vectors of two spaces are never compared. With EMBED_MODEL unset it is
+the space recorded in the stores, else text-embedding-3-large shortened to 1536 if a key is set, else the
+bundled model. The floor is the median raw cosine over all pairs of QUESTIONS and TEXTS, which are unrelated;
+changing them affects only floors measured later. Raises `StartError`.
 """
 
 import asyncio
@@ -206,12 +206,12 @@ ALIASES = {"bundled": MODEL}
 AT_ONCE = 8
 MEASURE_SECONDS = 120.0
 PATIENCE_SHARE = 0.45
-"""Of RAG_TIMEOUT_SECONDS: a query is given half of it at least (`retrieval/search.py`)."""
+"""Share of RAG_TIMEOUT_SECONDS: a query has at least half of it (`retrieval/search.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The space to work in. `dim` None: whatever the model gives. `at` None: the bundled model."""
+    """The space to use. `dim` None: the model's own. `at` None: the bundled model."""
 
     model: str
     dim: int | None
@@ -219,8 +219,8 @@ class Choice:
 
 
 def choose(settings: Settings, recorded: Space | None, *, stored: bool = True) -> Choice:
-    """The space that the settings and the stores' recorded one amount to. `stored`: there are vectors of
-    the recorded one, so another stops the start."""
+    """The space that settings and the recorded space require. `stored`: the recorded space has vectors, so a
+    different one raises `StartError`."""
     model = model_of(settings, recorded)
     same = recorded if recorded and recorded.model == model else None
     dim = dim_of(settings, model, same)
@@ -233,18 +233,15 @@ def choose(settings: Settings, recorded: Space | None, *, stored: bool = True) -
 
 
 def model_of(settings: Settings, recorded: Space | None) -> str:
-    """The model that is set, else the stores', else the default."""
     model = settings.embed.model or (recorded.model if recorded else default_model(settings))
     return ALIASES.get(model, model)
 
 
 def dim_of(settings: Settings, model: str, recorded: Space | None) -> int | None:
-    """The dimensions that are set, else the stores', else those we ask for; None: the model decides."""
     return settings.embed.dim or (recorded.dim if recorded else DIMS.get(model))
 
 
 def default_model(settings: Settings) -> str:
-    """The model where neither a setting nor a store names one."""
     if settings.embed.api_key or settings.openai.api_key:
         return LARGE
     if settings.embed.base_url:
@@ -253,7 +250,7 @@ def default_model(settings: Settings) -> str:
 
 
 def reachable(settings: Settings, model: str, dim: int | None) -> Server | None:
-    """Where a model is asked; None: it is bundled."""
+    """The server of a model; None: it is bundled."""
     if model == MODEL:
         if dim != DIM:
             raise StartError(f"EMBED_DIM={dim}: {model} has {DIM} dimensions")
@@ -271,8 +268,8 @@ def reachable(settings: Settings, model: str, dim: int | None) -> Server | None:
 async def open_embedder(
     settings: Settings, recorded: Space | None, *, stored: bool = True, apart: bool = False
 ) -> AsyncIterator[tuple[Embedder, Space]]:
-    """The embedder, and its space: the recorded one as it is, a new one with its floor measured. `apart`: a
-    bundled model in a process of its own."""
+    """The embedder and its space: the recorded one unchanged, a new one with its floor measured. `apart`: a
+    bundled model runs in a child process."""
     choice = choose(settings, recorded, stored=stored)
     async with opened(choice, PATIENCE_SHARE * settings.rag.timeout_seconds, apart=apart) as embedder:
         known = recorded and recorded.name == space_name(choice.model, choice.dim or 0)
@@ -280,14 +277,14 @@ async def open_embedder(
 
 
 def opened(choice: Choice, patience: float, *, apart: bool) -> AbstractAsyncContextManager[Embedder]:
-    """The embedder of a choice; `patience` seconds without an answer to a query are a failure."""
+    """`patience`: seconds without an answer to a query that count as a failure."""
     if choice.at is None:
         return bundled.open_bundled(apart=apart)
     return open_embeddings(choice.at, choice.model, choice.dim, patience)
 
 
 async def first_used(embedder: Embedder, choice: Choice) -> Space:
-    """A space's record, made when it is first used: its dimensions and its floor."""
+    """A new space's record: its dimensions and its floor."""
     if choice.at is None:
         return Space(space_name(MODEL, DIM), MODEL, DIM, bundled.FLOOR)
     try:

@@ -1,16 +1,16 @@
-"""Postings, and exact BM25 over those that a question reaches (Robertson/Zaragoza 2009, k1 1.2, b .75).
+"""Postings and exact BM25 over the passages in reach (Robertson/Zaragoza 2009, k1 1.2, b .75).
 
-A passage is a row of its postings: 0 is the first. Term frequencies are kept raw. N, document frequencies and
-the mean length count the live passages of the given postings and nothing else, so texts of other people
-cannot change a score. A passage's terms are added in ascending order of their hash: the score does not
-depend on how passages are spread over segments. IDF is Lucene's ln(1 + (N-df+.5)/(df+.5)).
+A passage is a row of its postings, from 0. N, document frequencies and the mean length count only the live
+passages of the given postings, so other people's texts cannot change a score. A passage's terms are added in
+ascending order of their hash, so the score does not depend on the segments. IDF is Lucene's ln(1 +
+(N-df+.5)/(df+.5)).
 
-`content` decides what matches when nothing is embedded: how much of a question's content a passage holds. IDF
-within the reach is not enough: `how`, `much` and `did` occur in few passages of an annual report and would
-outweigh what the question is about. So a word's IDF is multiplied by its rarity in text at large, read off
-the rank of its token in the o200k vocabulary, where the frequent words of every language come first (Zipf).
-Measured on 13 sets of questions in 7 languages: 88 % of the questions about the texts and 13 % of those about
-others have a match above `relevance.CONTENT`; by IDF and rare words it was 65 and 4 %. No I/O.
+`content` decides what matches when nothing is embedded: the share of a question's content in a passage. IDF
+within the reach is not enough: `how` and `much` occur in few passages of an annual report and would outweigh
+the subject. So it is multiplied by the word's rarity in general text, estimated from its token's rank in the
+o200k vocabulary, where frequent words of every language come first (Zipf). On 13 sets of questions in 7
+languages, 88 % of the questions about the texts and 13 % of those about others have a match above
+`relevance.CONTENT`; IDF and rare words gave 65 and 4 %. No I/O.
 """
 
 import math
@@ -40,7 +40,7 @@ from app.retrieval.vocabulary import o200k
 Rows = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
 Spans = NDArray[np.intp]
-"""One row per term: the first of its postings, and the end."""
+"""One row per term: its first posting and the end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,17 +48,16 @@ class Postings:
     """The postings of `terms[i]` are `rows[starts[i]:starts[i+1]]` with their counts; rows ascend."""
 
     terms: NDArray[np.uint64]
-    """Ascending."""
     starts: NDArray[np.uint32]
     """One more than terms."""
     rows: Rows
     counts: NDArray[np.uint16]
-    """Term frequencies; more than 65,535 count as that."""
+    """Term frequencies, at most 65,535."""
     lengths: NDArray[np.uint32]
-    """Terms of each passage, repeats included."""
+    """Number of terms of each passage, repeats included."""
     shown: NDArray[np.uint32]
-    """Of the text of each passage: its characters, and the `inner` tokens of what prompts show of it, by
-    `quote` and by `one_line`."""
+    """For the text of each passage: its characters, and its tokens within prompts by `quote` and by
+    `one_line` (`inner`)."""
 
     @property
     def nbytes(self) -> int:
@@ -66,7 +65,7 @@ class Postings:
         return sum(array.nbytes for array in arrays)
 
     def spans(self, terms: NDArray[np.uint64]) -> Spans:
-        """Where the postings of each term are; empty for a term that no passage holds."""
+        """The postings of each term; empty for an unknown term."""
         at = np.searchsorted(self.terms, terms)
         found = np.zeros((len(terms), 2), dtype=np.intp)
         known = np.flatnonzero(at < len(self.terms))
@@ -76,7 +75,7 @@ class Postings:
 
 
 def invert(packed: Sequence[bytes]) -> Postings:
-    """The postings of stored passages, in order. CPU: about 0.2 µs per posting."""
+    """Postings of stored passages, in order. About 0.2 µs of CPU per posting."""
     sizes = [(len(row) - HEADER.size) // (TERM_BYTES + COUNT_BYTES) for row in packed]
     ends = [HEADER.size + TERM_BYTES * size for size in sizes]
     term_of = np.frombuffer(
@@ -96,7 +95,7 @@ def build(texts: Sequence[str]) -> Postings:
 
 
 def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:
-    """The kept rows of several as one, in order; None keeps all. CPU: about 20 ns per posting, no sorting."""
+    """The kept rows of several parts, in order; None keeps all. About 20 ns per posting, no sorting."""
     alive = [kept(part, mask) for part, mask in zip(parts, keep, strict=True)]
     distinct = np.unique(np.concatenate([part.terms for part in alive] or [np.zeros(0, dtype=np.uint64)]))
     places = [np.searchsorted(distinct, part.terms) for part in alive]
@@ -124,7 +123,7 @@ def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:
 
 
 def kept(part: Postings, mask: Mask | None) -> Postings:
-    """Without the rows that the mask drops; terms without postings may stay."""
+    """Drops masked rows; terms without postings may remain."""
     if mask is None:
         return part
     alive = mask[part.rows]
@@ -142,17 +141,17 @@ def kept(part: Postings, mask: Mask | None) -> Postings:
 
 
 Content = Mapping[int, float]
-"""A question's terms, each with its rarity in text at large, from 0."""
+"""A question's terms with their rarity in general text, at least 0."""
 
 COMMON = 1_000
-"""Token ranks up to here get rarity 0: bytes, `the`, `is`, `me`."""
+"""Token ranks up to this have rarity 0: bytes, `the`, `is`, `me`."""
 ELSEWHERE = 100
-"""Passages that count beside those in reach, none of which holds the word: among three memories a word that
-one of them holds is still rare."""
+"""Passages without the word that count in addition to those in reach, so that a word in one of three memories
+is still rare."""
 
 
 def content(text: str) -> Content:
-    """The terms of a question as `terms.words` cuts them. CPU: some 20 µs a word that is new."""
+    """The terms of a question, as cut by `terms.words`. About 20 µs of CPU per new word."""
     found: dict[int, float] = {}
     for each in words(calmed(unicodedata.normalize("NFKC", text))):
         word = each[:LONGEST]
@@ -165,7 +164,7 @@ def content(text: str) -> Content:
 
 @lru_cache(maxsize=1 << 14)
 def rarity(word: str) -> float:
-    """log(token rank / COMMON), at least 0. A word that is not one token gets the highest rank."""
+    """log(token rank / COMMON), at least 0. A word of several tokens has the highest rank."""
     encoding, folded = o200k(), word.casefold()
     written = (folded, folded.title(), f" {folded}", f" {folded.title()}")
     tokens = [encoding.encode_ordinary(each) for each in written]
@@ -174,58 +173,53 @@ def rarity(word: str) -> float:
 
 
 def weight(rarity: float, count: int, passages: int) -> float:
-    """IDF over the reach times rarity, for a word that `count` of `passages` contain."""
     return rarity * math.log1p((passages + ELSEWHERE - count + 0.5) / (count + 0.5))
 
 
 K1 = 1.2
 B = 0.75
 LEAST_MEAN = 100.0
-"""Terms of a mean passage, at least: among short texts, as people's turns of some thirty terms, a few more
-would otherwise count as much as among pages (memories: nDCG@10 .611 with their own mean, .620 with this)."""
+"""Least mean length in terms: among short texts, such as chat turns of thirty terms, a few more terms would
+otherwise count as much as among pages (memories: nDCG@10 .611 with their own mean, .620 with this)."""
 
 RARE_SHARE = 0.02
-"""A term is rare if at most this share of the passages in reach hold it…"""
+"""A term is rare if at most this share of the passages in reach contain it…"""
 RARE_COUNT = 3
-"""…or at most this many, where the reach is small (then at most half of all, or every term were rare)."""
+"""…or at most this many, in a small reach (then at most half of all, or every term would be rare)."""
 RARE_MASS = 0.5
-"""A passage holds the rare terms of a query if it holds at least this share of their IDF mass."""
+"""Share of the IDF mass of a query's rare terms above which a passage has them."""
 
 BATCH = 1 << 16
-"""Postings processed at once: a millisecond, and bounded memory."""
+"""Postings per batch: a millisecond, and bounded memory."""
 FEW_TERMS = 100
-"""Terms of a query that are processed one by one; with more, the numpy calls cost more than the postings."""
+"""Query terms that are processed one by one; beyond, the numpy calls cost more than the postings."""
 
 Live = tuple[Postings, Mask | None]
-"""Postings, and which of their rows are alive (None: all)."""
+"""Postings with the mask of their live rows (None: all)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some postings of a query, its terms in ascending order."""
-
     terms: NDArray[np.intp]
     """Positions among the query's terms."""
     sizes: NDArray[np.intp]
-    """Postings of each."""
     rows: Rows
     counts: NDArray[np.uint16]
 
     def repeat(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The value of its term, for every posting."""
         return np.repeat(values[self.terms], self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The rows of one segment as the query's terms see them."""
+    """Scores of the rows of one segment."""
 
     bm25: NDArray[np.float64]
-    """0 for rows without a query term, and for dead ones."""
+    """0 for rows without a query term, and for deleted ones."""
     mass: NDArray[np.float64]
-    """IDF of the query terms that a row holds."""
+    """Sum of the IDF of a row's query terms."""
     rare: NDArray[np.float64]
-    """The same, of the rare terms."""
+    """The same for rare terms."""
 
 
 class Lexical:
@@ -250,7 +244,6 @@ class Lexical:
         self.idf = np.log1p((self.passages - self.frequencies + 0.5) / (self.frequencies + 0.5))
 
     def scores(self, number: int) -> Scores:
-        """Every row of a segment, in one pass over the query's postings."""
         postings, mask = self._segments[number]
         found = Scores(*(np.zeros(len(postings.lengths)) for _ in range(3)))
         norm = K1 * (1 - B + B * postings.lengths / self._mean_length)
@@ -263,14 +256,14 @@ class Lexical:
         return found
 
     def coverage(self, scores: Scores, rows: Rows) -> tuple[list[float], list[bool]]:
-        """Of some rows: the share of the query's IDF mass that each holds, in [0, 1], and whether it holds
-        the query's rare terms."""
+        """For each row: the share of the query's IDF mass in it, in [0, 1], and whether it has the query's
+        rare terms."""
         mass, rare_mass = float(self.idf.sum()) or 1.0, float(self.idf[self._rare].sum())
         rare = (scores.rare[rows] >= RARE_MASS * rare_mass) & (rare_mass > 0)
         return (scores.mass[rows] / mass).tolist(), rare.tolist()
 
     def contents(self, number: int, content: Content, rows: Rows) -> list[float]:
-        """The share of the query's content (`content`) that each of some rows holds."""
+        """The share of the query's content in each row."""
         weights = [
             weight(content.get(term, 0.0), count, self.passages)
             for term, count in zip(self.terms.tolist(), self.frequencies.tolist(), strict=True)
@@ -284,7 +277,6 @@ class Lexical:
         return found
 
     def _document_frequencies(self, number: int) -> NDArray[np.intp]:
-        """Live passages of a segment that hold each term."""
         spans, (_, mask) = self._spans[number], self._segments[number]
         if mask is None:
             sizes: NDArray[np.intp] = spans[:, 1] - spans[:, 0]
@@ -296,7 +288,7 @@ class Lexical:
         return found
 
     def _batches(self, number: int) -> Iterator[Batch]:
-        """All postings of the query in a segment, dead rows included; a term is never divided."""
+        """All postings of the query in a segment, deleted rows included; one term is never divided."""
         postings, spans = self._segments[number][0], self._spans[number]
         sizes = spans[:, 1] - spans[:, 0]
         ends = np.cumsum(sizes)
@@ -307,7 +299,7 @@ class Lexical:
             yield Batch(some, many, postings.rows[at], postings.counts[at])
 
     def _add_by_term(self, number: int, norm: NDArray[np.floating], into: Scores) -> None:
-        """Term by term: slices are cheaper than index arrays while terms are few."""
+        """Slices are cheaper than index arrays while terms are few."""
         postings, passages = self._segments[number][0], len(into.bm25)
         every = zip(self._spans[number].tolist(), self.idf.tolist(), self._rare.tolist(), strict=True)
         for (first, end), idf, rare in every:
@@ -321,7 +313,6 @@ class Lexical:
                 into.rare[at] += idf
 
     def _add_by_batch(self, number: int, norm: NDArray[np.floating], into: Scores) -> None:
-        """Posting by posting, for long queries."""
         rare = self._rare.astype(np.float64)
         for batch in self._batches(number):
             counts, idf = batch.counts.astype(np.float64), batch.repeat(self.idf)

@@ -1,9 +1,8 @@
-"""The corpus: reference texts of the asker's tenant, of all collections at once.
+"""The corpus: reference texts of the scope's tenant, from all collections at once.
 
-Postgres is the record; a scope is one collection of a tenant. Where Qdrant is a server, other tools may keep
-collections there, and points in ours: they are searched by their vectors. A collection of another space is
-passed over with a note; one that fails costs its own passages only. Raises `RetrievalError`.
-Why: docs/adr/0004.
+Postgres is the record; a scope is one collection of a tenant. On a Qdrant server other tools may have
+collections, and points in ours: these are searched by vector only. A collection of another space is skipped
+with a note; one that fails costs only its own passages. Raises `RetrievalError`. Why: docs/adr/0004.
 """
 
 import asyncio
@@ -28,14 +27,14 @@ from app.retrieval.source import Foreign, Reached, label_suffixes, revisions
 from app.types import Embedding, Passage, Query, Scope
 
 AT_ONCE = 8
-"""Collections of other tools asked at the same time for one question."""
+"""Other tools' collections searched concurrently for one question."""
 LIST_SECONDS = 1.0
-"""For the engine to say which collections there are."""
+"""Deadline of listing the engine's collections."""
 
 CollectionKey = tuple[str, str]
-"""Tenant and collection."""
+"""(tenant, collection)."""
 ForeignCounts = tuple[tuple[str, int], ...]
-"""Collections with points that other tools wrote for the tenant, and how many."""
+"""(collection, number) of points that other tools wrote for the tenant."""
 
 REACH = """
     SELECT collection, version FROM ibid.collection_version
@@ -69,7 +68,6 @@ class CorpusSource(PointSource[CollectionKey]):
         return Reached(self, scope, versions, (new_id() if counts is None else counts,))
 
     async def listing(self, scope: CollectionKey) -> Listing:
-        """The points with their revisions."""
         with retrieval_faults():
             row = await self._pool.fetchrow(LISTED, *scope, self._space.name)
         assert row is not None  # noqa: S101 - it selects no rows but its own
@@ -112,7 +110,6 @@ class CorpusSource(PointSource[CollectionKey]):
         return [(text_key(collection, near.id), 1) for near in found]
 
     async def _foreign_counts(self, scope: Scope) -> ForeignCounts | None:
-        """None: the engine does not say now."""
         try:
             async with asyncio.timeout(min(LIST_SECONDS, self._foreign_seconds)):
                 names = [
@@ -123,7 +120,6 @@ class CorpusSource(PointSource[CollectionKey]):
             return None
 
     def _wanted(self, shape: Collection) -> bool:
-        """True if a collection is looked at at all."""
         named = not self._only or shape.name in self._only
         return named and shape.name != RAW and self._imports.has_others(shape.name, self._space.name)
 
@@ -138,7 +134,7 @@ class CorpusSource(PointSource[CollectionKey]):
         return tuple((name, count) for name, count in zip(names, counts, strict=True) if count)
 
     async def foreign(self, reached: Reached[CollectionKey], query: Query, vector: Embedding) -> Foreign:
-        """Points that other tools wrote, in collections of theirs or ours."""
+        """Points that other tools wrote, in their collections or ours."""
         [counts] = reached.facts or ((),)
         if isinstance(counts, str):
             counts = await self._foreign_counts(reached.scope)
@@ -159,7 +155,6 @@ class CorpusSource(PointSource[CollectionKey]):
     async def _search_collection(  # noqa: PLR0917 - what is asked, and how much at once
         self, few: asyncio.Semaphore, scope: Scope, name: str, count: int, query: Query, vector: Embedding
     ) -> ForeignPoints:
-        """One collection; whatever becomes of it, the others count."""
         async with few:
             try:
                 found = await self._of_others(name, others_of(scope), vector, query.limit)
@@ -170,7 +165,7 @@ class CorpusSource(PointSource[CollectionKey]):
         return replace(found, stored=count)
 
     async def _failed(self, name: str, error: RetrievalError) -> ForeignPoints:
-        """A collection that has gone meanwhile is a note, one that does not answer a fault."""
+        """A missing collection becomes a note, one that does not answer a fault."""
         gone = False
         if error.rejected:  # otherwise nothing that is known is in doubt
             self._catalogue.forget()
@@ -183,7 +178,6 @@ class CorpusSource(PointSource[CollectionKey]):
 
 
 def best_of(source: str, names: Sequence[str], found: Sequence[ForeignPoints], limit: int) -> Foreign:
-    """The best of several collections."""
     every = sorted(
         ((name, *pair) for name, each in zip(names, found, strict=True) for pair in each.points),
         key=lambda item: (-item[2], text_key(item[0], item[1].id)),
@@ -203,5 +197,4 @@ def best_of(source: str, names: Sequence[str], found: Sequence[ForeignPoints], l
 
 
 def others_of(scope: Scope) -> Where:
-    """What other tools wrote for a tenant; points without a tenant are the default tenant's."""
     return replace(tenants(scope), lacks=NOT_OURS)

@@ -1,7 +1,7 @@
-"""Documents: the chunks of PDFs, searched in the exact index of their part, or by Chroma where it is large.
+"""Documents: chunks of PDFs, searched in the exact index of their part, or by Chroma if that is large.
 
-A part is a session's documents or what a tenant shares; it follows `ibid.part.version`, so a write shows in
-the next search of every replica. Reads raise `RetrievalError`.
+A part is a session's documents or those shared by a tenant; its index follows `ibid.part.version`, so the
+next search of every replica sees a write. Reads raise `RetrievalError`.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from app.text.labels import distinct, key, label, label_name
 from app.types import Embedding, Passage, Scope, Space
 
 NAME_COST = 25
-"""What it costs to prepare a document's name, in passages searched (`on_loop_or_thread`): some 4 µs."""
+"""Cost of preparing a document's name (some 4 µs), in passages searched (`on_loop_or_thread`)."""
 VERSIONS = """
     SELECT wanted.n, part.version FROM unnest($1::text[], $2::text[], $3::text[])
         WITH ORDINALITY AS wanted (tenant, owner, session_id, n)
@@ -81,7 +81,7 @@ PASSAGES = """
     JOIN ibid.document AS document ON document.id = document_id
     WHERE document.state = 'ready' AND document.removed_at IS NULL
 """
-"""What was removed since its index was loaded is left out."""
+"""Leaves out chunks removed since their index was loaded."""
 
 log = structlog.get_logger(__name__)
 
@@ -98,11 +98,11 @@ class Listed:
 
 
 class ListedDocuments(dict[str, Listed]):
-    """The ready documents of a part by id, in the order of their creation. Never changed once made."""
+    """The ready documents of a part by id, in the order of their creation. Immutable."""
 
     @cached_property
     def looks(self) -> frozenset[str]:
-        """What their names look like; fewer than documents if two look alike."""
+        """Canonical forms of their names; fewer than documents if two names look alike."""
         return frozenset(key(document.name) for document in self.values())
 
 
@@ -124,7 +124,6 @@ class DocumentSource(IndexedSource[DocumentPart]):
         self._chroma = chroma
 
     async def reach(self, scope: Scope) -> Reached[DocumentPart]:
-        """The session's documents and what the tenant shares."""
         parts = [DocumentPart(scope.tenant)]
         if scope.session_id:
             parts.insert(0, DocumentPart(scope.tenant, scope.owner, scope.session_id))
@@ -135,7 +134,6 @@ class DocumentSource(IndexedSource[DocumentPart]):
         return Reached(self, scope, tuple(versions))
 
     async def listing(self, scope: DocumentPart) -> Listing:
-        """The ready documents of a part."""
         with retrieval_faults():
             rows = await self._pool.fetch(LISTING, scope.tenant, scope.owner, scope.session_id)
         found = await on_loop_or_thread(NAME_COST * len(rows), documents, rows)
@@ -154,7 +152,7 @@ class DocumentSource(IndexedSource[DocumentPart]):
         *,
         vectors: bool,
     ) -> Segment | None:
-        """Some documents. A chunk without a vector of the space is found by its words alone."""
+        """Some documents. A chunk without a vector of the space is found by its terms only."""
         asked = (TERMS_AND_VECTORS, entries, self._space.name) if vectors else (TERMS, entries)
         with retrieval_faults():
             rows = await self._pool.fetch(*asked)
@@ -165,7 +163,6 @@ class DocumentSource(IndexedSource[DocumentPart]):
     def _segment(
         self, rows: Sequence[asyncpg.Record], terms: Mapping[PassageKey, bytes], *, vectors: bool
     ) -> Segment | None:
-        """Rows of TERMS, without the documents that have gone before they were analysed."""
         gone = {row["document_id"] for row in rows if (row["document_id"], row["ordinal"]) not in terms}
         rows = [row for row in rows if row["document_id"] not in gone]
         if not rows:
@@ -183,18 +180,16 @@ class DocumentSource(IndexedSource[DocumentPart]):
         return Segment(tuple(ids), tuple(firsts), postings, matrix, vectorless=bare if bare.any() else None)
 
     async def _texts(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, tuple[int, str, str]]:
-        """What the terms of chunks are made of. A chunk never changes: its revision is 0."""
+        """Texts to analyse. A chunk never changes, so its revision is 0."""
         with retrieval_faults():
             rows = await self._pool.fetch(TEXTS, *columns_of(keys))
         return {(row[0], row[1]): (0, indexed_text(*row[2:]), row[5]) for row in map(tuple, rows)}
 
     async def _keep_terms(self, _: Mapping[PassageKey, int], terms: Mapping[PassageKey, bytes]) -> None:
-        """Keep terms with their chunks. Raises `Unavailable`."""
         with postgres_faults():
             await self._pool.execute(KEEP_TERMS, *columns_of(terms), list(terms.values()))
 
     async def vectors(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, Matrix]:
-        """The record's vectors of some chunks."""
         with retrieval_faults():
             rows = await self._pool.fetch(VECTORS, *columns_of(keys), self._space.name)
         return {(row[0], row[1]): np.frombuffer(row[2], dtype="<f4") for row in rows}
@@ -214,7 +209,6 @@ class DocumentSource(IndexedSource[DocumentPart]):
     async def passages(
         self, reached: Reached[DocumentPart], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
-        """Chunks as passages, their texts read by one statement."""
         addresses = {search.key(address): address for address in similar}
         with retrieval_faults():
             rows = await self._pool.fetch(PASSAGES, *columns_of(addresses))
@@ -228,7 +222,6 @@ class DocumentSource(IndexedSource[DocumentPart]):
 
 
 def passage(document: Listed, row: Sequence[Any], name: str, similar: float | None, seen: str) -> Passage:
-    """A row of PASSAGES as the passage that an answer cites."""
     _, ordinal, text, tokens, page, page_end, heading = row
     fields: dict[str, str | int | None] = {
         "document": document.id,
@@ -253,8 +246,8 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
 
 
 def documents(rows: Iterable[Iterable[Any]]) -> ListedDocuments:
-    """Rows of LISTING; a part without documents has one row, without an id. Names that were admitted before a
-    rule for names was made keep it all the same."""
+    """Rows of LISTING; a part without documents has one row without an id. Names older than the rule for
+    names are kept."""
     listed = (
         Listed(id_, label_name(name), filename, title, chunks, created_at)
         for _, id_, name, filename, title, chunks, created_at in map(tuple, rows)
@@ -264,14 +257,13 @@ def documents(rows: Iterable[Iterable[Any]]) -> ListedDocuments:
 
 
 def columns_of(keys: Iterable[PassageKey]) -> tuple[list[str], list[int]]:
-    """Document ids and ordinals, as statements take them."""
     every = list(keys)
     return [document for document, _ in every], [ordinal for _, ordinal in every]
 
 
 def shown_names(indexes: Sequence[ScopeIndex]) -> Mapping[str, str]:
-    """Names by document id: the session's documents keep theirs, a shared one that looks like another shows
-    as `name-2.pdf`. Empty where no two names look alike: then all keep theirs."""
+    """Names by document id: the session's documents keep theirs, a shared one that looks like another becomes
+    `name-2.pdf`. Empty if no two names look alike: then all keep theirs."""
     own, shared = ListedDocuments(), ListedDocuments()
     for index in indexes:
         if isinstance(index.entries, ListedDocuments) and isinstance(index.scope, DocumentPart):
@@ -283,5 +275,5 @@ def shown_names(indexes: Sequence[ScopeIndex]) -> Mapping[str, str]:
 
 
 def seen_from(scope: Scope) -> str:
-    """The query string of a passage's address: labels are a session's, so the address names it."""
+    """Query string of a passage's URL: a label is valid in one session, so the URL names it."""
     return f"?session_id={quote(scope.session_id, safe='')}" if scope.session_id else ""

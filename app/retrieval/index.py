@@ -1,9 +1,9 @@
 """The exact index of a scope, and the search over all scopes that a question reaches.
 
-A scope is what is listed and versioned together: the documents of a session, one user's memories, a
-collection, a project. Its index holds the postings for BM25 and a float32 matrix for cosine, as segments: a
-large base and small deltas, merged as they grow (like the levels of a log-structured merge tree). Indexes are
-immutable: a change makes a new one, so a running search keeps what it began with. Cosines are raw here.
+A scope is listed and versioned as one: the documents of a session, one user's memories, a collection, a
+project. Its index has postings for BM25 and a float32 matrix for cosine, in segments: a large base and small
+deltas, merged as they grow (like the levels of a log-structured merge tree). Indexes are immutable, so a
+running search keeps the version it began with. Cosines are raw here.
 """
 
 import asyncio
@@ -24,21 +24,21 @@ from app.types import Hit, Passage
 Matrix: TypeAlias = NDArray[np.float32]
 """Vectors of unit length as rows, or one of them."""
 PassageKey: TypeAlias = tuple[str, int]
-"""Entry and ordinal: a document's id and the number of its passage, from 1; a row's id and 1."""
+"""(entry, ordinal): a document's id and the number of its passage, from 1; a row's id and 1."""
 Address: TypeAlias = tuple[int, int]
 """(segment, row), valid during one search."""
 Floats: TypeAlias = NDArray[np.float64]
 NeighbourScores: TypeAlias = Callable[[Sequence["Segment"], Sequence[Floats]], Sequence[Floats]]
-"""What the neighbours of each row add to its BM25 score, given all scores: one array per segment."""
+"""Maps the BM25 scores of all rows to what their neighbours add: one array per segment."""
 
 ENTRY_BYTES = 300
-"""Memory of an entry beside its passages: its id, its facts, its place in the maps."""
+"""Memory of an entry beside its passages: id, facts, places in maps."""
 INLINE = 12_000
-"""Passages that are searched on the loop: a millisecond or two for each of the two searches. More go to a
-thread, which under load costs as much in waiting for the interpreter (docs/adr/0020)."""
+"""Passages that are searched on the loop: one or two milliseconds for each retriever. Larger searches use a
+thread, which under load waits as long for the interpreter (docs/adr/0020)."""
 SHORT, CHARACTER = 100, 10
-"""A question of up to SHORT characters costs by the passages. In a longer one each character costs as much as
-CHARACTER passages, to be cut into terms: about 2 µs."""
+"""Up to SHORT characters the cost of a question depends on the passages alone. In a longer one each
+character, which is cut into terms (about 2 µs), costs as much as CHARACTER passages."""
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -46,24 +46,23 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """The passages of some entries in consecutive rows, in the order of their ordinals."""
+    """The passages of some entries in consecutive rows, ordered by ordinal."""
 
     entries: tuple[str, ...]
     firsts: Sequence[int]
-    """The first row of each entry, and the number of rows."""
+    """First row of each entry, and the number of rows."""
     postings: Postings
     vectors: Matrix | None
-    """One row per passage; None where an engine is asked for the nearest."""
+    """One row per passage; None if an engine finds the nearest."""
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Facts by which a search filters: one value per row."""
+    """Values by which a search filters, one per row."""
     live: Mask | None = None
     """By row; None: all."""
     vectorless: Mask | None = None
-    """Rows without a vector of the space, zeros in the matrix; None: all have one."""
+    """Rows without a vector of the space (zeros in the matrix); None: there are none."""
 
     @property
     def rows(self) -> int:
-        """Passages, the dead included."""
         return self.firsts[-1]
 
     @property
@@ -76,12 +75,10 @@ class Segment:
         return self.postings.nbytes + columns + (0 if self.vectors is None else self.vectors.nbytes)
 
     def key(self, row: int) -> PassageKey:
-        """The passage in a row."""
         at = bisect_right(self.firsts, row) - 1
         return self.entries[at], row - self.firsts[at] + 1
 
     def without(self, gone: Collection[str]) -> "Segment":
-        """The same without some entries."""
         dead = [at for at, entry in enumerate(self.entries) if entry in gone]
         if not dead:
             return self
@@ -91,7 +88,7 @@ class Segment:
         return replace(self, live=live)
 
     def cosines(self, vector: Matrix, alive: Mask | None) -> NDArray[np.float32]:
-        """Of every row; -inf for those that are dead or have no vector."""
+        """Cosine of every row; -inf for those that are deleted or have no vector."""
         if self.vectors is None:
             return np.full(self.rows, -np.inf, dtype=np.float32)
         # vecdot sums each row by itself: equal rows get equal bits wherever they are, and no BLAS threads are
@@ -110,13 +107,12 @@ def rows_segment(
     columns: Mapping[str, NDArray[Any]] | None = None,
     vectorless: Mask | None = None,
 ) -> Segment:
-    """Entries of one passage each."""
     bare = vectorless if vectorless is not None and vectorless.any() else None
     return Segment(tuple(ids), range(len(ids) + 1), postings, vectors, columns or {}, vectorless=bare)
 
 
 def merge_segments(segments: Sequence[Segment]) -> Segment:
-    """The live entries of several segments as one, in order. CPU: about 20 ns per posting."""
+    """Merge the live entries of several segments, in order. About 20 ns of CPU per posting."""
     masks = [segment.live for segment in segments]
     chosen = [(segment, at) for segment in segments for at in _live_entries(segment)]
     lengths = [segment.firsts[at + 1] - segment.firsts[at] for segment, at in chosen]
@@ -137,7 +133,6 @@ def _columns(segments: Sequence[Segment], masks: Sequence[Mask | None]) -> dict[
 
 
 def _matrix(segments: Sequence[Segment]) -> Matrix | None:
-    """The vectors of live rows; None unless all segments have them."""
     matrices = [segment.vectors for segment in segments if segment.vectors is not None]
     if len(matrices) < len(segments):
         return None
@@ -149,7 +144,7 @@ def _without_vector(segment: Segment) -> Mask:
 
 
 def compacted(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Few segments: each more than twice the next, none mostly dead. n passages are merged O(log n) times."""
+    """Few segments: each more than twice the next, none mostly deleted; O(log n) merges per passage."""
     kept: list[Segment] = []
     for segment in segments:
         if segment.size:
@@ -160,7 +155,6 @@ def compacted(segments: Sequence[Segment]) -> tuple[Segment, ...]:
 
 
 def _live_entries(segment: Segment) -> list[int]:
-    """Positions of the entries that are alive; one without passages never was."""
     live = segment.live
     return [
         at
@@ -170,7 +164,6 @@ def _live_entries(segment: Segment) -> list[int]:
 
 
 def _concatenate(arrays: Sequence[NDArray[Any]], masks: Sequence[Mask | None]) -> NDArray[Any]:
-    """The live rows of several arrays."""
     return np.concatenate(
         [array if mask is None else array[mask] for array, mask in zip(arrays, masks, strict=True)]
     )
@@ -178,12 +171,10 @@ def _concatenate(arrays: Sequence[NDArray[Any]], masks: Sequence[Mask | None]) -
 
 @dataclass(frozen=True, eq=False)
 class ScopeIndex:
-    """The index of one scope at one version."""
-
     scope: Hashable
     version: int
     entries: Mapping[str, Any] = field(default_factory=dict)
-    """Facts of each entry. Another value means that its passages have changed."""
+    """Facts of each entry; a changed value means changed passages."""
     segments: tuple[Segment, ...] = ()
     exact: bool = True
     """True if the vectors are in memory; otherwise an engine finds the nearest."""
@@ -198,7 +189,7 @@ class ScopeIndex:
 
     @cached_property
     def entry_rows(self) -> Mapping[str, tuple[int, int, int]]:
-        """Of each live entry: its segment, its first row and the row after its last."""
+        """For each live entry (segment, first row, row after its last)."""
         return {
             entry: (number, segment.firsts[at], segment.firsts[at + 1])
             for number, segment in enumerate(self.segments)
@@ -207,7 +198,6 @@ class ScopeIndex:
         }
 
     def locate(self, keys: Iterable[PassageKey]) -> dict[PassageKey, Address]:
-        """Where passages are; those that are not, or no more, in this scope are left out."""
         found: dict[PassageKey, Address] = {}
         for entry, ordinal in keys:
             number, first, end = self.entry_rows.get(entry, (0, 0, 0))
@@ -216,7 +206,6 @@ class ScopeIndex:
         return found
 
     def passages(self, entries: Iterable[str]) -> list[PassageKey]:
-        """All passages of some entries."""
         found = {entry: self.entry_rows[entry] for entry in entries if entry in self.entry_rows}
         return [
             (entry, ordinal)
@@ -225,12 +214,11 @@ class ScopeIndex:
         ]
 
     def changed(self, entries: Mapping[str, Any]) -> list[str]:
-        """New and changed entries of a newer listing, ascending."""
         known = self.entries
         return sorted(entry for entry, facts in entries.items() if known.get(entry, _UNKNOWN) != facts)
 
     def rows_to_rebuild(self, fresh: int) -> int:
-        """Passages that are made, or copied, when so many are added: about, as `compacted` joins segments."""
+        """Estimate of the passages that `compacted` copies if `fresh` are added."""
         rows = fresh
         for segment in reversed(self.segments):
             if segment.rows > 2 * rows:
@@ -239,7 +227,7 @@ class ScopeIndex:
         return rows
 
     def updated(self, version: int, entries: Mapping[str, Any], fresh: Sequence[Segment]) -> "ScopeIndex":
-        """The index at a newer version, without entries that are not listed; `fresh` holds changed ones."""
+        """The index at a newer version, without entries that are not listed; `fresh` has the changed ones."""
         gone = {entry for entry, facts in self.entries.items() if entries.get(entry, _UNKNOWN) != facts}
         segments = [segment.without(gone) for segment in self.segments] if gone else [*self.segments]
         added = [merge_segments(fresh)] if len(fresh) > 1 else list(fresh)
@@ -250,8 +238,8 @@ _UNKNOWN = object()
 
 
 class IndexSearch:
-    """One question over the indexes that it reaches. Call `lexical` before `hits`, and `dense` before
-    `nearest` and `cosines`: they compute the scores that these read."""
+    """One question over the indexes it reaches. Call `lexical` before `hits`, and `dense` before `nearest`
+    and `cosines`, which read its scores."""
 
     def __init__(
         self,
@@ -260,7 +248,7 @@ class IndexSearch:
         allowed: Callable[[Segment], Mask | None] | None = None,
         passage_id: Callable[[PassageKey], str] = lambda key: key[0],
     ) -> None:
-        """`allowed`: rows that the asker may see, where those are not all; `passage_id`: a passage's id."""
+        """`allowed`: rows the scope may see, if not all; `passage_id`: maps a key to a passage's id."""
         self.indexes = indexes
         self.segments = [segment for index in indexes for segment in index.segments]
         self._passage_id = passage_id
@@ -283,28 +271,24 @@ class IndexSearch:
         return self.size * max(SHORT, len(text)) // SHORT + CHARACTER * len(text)
 
     def key(self, address: Address) -> PassageKey:
-        """The passage at an address."""
         return self.segments[address[0]].key(address[1])
 
     def passage_id(self, address: Address) -> str:
         return self._passage_id(self.key(address))
 
     def addresses(self, index: ScopeIndex, keys: Iterable[PassageKey]) -> dict[PassageKey, Address]:
-        """Where those passages of one index are that the asker may see."""
         first = self._first_segment(index)
         found = {key: (first + number, row) for key, (number, row) in index.locate(keys).items()}
         return {key: address for key, address in found.items() if self.is_visible(address)}
 
     def contains(self, entry: str) -> bool:
-        """True if any of the indexes has the entry."""
         return any(entry in index.entries for index in self.indexes)
 
     def index_of(self, address: Address) -> ScopeIndex:
-        """The index that holds a passage."""
         return self.indexes[bisect_right(self._firsts, address[0]) - 1]
 
     def visible(self, index: ScopeIndex, limit: int) -> list[PassageKey]:
-        """Passages of one index that the asker may see: all, or about `limit` from its first to its last."""
+        """Passages of one index that the scope may see: all, or about `limit` evenly spread."""
         first = self._first_segment(index)
         rows = [
             np.arange(segment.rows) if alive is None else np.flatnonzero(alive)
@@ -318,11 +302,10 @@ class IndexSearch:
         ]
 
     def _first_segment(self, index: ScopeIndex) -> int:
-        """Where the segments of one of the indexes begin among all."""
         return self._firsts[list(map(id, self.indexes)).index(id(index))]
 
     def is_visible(self, address: Address) -> bool:
-        """True for a live passage that the asker may see."""
+        """True for a live passage that the scope may see."""
         alive = self._alive[address[0]]
         return alive is None or bool(alive[address[1]])
 
@@ -344,8 +327,8 @@ class IndexSearch:
         return [address for address, _ in self.ranked(found)[:limit]]
 
     def hits(self, ids: Mapping[Address, str], content: Content | None = None) -> dict[Address, Hit]:
-        """BM25 scores of some passages, by their ids; those without a term of the query are left out.
-        `content`: the query's, when words alone decide what matches."""
+        """BM25 scores of some passages, by id; those without a query term are left out. `content`: the
+        query's, if lexical retrieval alone decides what matches."""
         found: dict[Address, Hit] = {}
         for number, rows in by_segment(ids).items():
             at = np.array(rows, dtype=np.uint32)
@@ -368,14 +351,14 @@ class IndexSearch:
         return found
 
     def dense(self, vector: Matrix, limit: int) -> dict[Address, float]:
-        """The nearest by exact cosine, best first, of the segments that have vectors."""
+        """The nearest by exact cosine, best first, in segments with vectors."""
         self._cosines = [
             segment.cosines(vector, alive) for segment, alive in zip(self.segments, self._alive, strict=True)
         ]
         return self.nearest(limit)
 
     def nearest(self, limit: int, among: Sequence[Mask] | None = None) -> dict[Address, float]:
-        """The same of some rows, one mask per segment; None: of all."""
+        """The same within masked rows, one mask per segment; None: all."""
         cosines = self._cosines
         if among is not None:
             cosines = [np.where(mask, own, -np.inf) for own, mask in zip(cosines, among, strict=True)]
@@ -385,19 +368,16 @@ class IndexSearch:
         return dict(self.ranked(found)[:limit])
 
     def cosines(self, addresses: Iterable[Address]) -> dict[Address, float]:
-        """Exact cosines of some passages; those without a vector in memory are left out."""
         every = {(number, row): float(self._cosines[number][row]) for number, row in addresses}
         return {address: cosine for address, cosine in every.items() if cosine > -np.inf}
 
     def attach_token_counts(self, passages: Mapping[Address, Passage]) -> None:
-        """Attach the token counts that were made when the passages were written."""
         for (number, row), passage in passages.items():
             characters, quoted, lined = self.segments[number].postings.shown[row].tolist()
             if len(passage.text) == characters:
                 passage.quoted, passage.lined = quoted, lined
 
     def ranked(self, found: Iterable[tuple[Address, float]]) -> list[tuple[Address, float]]:
-        """Best first; equal ones by entry and ordinal."""
         every = list(found)
         if len({value for _, value in every}) == len(every):
             return sorted(every, key=lambda item: -item[1])
@@ -405,7 +385,6 @@ class IndexSearch:
 
 
 def by_segment(addresses: Iterable[Address]) -> dict[int, list[int]]:
-    """Rows, each once and ascending, by their segment."""
     found: dict[int, list[int]] = {}
     for number, row in sorted(set(addresses)):
         found.setdefault(number, []).append(row)
@@ -413,7 +392,7 @@ def by_segment(addresses: Iterable[Address]) -> dict[int, list[int]]:
 
 
 def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> list[Address]:
-    """Addresses of the `limit` largest values above `least`, and of all that tie with the last of them."""
+    """Addresses of the `limit` largest values above `least`, and of all that tie with the last."""
     every = np.concatenate([np.zeros(0, dtype=np.float32), *values])
     if len(every) > limit:
         least = max(least, float(np.nextafter(np.partition(every, -limit)[-limit], -np.inf)))
@@ -426,14 +405,13 @@ def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> li
 async def on_loop_or_thread(
     cost: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
 ) -> Result:
-    """On the loop where `cost`, in passages, is little, otherwise in a thread."""
+    """Runs small work on the loop, larger work in a thread; `cost` in passages."""
     if cost <= INLINE:
         return work(*given, **named)
     return await asyncio.to_thread(work, *given, **named)
 
 
 def both_masks(one: Mask | None, other: Mask | None) -> Mask | None:
-    """Rows that both masks keep."""
     if one is None or other is None:
         return other if one is None else one
     return one & other

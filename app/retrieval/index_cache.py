@@ -1,7 +1,7 @@
 """LRU cache of scope indexes, bounded by bytes; concurrent requests share one load.
 
-A load outlives the question that began it, so a large scope is there for the next one. What is being loaded
-counts as well. For one event loop. Raises what reading the record raises (`RetrievalError`).
+A load outlives its question, so a large scope is ready for the next one. Loads in progress count towards the
+limit. For one event loop. Raises the errors of reading Postgres (`RetrievalError`).
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from app.retrieval.index import ENTRY_BYTES, ScopeIndex, Segment
 
 MEMORY_BYTES = 1 << 30
 EXACT_BYTES = 160 << 20
-"""Of a scope's vectors that are searched exactly: 109,000 passages at 384 dimensions. Chroma's index took
-twenty times as long there and found .98 of the truth (docs/adr/0004)."""
+"""Largest matrix of a scope that is searched exactly: 109,000 passages at 384 dimensions. At that size
+Chroma's index took twenty times as long and found .98 of the true results (docs/adr/0004)."""
 POSTINGS_BYTES = 800
-"""Of a passage, about: what a load reserves before it knows better."""
+"""Rough size of a passage that a load reserves in advance."""
 LEAST_KEPT = 2
-"""Indexes that stay however large: those of one question."""
+"""Indexes that are kept however large: those of one question."""
 PAGE = 2_000
-"""Passages that one statement reads: some megabytes."""
+"""Passages per statement: some megabytes."""
 READERS = 4
-"""Statements at the same time. Loads take turns page by page, so a large one delays the others little."""
+"""Concurrent statements. Loads take turns page by page, so a large one delays others little."""
 
 Result = TypeVar("Result")
 Scope: TypeAlias = Any
@@ -36,22 +36,20 @@ class Listing:
 
     version: int
     entries: Mapping[str, Any]
-    """Each entry with its revision, or the facts that change with it."""
+    """Each entry with its revision, or facts that change with it."""
     passages: int
 
 
 class ScopeRows(ABC):
-    """The record of one source: base of `IndexedSource`. Each source has scopes of its own type."""
+    """Reads one source from Postgres: base of `IndexedSource`, generic in the type of its scopes."""
 
     name: str
 
     @abstractmethod
-    async def listing(self, scope: Scope) -> Listing:
-        """What a scope holds now."""
-
+    async def listing(self, scope: Scope) -> Listing: ...
     @abstractmethod
     async def segment(self, scope: Scope, entries: Sequence[str], *, vectors: bool) -> Segment | None:
-        """Some entries, read by one statement or two; those that have gone meanwhile are left out."""
+        """Some entries, read by one or two statements; deleted ones are left out."""
 
     def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
         return (1 for _ in entries)
@@ -61,8 +59,6 @@ Key: TypeAlias = tuple[str, Hashable]
 
 
 class IndexCache:
-    """Every index of this process, by source and scope."""
-
     def __init__(self, dim: int, *, memory_bytes: int = MEMORY_BYTES, exact_bytes: int = EXACT_BYTES) -> None:
         self._dim = dim
         self._memory = memory_bytes
@@ -78,28 +74,25 @@ class IndexCache:
 
     @property
     def nbytes(self) -> int:
-        """Memory of all indexes, and of those that are being loaded."""
         return sum(self._sizes.values()) + sum(self._reserved.values())
 
     @property
     def keys(self) -> list[Key]:
-        """What is in memory, the least recently used first."""
         return list(self._indexes)
 
     def evict(self, chosen: Callable[[Key], bool]) -> None:
-        """Drop the indexes of some scopes, as of an erased user; those that are being loaded are not kept."""
+        """Drop the indexes of some scopes, such as an erased user's; loads in progress are discarded."""
         for key in [key for key in self._indexes if chosen(key)]:
             self._drop(key)
         self._evicted |= {key for key in self._loads if chosen(key)}
 
     async def get(self, rows: ScopeRows, scope: Hashable, version: int) -> ScopeIndex:
-        """The scope's index at `version`, or as it was at some time after this call."""
+        """The scope's index at `version`, or as of some time after this call."""
         key = (rows.name, scope)
         return self._current(key, version) or await self._load_at_least(rows, key, version)
 
     def _current(self, key: Key, version: int) -> ScopeIndex | None:
-        """The cached index at `version`, or None. Version 0 means an empty scope: an invented session name
-        costs nothing."""
+        """The index at `version`, or None. Version 0 is an empty scope: invented session names are free."""
         if version == 0:
             self._drop(key)
             return ScopeIndex(key[1], 0)
@@ -112,8 +105,8 @@ class IndexCache:
     async def get_all(
         self, seconds: float, rows: ScopeRows, versions: Iterable[tuple[Hashable, int]]
     ) -> tuple[list[ScopeIndex], bool]:
-        """(indexes, late). For a scope that is not loaded in time, its older version if there is one; its
-        load goes on."""
+        """(indexes, late). A scope that is not loaded in time gets its older version, if any; its load
+        continues."""
         wanted = list(versions)
         current = [self._current((rows.name, scope), version) for scope, version in wanted]
         ready = [index for index in current if index]
@@ -131,7 +124,7 @@ class IndexCache:
         return [*ready, *(self._indexes[key] for key in late if key in self._indexes)], bool(late)
 
     async def _load_at_least(self, rows: ScopeRows, key: Key, version: int) -> ScopeIndex:
-        """Wait for the load under way; if it began before `version` was written, for one more."""
+        """Wait for the load in progress; if it began before `version` was written, for one more."""
         under_way = self._loads.get(key)
         if under_way is not None:
             index = await asyncio.shield(under_way)
@@ -140,7 +133,6 @@ class IndexCache:
         return await asyncio.shield(self._loads.get(key) or self._load(rows, key))
 
     def _load(self, rows: ScopeRows, key: Key) -> asyncio.Task[ScopeIndex]:
-        """Bring an index up to date."""
         task = self._start_task(self._refreshed(rows, key))
         self._loads[key] = task
         task.add_done_callback(lambda _: self._loaded(key))
@@ -153,7 +145,7 @@ class IndexCache:
             self._drop(key)
 
     async def _refreshed(self, rows: ScopeRows, key: Key) -> ScopeIndex:
-        """The index as the record is now; only what has changed is read."""
+        """The index at the present version; reads only what changed."""
         scope = key[1]
         async with self._readers:
             listing = await rows.listing(scope)
@@ -180,30 +172,27 @@ class IndexCache:
         return index
 
     def is_exact(self, listing: Listing) -> bool:
-        """True if a scope's vectors fit EXACT_MAX_MB: they are searched in memory, else its engine is asked
-        (`IndexedSource._dense`)."""
+        """True if a scope's vectors fit EXACT_MAX_MB and are searched in memory; otherwise its engine is
+        asked (`IndexedSource._dense`)."""
         return 4 * self._dim * listing.passages <= self._exact
 
     def _store(self, key: Key, index: ScopeIndex) -> None:
-        """Replace the scope's index. Empty indexes are not kept: they cost nothing to make. Searches under
-        way keep the indexes that they began with."""
+        """Replace the scope's index. Empty ones are not cached. Running searches keep theirs."""
         self._drop(key)
         if index.size:
             self._indexes[key], self._sizes[key] = index, index.nbytes
         self._make_room()
 
     def _make_room(self) -> None:
-        """Drop the least recently used."""
         while len(self._indexes) > LEAST_KEPT and self.nbytes > self._memory:
             self._drop(next(iter(self._indexes)))
 
     def _drop(self, key: Key) -> None:
-        """Forget an index, if there is one."""
         self._indexes.pop(key, None)
         self._sizes.pop(key, None)
 
     def _start_task(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
-        """A task that `aclose` ends; its error goes to those who wait for it, if any still do."""
+        """A task that `aclose` cancels; its error goes to the requests that wait for it, if any."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -211,7 +200,6 @@ class IndexCache:
         return task
 
     async def aclose(self) -> None:
-        """End what is under way."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -219,7 +207,6 @@ class IndexCache:
 
 
 def paged(entries: Sequence[str], sizes: Iterable[int]) -> Iterable[Sequence[str]]:
-    """Entries in groups of about PAGE passages."""
     page: list[str] = []
     passages = 0
     for entry, size in zip(entries, sizes, strict=True):

@@ -1,11 +1,9 @@
-"""Memories: what a person said and kept, searched exactly in memory.
+"""Memories: what a person said and stored, searched exactly in memory.
 
-Postgres is the record. The scope is one user's; a namespace sees itself and what has none. Qdrant's
-`memory_raw` holds the same points, for users with very many memories, and what older tools wrote there.
-
-BM25 scores spread along a thread: a turn of a conversation seldom holds the words that it is about, the turn
-before asked with them. Similarity is not spread: a neighbour's says little that one's own does not. Memories
-that name no thread have no neighbours. Reads raise `RetrievalError`, writes `Unavailable`. Why:
+Postgres is the record. A scope is one user; a namespace sees itself and memories without one. Qdrant's
+`memory_raw` holds the same points, for users with very many memories, and points of older tools. BM25 scores
+spread along a thread: a turn seldom contains the words it is about, which the turn before asked with.
+Similarity does not: a neighbour's adds little. Reads raise `RetrievalError`, writes `Unavailable`. Why:
 docs/adr/0004.
 """
 
@@ -44,20 +42,20 @@ from app.types import Embedding, Passage, Query, Scope, day_said
 log = structlog.get_logger(__name__)
 
 PAGE = 256
-"""Points read at a time."""
+"""Points per page."""
 CARDS = 50
-"""Of a kind, the newest: more fit into no prompt."""
+"""Newest cards of each kind that are read: more fit into no prompt."""
 MOST_CARDS = 1_000
-"""Of one user's that other tools wrote: the record does not know which are the newest."""
+"""Most cards of other tools read for a user: which are the newest is known only afterwards."""
 NOT_EXCLUDED = (("source", tuple(EXCLUDED_ORIGINS)),)
-"""`Where.lacks` of what a search leaves out."""
+"""`Where.lacks` for origins that a search excludes."""
 COUNT_SECONDS = 0.5
-"""For the engine to say how many points other tools wrote."""
+"""Deadline of counting the points that other tools wrote."""
 NAMESPACE = "namespace"
-"""The column of a segment that holds `namespace_number` of each row."""
+"""Column of a segment with each row's `namespace_number`."""
 
 User = tuple[str, str]
-"""Tenant and user."""
+"""(tenant, user)."""
 
 SEARCHED = "origin <> ALL($3::text[]) AND space = $4"
 LISTED = f"""
@@ -73,7 +71,7 @@ SHOWN = """
 
 
 class MemorySource(PointSource[User]):
-    """The source; it also reads and erases the points of a person (`Holding`)."""
+    """The source; also reads and erases a person's points (`Holding`)."""
 
     name = MEMORIES
     table = PointTable("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))
@@ -81,7 +79,6 @@ class MemorySource(PointSource[User]):
     # The record.
 
     async def reach(self, scope: Scope) -> Reached[User]:
-        """The user's memories; none without a user."""
         if not scope.user_id:
             return Reached(self, scope, ())
         user = (scope.tenant, scope.user_id)
@@ -90,7 +87,6 @@ class MemorySource(PointSource[User]):
         return Reached(self, scope, ((user, standing.version),), facts)
 
     async def listing(self, scope: User) -> Listing:
-        """The ids with their revisions."""
         with retrieval_faults():
             row = await self._pool.fetchrow(LISTED, *scope, list(EXCLUDED_ORIGINS), self._space.name)
         assert row is not None  # noqa: S101 - it selects no rows but its own
@@ -104,7 +100,6 @@ class MemorySource(PointSource[User]):
         return RAW
 
     def columns(self, rows: Sequence[Row]) -> Mapping[str, NDArray[Any]]:
-        """Position in the thread, day and namespace."""
         return {
             THREAD_POSITION: np.array(
                 [thread_position(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64
@@ -129,7 +124,7 @@ class MemorySource(PointSource[User]):
     # What a search sees.
 
     def allowed(self, reached: Reached[User], segment: Segment) -> Mask | None:
-        """A namespace sees itself and what has none; a scope without one sees all."""
+        """A namespace sees itself and memories without one; a scope without a namespace sees all."""
         if not reached.scope.vantage_id:
             return None
         column = segment.columns[NAMESPACE]
@@ -154,11 +149,10 @@ class MemorySource(PointSource[User]):
 
     @property
     def _foreign_here(self) -> bool:
-        """True if other tools may write memories that are searched where they are."""
         return self._shared and self._imports.has_others(RAW, self._space.name)
 
     async def _foreign_count(self, scope: Scope, standing: "MemoryStanding") -> int | str:
-        """How many points of the user's other tools wrote; a random string if the engine does not answer."""
+        """Number of other tools' points of the user; a random string if the engine does not answer."""
         if not self._foreign_here or standing.since is not None:
             return 0  # while an erasure is under way they are not shown
         try:
@@ -168,7 +162,6 @@ class MemorySource(PointSource[User]):
             return new_id()
 
     async def foreign(self, reached: Reached[User], query: Query, vector: Embedding) -> Foreign:
-        """Points of `memory_raw` that other tools wrote."""
         [_, count] = reached.facts or (None, 0)
         if not count:
             return Foreign()
@@ -185,7 +178,7 @@ class MemorySource(PointSource[User]):
     # Cards, votes, erasure and export.
 
     async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
-        """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
+        """The newest cards of each kind, newest first, those of other tools included."""
         if not scope.user_id or not kinds:
             return []
         standing = await standing_of(self._pool, scope.tenant, scope.user_id)
@@ -203,7 +196,7 @@ class MemorySource(PointSource[User]):
         return newest_of([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
-        """True for a memory of the user's, also one that another tool wrote (for `db/votes.py`)."""
+        """True for the user's memory, also one of another tool (for `db/votes.py`)."""
         if not scope.user_id:
             return False
         with retrieval_faults():
@@ -217,11 +210,11 @@ class MemorySource(PointSource[User]):
         return bool(await self._points.count(RAW, where))
 
     async def _imported(self, points: Sequence[str]) -> Mapping[str, str]:
-        """Those of these points that are the record's, or were until they were removed."""
+        """Those of these points that are, or were before their removal, in Postgres too."""
         return await imported(self._pool, RAW, points) if RAW in self._imports.copies and points else {}
 
     async def erase(self, scope: Scope) -> int:
-        """All points of the user's, those of older tools and all cards too; how many there were."""
+        """Delete all points of the user, older tools' and cards too; returns their number."""
         most = 0
         with unavailable():
             for name in self._collections():
@@ -230,18 +223,15 @@ class MemorySource(PointSource[User]):
         return most
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Every point of the user's, as it is kept; vectors are left out."""
         with unavailable():
             for name in self._collections():
                 async for point in self._scrolled(name, owned(scope)):
                     yield {"id": point.id, **point.payload}
 
     def _collections(self) -> list[str]:
-        """Where points of a user may be: in our copy, and in the collection that was imported."""
         return [*dict.fromkeys((self._imports.copy_of(RAW), RAW))]
 
     async def _scrolled(self, name: str, where: Where, *, most: int | None = None) -> AsyncIterator[Point]:
-        """Point by point, by id; none of a collection that is not there."""
         after, read = None, 0
         while most is None or read < most:
             page = await self._points.scroll(name, where, limit=PAGE, after=after)
@@ -253,20 +243,19 @@ class MemorySource(PointSource[User]):
 
 
 def namespace_number(vantage_id: str | None) -> int:
-    """A namespace as a column holds it; 0: none."""
     if not vantage_id:
         return 0
     return int.from_bytes(hashlib.blake2b(vantage_id.encode(), digest_size=8).digest(), "little") | 1
 
 
 def others_of(scope: Scope) -> Where:
-    """What other tools wrote of the user's and a search may find."""
+    """The user's points that other tools wrote and a search may find."""
     own = owned(scope)
     return replace(own, open=(*own.open, *in_namespace(scope)), lacks=(*NOT_EXCLUDED, *NOT_OURS))
 
 
 def in_namespace(scope: Scope) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """`Where.open` of a namespace: it sees itself and what has none."""
+    """`Where.open` of a namespace: it sees itself and points without one."""
     return (("vantage_id", (scope.vantage_id,)),) if scope.vantage_id else ()
 
 
@@ -282,7 +271,7 @@ NEWEST_CARDS = """
 
 
 async def newest_cards(pool: Pool, owner: tuple[str, str], kinds: Sequence[str], most: int) -> list[Memory]:
-    """A user's cards as the record has them: at most so many of each kind; `owner`: tenant and user."""
+    """A user's cards in Postgres, at most `most` of each kind; `owner`: (tenant, user)."""
     with retrieval_faults():
         rows = await pool.fetch(NEWEST_CARDS, *owner, list(dict.fromkeys(kinds)), most)
     return [
@@ -299,7 +288,6 @@ async def newest_cards(pool: Pool, owner: tuple[str, str], kinds: Sequence[str],
 
 
 def newest_of(cards: Iterable[Memory], most: int) -> list[Memory]:
-    """The newest of each kind, newest first; of two with one id the later one in `cards`."""
     known = {card.id: card for card in cards}.values()
     by_kind = sorted(known, key=lambda card: (card.kind, card.created_at, card.id), reverse=True)
     kept = [card for _, each in groupby(by_kind, key=lambda card: card.kind) for card in [*each][:most]]
@@ -319,12 +307,12 @@ USER = """
 
 @dataclass(frozen=True, slots=True)
 class MemoryStanding:
-    """What the record says of a user's memories: their version, and whether an erasure is under way."""
+    """Version of a user's memories, and whether an erasure is under way."""
 
     version: int
     """Grows with every write that a search would see."""
     since: tuple[str, ...] | None = None
-    """Ids that may be shown while an erasure is under way; None: all."""
+    """Ids that may be shown during an erasure; None: all."""
 
 
 async def standing_of(pool: Pool, tenant: str, user_id: str) -> MemoryStanding:
@@ -336,9 +324,9 @@ async def standing_of(pool: Pool, tenant: str, user_id: str) -> MemoryStanding:
 
 
 STEPS = {-1: 0.5, 1: 0.5, -2: 0.25, 2: 0.25}
-"""What is added of the score of a neighbour so many places away."""
+"""Share of a neighbour's score that is added, by distance in the thread."""
 THREAD_POSITION = "thread_position"
-"""The column of a segment that holds thread and place in one number (`thread_position`)."""
+"""Column of a segment with `thread_position`."""
 PLACES = 24
 """Bits of the place; the other 40 are the thread's."""
 
@@ -352,7 +340,7 @@ def thread_position(thread_id: str, place: int) -> int:
 
 
 def spread(segments: Sequence[Segment], scores: Sequence[Floats]) -> list[Floats]:
-    """What the neighbours of each row add to its score. Of two memories in one place the better counts."""
+    """What the neighbours of each row add to its score. Of two memories at one position the better counts."""
     if not segments:
         return []
     positions = np.concatenate([segment.columns[THREAD_POSITION] for segment in segments])
@@ -377,6 +365,6 @@ def _best_by_position(positions: NDArray[np.uint64], scores: Floats) -> tuple[ND
 
 
 def _look_up(positions: NDArray[np.uint64], known: NDArray[np.uint64], values: Floats) -> Floats:
-    """The value at each known position, 0 where there is none. `known` ascends."""
+    """The value at each position, 0 if unknown. `known` ascends."""
     at = np.minimum(np.searchsorted(known, positions), len(known) - 1)
     return np.where((known[at] == positions) & (positions > 0), values[at], 0.0)

@@ -1,4 +1,4 @@
-"""What a point's payload says, ours and that of older tools: nothing in it is taken for granted.
+"""Reads payloads of Qdrant points, ours and older tools', whose form is not guaranteed.
 
 The text is under `text`, `content` or `chunk`; other facts are at the top or under `metadata`. Times are UTC.
 Nothing here raises.
@@ -14,17 +14,14 @@ from app.db.corpus import METADATA_BYTES
 from app.retrieval.retrievers.points import TEXTS, Payload
 
 BYTES_A_TOKEN = 4
-"""Of a text that was stored without its tokens; what is packed is counted exactly when it is."""
+"""Estimate for a text without a stored token count; packed texts are counted exactly."""
 FACT = 200
-"""Characters of a fact (kind, origin, a tag) that count; what is longer is none."""
+"""Most characters of a fact (kind, origin, a tag); longer values are ignored."""
 TITLE = 500
-"""Of a title."""
 LINK = 2_000
-"""Of an address."""
 
 
 def text(payload: Payload) -> str:
-    """The first that there is; "" for none."""
     for name in TEXTS:
         found = payload.get(name)
         if isinstance(found, str) and found.strip():
@@ -33,7 +30,6 @@ def text(payload: Payload) -> str:
 
 
 def fact(payload: Payload, *names: str, most: int = FACT) -> str:
-    """A short string by the first of its names that holds one; "" for none."""
     if (own := payload.get(names[0])) and type(own) is str and (said := brief(own, most)):
         return said  # as all that we wrote
     below = payload.get("metadata")
@@ -42,14 +38,12 @@ def fact(payload: Payload, *names: str, most: int = FACT) -> str:
 
 
 def brief(value: object, most: int) -> str:
-    """A value as a fact, on one line; "" if it is none."""
     if type(value) is str and value.isprintable() and len(value) <= most:
         return value.strip()
     return " ".join(str(value).split())[:most] if isinstance(value, (str, int)) else ""
 
 
 def tags(payload: Payload) -> tuple[str, ...]:
-    """A list, or a string with commas."""
     below = payload.get("metadata")
     found = payload.get("tags") or (below.get("tags") if isinstance(below, dict) else None)
     listed: Iterable[object] = found.split(",") if isinstance(found, str) else found or ()
@@ -59,13 +53,12 @@ def tags(payload: Payload) -> tuple[str, ...]:
 
 
 def link(payload: Payload) -> str | None:
-    """An address that a reader may follow; a script is none."""
     found = fact(payload, "url", most=LINK)
     return found if found.startswith(("https://", "http://")) else None
 
 
 def metadata(payload: Payload) -> str | None:
-    """What its writer put beside it, as a JSON object; None: nothing, or more than a citation carries."""
+    """The writer's metadata as a JSON object; None if empty or too large for a citation."""
     held = payload.get("metadata")
     if not held or not isinstance(held, dict):
         return None
@@ -82,25 +75,22 @@ def number(payload: Payload, name: str) -> int | None:
 
 
 def tokens(payload: Payload, text: str) -> int:
-    """o200k tokens as counted when it was written, else about how many."""
     counted = number(payload, "tokens")
     return counted if counted is not None and counted >= 0 else len(text.encode()) // BYTES_A_TOKEN + 1
 
 
 def dated(payload: Payload) -> datetime | None:
-    """When it was written, or last changed: the later of both."""
     times = (moment(payload), moment(payload, "updated_at"))
     return max((at for at in times if at is not None), default=None)
 
 
 def day(payload: Payload) -> str | None:
-    """When it was written, whatever changed it since: an ISO date, UTC. None: unknown."""
     written = moment(payload)
     return written.date().isoformat() if written else None
 
 
 def moment(payload: Payload, name: str = "created_at") -> datetime | None:
-    """RFC 3339, or seconds since 1970, as older tools wrote."""
+    """RFC 3339, or seconds since 1970 as older tools wrote."""
     value = payload.get(name)
     try:
         if isinstance(value, str):

@@ -1,8 +1,8 @@
-"""Memories and reference texts as points of Qdrant, and points or rows of the record as passages.
+"""Memories and reference texts as Qdrant points, and points or rows as passages.
 
-The payload's names are those of older tools: `source` is a memory's origin. A point without a
-tenant, as older tools wrote, belongs to the tenant `default`. Kind, origin, address and tags of a reference
-text are read wherever older tools put them. Nothing here raises.
+Payload names are those of older tools: `source` is a memory's origin. A point without a tenant (older tools)
+belongs to the tenant `default`. Kind, origin, URL and tags of a reference text are read wherever older tools
+put them. Nothing here raises.
 """
 
 from collections.abc import Mapping
@@ -25,17 +25,15 @@ KNOWN = frozenset(
     {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
     | {"place", "created_at", "tokens", "space", "fields", *MARK}
 )
-"""What a memory has a place for; the rest of a card is what it holds beside its text."""
+"""Payload names with a field in `Memory`; the rest becomes a card's `fields`."""
 
 
 def tenants(scope: Scope) -> Where:
-    """The points of a tenant."""
     named = (("tenant", (scope.tenant,)),)
     return Where(open=named) if scope.tenant == DEFAULT_TENANT else Where(has=named)
 
 
 def owned(scope: Scope, *, kinds: tuple[str, ...] = ()) -> Where:
-    """Everything of a user's, or of these kinds."""
     where = tenants(scope)
     also = (("kind", kinds),) if kinds else ()
     return Where(has=(*where.has, ("user_id", (scope.user_id or "",)), *also), open=where.open)
@@ -63,7 +61,6 @@ def memory_to_point(scope: Scope, memory: Memory, embedding: Embedding, space: s
 
 
 def memory_from_point(found: Point) -> Memory:
-    """A point as a memory; one without text has ""."""
     facts = found.payload
     below = facts.get("fields")
     words = payload.text(facts)
@@ -84,7 +81,6 @@ def memory_from_point(found: Point) -> Memory:
 
 
 def memory_point_passage(found: Point, short: str, similar: float | None) -> Passage:
-    """A point as a passage; `short` is its id for labels."""
     facts = found.payload
     text = payload.text(facts)
     return Passage(
@@ -109,7 +105,6 @@ def memory_point_passage(found: Point, short: str, similar: float | None) -> Pas
 
 
 def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
-    """A row of the record as a passage."""
     text, day = row["text"], day_said(row["created_at"])
     fields: dict[str, str | int | None] = {
         "collection": RAW,
@@ -131,18 +126,17 @@ def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None
 
 CORPUS = "corpus"
 REFERENCE = "reference"
-"""The kind of a text that names none."""
+"""Kind of a text without one."""
 SHOWN = ("kind", "origin", "source", "url", "tags")
-"""Of the metadata, those that lie at the payload's top."""
+"""Metadata that is at the payload's top."""
 
 
 def text_key(collection: str, point: str) -> str:
-    """A passage's id: points of two collections may have one id."""
+    """A passage's id: points of two collections may have the same id."""
     return f"{collection}/{point}"
 
 
 def text_row_passage(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
-    """A row of the record as a passage."""
     metadata = orjson.loads(row["metadata"])
     facts = {"metadata": metadata} if metadata else {}
     return Passage(
@@ -160,7 +154,6 @@ def text_row_passage(row: Mapping[str, Any], short: str, similar: float | None) 
 
 
 def text_fields(facts: Payload, collection: str, id_: str) -> dict[str, str | int | None]:
-    """What is shown beside a text."""
     return {
         "id": id_,
         "metadata": payload.metadata(facts),
@@ -189,7 +182,7 @@ def text_to_point(scope: Scope, text: Reference, embedding: Embedding, space: st
 
 
 def text_from_point(found: Point) -> ReferenceDraft:
-    """Another tool's point as a text of the corpus, under the name that its passage had."""
+    """Another tool's point as a text of the corpus, with the id its passage had."""
     facts = found.payload
     below = facts.get("metadata")
     return ReferenceDraft(
@@ -205,7 +198,6 @@ def text_from_point(found: Point) -> ReferenceDraft:
 
 
 def text_point_passage(collection: str, found: Point, short: str, similar: float | None) -> Passage:
-    """A point as a passage; `short` is its id for labels."""
     facts = found.payload
     words = payload.text(facts)
     return Passage(

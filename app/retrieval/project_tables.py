@@ -1,10 +1,9 @@
-"""The two tables that projects are read from, as SQL: columns, vectors, terms, and who may see which rows.
+"""The two tables of projects as SQL: columns, vectors, terms, and which rows a scope may see.
 
-Other tools write them too: any column may be null, and hold megabytes (what is read is cut here, in
-characters), a vector may have any length. Pieces of statements are made from names in this file alone, what
-a caller gives are always parameters. Terms and token counts are kept beside the tables, in
-`ibid.project_words`, with the revision of the row (xmin) that they were made from: by Ibid's writers in the
-transaction of the row, otherwise when its scope is loaded. Vendors' errors pass through.
+Other tools write them too: any column may be null or hold megabytes (reads are cut here, in characters), a
+vector may have any length. SQL is assembled only from names in this file; values are always parameters. Terms
+and token counts are stored in `ibid.project_words` with the revision (xmin) of their row: by Ibid's writers
+in the row's transaction, otherwise when its scope is loaded. Vendors' errors pass through.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,41 +18,42 @@ from app.retrieval.vocabulary import count
 from app.types import Scope
 
 VECTOR = "CASE WHEN embedding_ibid IS NOT NULL THEN embedding_ibid ELSE embedding END"
-"""A row's: Ibid's own where `embedding` holds another tool's."""
+"""A row's vector: Ibid's own if `embedding` is another tool's."""
 COMPARABLE = f"""
     CASE WHEN (space IS NULL OR space = {{space}}) AND vector_dims({VECTOR}) = {{dim}} THEN {VECTOR} END
 """
-"""A row's vector if it is of the space; null otherwise. One that another tool made, in a space that nobody
-named, counts if its length fits."""
+"""A row's vector if it belongs to the space, else null. Another tool's vector without a named space counts if
+its length fits."""
 DISTANCE = f"({COMPARABLE}) <=> {{vector}}"
-"""Cosine distance to a query's vector, in [0, 2]; null for a row without a comparable vector, NaN for one of
-zeros. Only CASE promises that two vectors of different lengths never meet: the operator would raise."""
+"""Cosine distance to a query's vector, in [0, 2]; null for a row without a comparable vector, NaN for zeros.
+CASE guarantees that two vectors of different lengths never meet: the operator would raise."""
 FAR = "2.5"
-"""Beyond every distance, before NaN."""
+"""Greater than every distance, sorted before NaN."""
 
 TENANT, OWNER = "coalesce(tenant::text, 'default')", "coalesce(owner::text, '')"
-"""A row's: columns of other tools may be null. The newest are read off an index of the first (0012)."""
+"""Columns of other tools may be null. An index on the first serves the newest rows (0012)."""
 WHOSE = f"{TENANT} = $1 AND {OWNER} = $2"
 REACHED = f"{TENANT} = $1 AND (owner::text = ANY($2::text[]) OR owner IS NULL)"
 """Rows of a tenant and an owner; of a tenant and `owners`, who share rows without an owner."""
 IN_PROJECT = "project = {0} AND left(project, 200) = left({0}, 200)"
-"""A row's project. Names of other tools may be too long for a tree's page: indexes hold their beginning."""
+"""Names of other tools may exceed a B-tree's page, so indexes hold their beginning."""
 MOMENT = "CASE WHEN indexed_at BETWEEN '0001-01-02' AND '9999-12-30' THEN indexed_at END AS indexed_at"
-"""As Python can hold it."""
+"""A time within Python's range."""
 WIDE = 200_000
-"""Bytes of JSON beyond which a column is not read: it costs 20 ms a megabyte to write it as text."""
+"""Bytes of JSON above which a column is not read: as text it costs 20 ms a megabyte."""
 SMALL = f"pg_column_size({{0}}) <= {WIDE} AND pg_column_size(ARRAY[{{0}}]) <= {WIDE}"
-"""As it is stored, then as it is without compression: an array holds it so."""
+"""Stored size, then uncompressed size (an array holds it so)."""
 READABLE = "(pg_typeof({0}) <> 'json'::regtype OR strpos({0}::text, '\\u0000') = 0)"
-"""Only a column of `json` can hold what no function of Postgres reads."""
+"""Only a column of type `json` can hold text that Postgres's functions reject."""
 FACT = f"""(CASE WHEN {SMALL.format("chunk_metadata")} AND {READABLE.format("chunk_metadata")}
     THEN to_jsonb(chunk_metadata) ->> '{{}}' END)"""
-"""Of a chunk's metadata. `to_jsonb` takes a column of any type, and of text makes nothing that has facts."""
+"""A fact of a chunk's metadata. `to_jsonb` takes any column type; of a text column it makes a string without
+facts."""
 LINE = "CASE WHEN {fact} ~ '^[0-9]{{1,7}}$' THEN {fact}::int END"
 START, END = FACT.format("start_line"), FACT.format("end_line")
 
 TEXT_MOST, FACTS_MOST, PIECE = 20_000, 10_000, 1_000
-"""Characters of JSON that is no list, of metadata read as it stands, of an item or fact of what is larger."""
+"""Characters read of JSON that is no list, of metadata in full, and of an item or fact of larger values."""
 LIST = f"""CASE WHEN {SMALL} THEN CASE
     WHEN json_typeof(to_json({{0}})) <> 'array' THEN left({{0}}::text, {TEXT_MOST})
     WHEN length(to_json({{0}})::text) <= {project_text.DETAILED} THEN to_json({{0}})::text
@@ -62,21 +62,21 @@ LIST = f"""CASE WHEN {SMALL} THEN CASE
         FROM json_array_elements(to_json({{0}})) WITH ORDINALITY AS every (item, turn)
         WHERE length(item::text) <= {PIECE}
     ) AS first WHERE size <= {project_text.DETAILED}) END END AS {{0}}"""  # noqa: S608 - no user input
-"""A list as JSON, whatever the column's type, with as many of its first items as there is room for."""
+"""A list as JSON, whatever the column's type, with as many of its first items as fit."""
 NAMED = ", ".join(f"'{name}'" for name in (*project_text.NAMES, "start_line", "end_line"))
 FACTS = f"""CASE WHEN {SMALL} THEN CASE
     WHEN length({{0}}::text) > {FACTS_MOST} AND json_typeof(to_json({{0}})) = 'object' AND {READABLE}
     THEN (SELECT json_object_agg(key, value)::text FROM json_each(to_json({{0}}))
         WHERE key IN ({NAMED}) AND length(value::text) <= {PIECE})
     ELSE left({{0}}::text, {TEXT_MOST}) END END AS {{0}}"""  # noqa: S608 - likewise
-"""Metadata; of large ones what is used."""
+"""Metadata; of large values only the used facts."""
 SAYS = "(octet_length({0}) > 32 OR {0} ~ '[^[:space:]]')"
 HOLDS = "(pg_column_size({0}) > 32 OR {0}::text NOT IN ('null', '[]', '{{}}', '\"\"', ''))"
-"""Whether a text, and JSON, is more than blank: sizes are known of megabytes too, what is tiny is read."""
+"""SQL: true if a text, or JSON, is not blank. Reads only tiny values: the size is known without reading."""
 
 
 def some(texts: Sequence[str], json: Sequence[str] = ()) -> str:
-    """Whether any of these columns holds something."""
+    """SQL: true if any of these columns is not blank."""
     return " OR ".join([*map(SAYS.format, texts), *map(HOLDS.format, json)])
 
 
@@ -86,16 +86,16 @@ class ProjectTable:
     kind: str
     """In `ibid.project_part` and `ibid.project_words`."""
     id: str
-    """Its column; a UUID."""
+    """Column of the id, a UUID."""
     columns: str
-    """What a passage is made of."""
+    """Columns that a passage needs."""
     searchable: str
-    """Whether a row has anything to be found by."""
+    """SQL: true if a search can find the row."""
     shown: str
-    """Whether it has anything to show."""
+    """SQL: true if the row has anything to show."""
     twins: str = ""
-    """Of the rows `found` the id, and the place among those in reach (`:where`) that are called the same,
-    from 1."""
+    """SQL: for the rows `found`, the id and the number, from 1, among visible rows (`:where`) of the same
+    name."""
 
 
 SPOKEN = (("title", "summary_short", "summary_detailed", "memory_snippet"), ("tags", "key_entities"))
@@ -137,18 +137,17 @@ CHUNK = ProjectTable(
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Which rows a scope may see of a source: SQL with its parameters, from $1 on."""
+    """Rows of a source that a scope may see: SQL with its parameters, from $1 on."""
 
     sql: str
     values: tuple[object, ...]
 
     @property
     def parts(self) -> str:
-        """The same of `ibid.project_part`, where nothing is null."""
+        """The same for `ibid.project_part`, which has no nulls."""
         return self.sql.replace(TENANT, "tenant")
 
     def next(self, count: int) -> list[str]:
-        """The names of further parameters."""
         return [f"${len(self.values) + n}" for n in range(1, count + 1)]
 
 
@@ -156,12 +155,12 @@ NOBODY = RowFilter("false", ())
 
 
 class ProjectPart(NamedTuple):
-    """The rows that are versioned together, and searched as one scope."""
+    """Rows that are versioned and searched as one scope."""
 
     tenant: str
     owner: str
     project: str
-    """Its first 200 characters; "": of none."""
+    """The first 200 characters; "": no project."""
 
     @property
     def where(self) -> RowFilter:
@@ -170,12 +169,11 @@ class ProjectPart(NamedTuple):
 
 
 def owners(scope: Scope) -> list[str]:
-    """Whose rows: the tenant's shared ones, and the asker's own."""
     return sorted({"", scope.owner})
 
 
 def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = True) -> RowFilter:
-    """Rows of the tables. `projects`: the source's alone (`inside`), or all but them; None: it has all."""
+    """Rows in `projects` (`inside`), or outside them; None: all."""
     known: Sequence[object] = (scope.tenant, owners(scope))
     if scope.project is not None:
         if projects is not None and (scope.project in projects) is not inside:
@@ -189,28 +187,24 @@ def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = Tr
 
 
 class Analysed(NamedTuple):
-    """What is kept of a row's text."""
-
     terms: bytes
-    """As `terms.encode_terms` makes them, of all that the row is found by."""
+    """From `terms.encode_terms`, of all searchable text."""
     tokens: int
-    """Of the text that is shown."""
+    """Tokens of the shown text."""
 
 
 def conversation_analysed(row: Mapping[str, Any], *, brief: bool) -> Analysed:
-    """Of a row of conversation_index, JSON as text or as values. `brief`: it is a dream."""
+    """Of a row of conversation_index, JSON as text or as values."""
     shown = project_text.conversation_text(row, brief=brief)
     return Analysed(encode_terms(project_text.conversation_words(row), shown), count(shown))
 
 
 def chunk_analysed(row: Mapping[str, Any]) -> Analysed:
-    """Of a row of code_index."""
     shown = chunk_shown(row)
     return Analysed(encode_terms(project_text.code_words(row), shown), count(shown))
 
 
 def chunk_shown(row: Mapping[str, Any]) -> str:
-    """The text of a chunk."""
     return project_text.plain((row["chunk_text"] or "")[: project_text.CODE_COLUMNS])
 
 
@@ -231,12 +225,11 @@ KEPT = """
         WHERE words.kind = '{kind}' AND words.id = held.{id}::text AND words.seen = held.xmin::text
         AND words.analysis = {version})
 """
-"""What is kept of a row of the table `held` at its revision, by one probe of the index."""
+"""Analysis of a row of the table `held` at its revision, by one probe of the index."""
 FORGET = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
 
 
 def kept(table: ProjectTable, column: str) -> str:
-    """`terms` or `tokens` of a row of `held`, as SQL."""
     return KEPT.format(column=column, kind=table.kind, id=table.id, version=VERSION)
 
 
@@ -246,8 +239,8 @@ async def keep(
     analysed: Mapping[str, Analysed],
     seen: Mapping[str, str] | None = None,
 ) -> None:
-    """By row id, of rows that are there; in the transaction that wrote them, after the last change of them.
-    Again replaces. `seen`: of rows that others write, the revision that was read; none other's are kept."""
+    """Store analyses by row id, in the transaction that wrote the rows, after their last change; again
+    replaces. `seen`: for rows of other writers, the revisions that were read; changed rows are skipped."""
     revisions = [seen[key] if seen else None for key in analysed]
     terms, tokens = [each.terms for each in analysed.values()], [each.tokens for each in analysed.values()]
     statement = KEEP.format(table=table.name, id=table.id)
@@ -255,5 +248,4 @@ async def keep(
 
 
 async def forget(connection: Connection | Pool, table: ProjectTable, ids: Collection[str]) -> None:
-    """Drop what is kept of rows that go."""
     await connection.execute(FORGET, table.kind, list(ids))

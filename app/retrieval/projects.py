@@ -1,11 +1,10 @@
 """Sources whose passages are rows of a project's table: conversations, dreams, code.
 
-A scope is one owner's rows of a project (`ProjectPart`); its version is that of `ibid.project_part`, which
-triggers change whoever writes, so a change shows in the next search of every replica. An entry is a row at
-its revision (xmin). Terms and token counts come from `ibid.project_words`; those of rows that other tools
-wrote are made when their part is loaded, and kept. pgvector answers for parts that are too large for
-memory, or not loaded yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source:
-docs/contract.md, docs/adr/0019.
+A scope is one owner's rows of a project (`ProjectPart`); triggers raise its version in `ibid.project_part`,
+whoever writes, so the next search of every replica sees a change. An entry is a row at its revision (xmin).
+Terms and token counts come from `ibid.project_words`; those of other tools' rows are made when their part is
+loaded, and stored. pgvector searches parts that are too large for memory or not loaded yet. Similarities are
+cosine above the space's floor. Raises `RetrievalError`. Source: docs/contract.md, docs/adr/0019.
 """
 
 import asyncio
@@ -68,17 +67,17 @@ from app.types import (
 )
 
 BRIEFLY = 0.05
-"""Seconds that `most_similar` waits for indexes that are loaded or small: pgvector is as exact, and no slower
-than it takes to follow a change among 50,000 rows."""
+"""Seconds that `most_similar` waits for indexes: pgvector is as exact, and no slower than following a change
+among 50,000 rows."""
 ANEW = 100
 """Rows analysed at once: a tenth of a second in a thread, and at most two megabytes of text."""
 SHOWN, COUNTED = 150, INLINE
-"""Cost of showing a row, in passages searched, and of counting its tokens: it may have 20,000 characters."""
+"""Costs, in passages searched, of showing a row and of counting its tokens: it may have 20,000 characters."""
 
 UNIT = 1e-6
-"""How far the square of a unit vector's length may be from 1."""
+"""Tolerance of a unit vector's squared length."""
 FOUND_BY = "found_by"
-"""The column of a segment that is true for rows with text; others have only a path to show."""
+"""Column of a segment: true for rows with text; others have only a path to show."""
 
 VERSIONS = """
     SELECT owner, project, version FROM ibid.project_part
@@ -125,17 +124,17 @@ WITH_TWINS = """
 IN_TURN = "ORDER BY found.turn, found.id"
 
 Row: TypeAlias = Mapping[str, Any]
-"""Columns by their names."""
+"""Columns by name."""
 
 log = structlog.get_logger(__name__)
 
 
 class RowSource(IndexedSource[ProjectPart]):
-    """Rows of a project. Each kind says what its rows are as passages."""
+    """Rows of a project; subclasses make the passages."""
 
     table: ClassVar[ProjectTable]
     inside: ClassVar[bool] = True
-    """Whether it has the rows of its projects, or all but those."""
+    """True: rows of its projects; false: all other rows."""
 
     def __init__(
         self,
@@ -147,7 +146,6 @@ class RowSource(IndexedSource[ProjectPart]):
         store: str = "",
         seconds: float = 6.0,
     ) -> None:
-        """`projects`: projects that have a source of their own; None: there are none."""
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._projects = projects
@@ -155,20 +153,20 @@ class RowSource(IndexedSource[ProjectPart]):
 
     @abstractmethod
     def text(self, row: Row) -> str:
-        """What is shown of a row's columns, as plain text."""
+        """The shown text of a row, as plain text."""
 
     @abstractmethod
     def analysed(self, row: Row) -> Analysed:
-        """Its terms, and the tokens of `text`."""
+        """Terms, and the tokens of `text`."""
 
     @abstractmethod
     def passage(self, row: Row, text: str, tokens: int, mark: str) -> Passage:
-        """A row as a passage; `mark` is its id for labels."""
+        """`mark` is its id for labels."""
 
     # What projects ask.
 
     async def newest(self, scope: Scope, limit: int) -> list[Passage]:
-        """By indexed_at, newest first, those without a time last; similarity None."""
+        """By indexed_at, newest first, undated rows last; similarity None."""
         where = self._where(scope)
         [most] = where.next(1)
         shown = f"{where.sql} AND ({self.table.shown})"
@@ -177,11 +175,10 @@ class RowSource(IndexedSource[ProjectPart]):
             return await self._read(chosen, where, limit, {})
 
     async def named(self, scope: Scope, ids: Collection[str]) -> list[Passage]:
-        """Those of these rows that are in reach, in any order; similarity None."""
         return await self._rows(scope, dict.fromkeys(ids))
 
     async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
-        """By cosine alone, rows without a vector left out, ties by id."""
+        """By cosine alone, without rows that have no vector; ties by id."""
         self._check(vector)
         reached = await self.reach(scope)
         indexes, late = await self._cache.get_all(BRIEFLY, self, reached.versions)
@@ -196,7 +193,6 @@ class RowSource(IndexedSource[ProjectPart]):
     async def _by_pgvector(
         self, reached: Reached[ProjectPart], vector: Embedding, limit: int
     ) -> list[Passage]:
-        """The same without an index, part by part."""
         near: dict[str, float] = {}
         for part, _ in reached.versions:
             near |= await self._nearest(part, vector, limit)
@@ -204,7 +200,6 @@ class RowSource(IndexedSource[ProjectPart]):
         return await self._ranked(reached.scope, {key: near[key] for key in best})
 
     async def _ranked(self, scope: Scope, near: Mapping[str, float]) -> list[Passage]:
-        """Rows with their raw cosines as passages, in order."""
         floor = self._space.floor
         similar = {key: similarity(cosine, floor) for key, cosine in near.items()}
         passages = {passage.id: passage for passage in await self._rows(scope, similar)}
@@ -213,7 +208,7 @@ class RowSource(IndexedSource[ProjectPart]):
     # The search.
 
     async def reach(self, scope: Scope) -> Reached[ProjectPart]:
-        """The tenant's rows and the asker's own, of the scope's project or of all, as they stand now."""
+        """The tenant's rows and the scope's own, of its project or of all."""
         where = self._where(scope)
         [kind] = where.next(1)
         statement = VERSIONS.format(where=where.parts, kind=kind)
@@ -228,7 +223,7 @@ class RowSource(IndexedSource[ProjectPart]):
     async def search(
         self, reached: Reached[ProjectPart], query: Query, embedding: Awaitable[Embedding | None]
     ) -> Legs:
-        """Both retrievals; where nothing is loaded in time, the dense one by pgvector."""
+        """Lexical and dense retrieval; if nothing is loaded in time, pgvector's alone."""
         embedded = asyncio.ensure_future(embedding)
         legs = await super().search(reached, query, embedded)
         vector = await embedded
@@ -244,7 +239,7 @@ class RowSource(IndexedSource[ProjectPart]):
         )
 
     async def listing(self, scope: ProjectPart) -> Listing:
-        """Every row with anything to show, at its revision."""
+        """Rows with anything to show, at their revisions."""
         where, table = scope.where, self.table
         statement = LISTING.format(id=table.id, table=table.name, where=where.sql, shown=table.shown)
         [row] = await self._fetch(statement, *where.values, table.kind)
@@ -252,7 +247,7 @@ class RowSource(IndexedSource[ProjectPart]):
         return Listing(row["version"], entries, len(entries))
 
     async def segment(self, scope: ProjectPart, entries: Sequence[str], *, vectors: bool) -> Segment | None:
-        """Some rows, with terms of today's analysis."""
+        """Some rows, with terms of the current analysis."""
         where, table = scope.where, self.table
         statement = SEGMENT.format(
             id=table.id,
@@ -269,7 +264,7 @@ class RowSource(IndexedSource[ProjectPart]):
         return await asyncio.to_thread(segment_of, rows, made, dim) if rows else None
 
     async def _analyse(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The terms of rows, made from their columns and kept for the next process."""
+        """Terms made from columns, and stored for later loads."""
         if ids:
             log.info("rows are analysed", kind=self.table.kind, rows=len(ids))
         found: dict[str, bytes] = {}
@@ -287,7 +282,6 @@ class RowSource(IndexedSource[ProjectPart]):
         return found
 
     async def vectors(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, Matrix]:
-        """Of rows, whatever their part: they were found in it."""
         vector = COMPARABLE.format(space="$1", dim="$2")
         statement = VECTORS.format(id=self.table.id, vector=vector, table=self.table.name)
         asked = (self._space.name, self._space.dim, [key[0] for key in keys])
@@ -306,7 +300,6 @@ class RowSource(IndexedSource[ProjectPart]):
     async def passages(
         self, reached: Reached[ProjectPart], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
-        """Rows that are in reach still, and say something."""
         addresses = {search.passage_id(address): address for address in similar}
         rows = await self._rows(reached.scope, {key: similar[address] for key, address in addresses.items()})
         return {addresses[passage.id]: passage for passage in rows if passage.text.strip()}
@@ -318,11 +311,9 @@ class RowSource(IndexedSource[ProjectPart]):
     # What is read.
 
     def _where(self, scope: Scope) -> RowFilter:
-        """The rows that the scope may see."""
         return rows_of(scope, self._projects, inside=self.inside)
 
     async def _rows(self, scope: Scope, similar: Mapping[str, float | None]) -> list[Passage]:
-        """Rows by their ids, with their similarity."""
         where = self._where(scope)
         [ids] = where.next(1)
         chosen = NAMED.format(id=self.table.id, table=self.table.name, where=where.sql, ids=ids)
@@ -331,7 +322,6 @@ class RowSource(IndexedSource[ProjectPart]):
     async def _read(
         self, chosen: str, where: RowFilter, asked: object, similar: Mapping[str, float | None]
     ) -> list[Passage]:
-        """Chosen rows as passages, in one statement."""
         table = self.table
         read = READ.format(
             chosen=chosen,
@@ -348,7 +338,7 @@ class RowSource(IndexedSource[ProjectPart]):
         return await on_loop_or_thread(cost, self._passages, rows, similar)
 
     def _passages(self, rows: Sequence[Row], similar: Mapping[str, float | None]) -> list[Passage]:
-        """Rows as passages, in order. Those that no part was loaded with are counted here."""
+        """Rows as passages, in order. Counts tokens that are not stored yet."""
         marks = label_suffixes(self.name, [row["id"] for row in rows])
         found = []
         for row in rows:
@@ -359,7 +349,6 @@ class RowSource(IndexedSource[ProjectPart]):
         return found
 
     async def _fetch(self, statement: str, *values: object) -> list[Row]:
-        """Rows of a statement; raises `RetrievalError`."""
         with retrieval_faults():
             rows: list[Any] = await self._pool.fetch(statement, *values)
         return rows
@@ -381,7 +370,7 @@ def segment_of(rows: Sequence[Row], made: Mapping[str, bytes], dim: int) -> Segm
 
 
 def units(vectors: Collection[Embedding | None], dim: int) -> tuple[Matrix, Mask]:
-    """As rows of unit length, whoever made them, and which are missing or zeros."""
+    """(rows of unit length, mask of rows that are missing or zeros)."""
     matrix, missing = stack(vectors, dim)
     with np.errstate(over="ignore"):
         others = np.flatnonzero((np.abs(np.vecdot(matrix, matrix) - 1) > UNIT) & ~missing)
@@ -393,7 +382,6 @@ def units(vectors: Collection[Embedding | None], dim: int) -> tuple[Matrix, Mask
 
 
 CONVERSATION_FIELDS = ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet")
-"""Shown."""
 
 
 class ConversationSource(RowSource):
@@ -402,17 +390,16 @@ class ConversationSource(RowSource):
     inside = False
     called: ClassVar[str] = "conversation"
     brief: ClassVar[bool] = False
-    """Whether the short summary is the one that is shown."""
+    """True if the short summary is shown."""
 
     def text(self, row: Mapping[str, Any]) -> str:
-        """What is shown of it."""
         return conversation_text(row, brief=self.brief)
 
     def analysed(self, row: Mapping[str, Any]) -> Analysed:
         return conversation_analysed(row, brief=self.brief)
 
     def passage(self, row: Mapping[str, Any], text: str, tokens: int, mark: str) -> Passage:
-        """One conversation; its columns as they are stored, cut to some thousand characters."""
+        """Columns are cut to some thousand characters."""
         moment = row["indexed_at"]
         return Passage(
             source=self.name,
@@ -438,7 +425,6 @@ class DreamSource(ConversationSource):
 
 
 CODE_FIELDS = ("file_path", "language", "chunk_metadata", "start_line", "end_line", "project")
-"""Beside the text."""
 
 
 class CodeSource(RowSource):
@@ -449,11 +435,9 @@ class CodeSource(RowSource):
         return chunk_shown(row)
 
     def analysed(self, row: Mapping[str, Any]) -> Analysed:
-        """With its path, names and signature."""
         return chunk_analysed(row)
 
     def passage(self, row: Mapping[str, Any], text: str, tokens: int, mark: str) -> Passage:
-        """One chunk; metadata as it is stored."""
         return Passage(
             source=self.name,
             id=row["id"],
@@ -467,7 +451,8 @@ class CodeSource(RowSource):
 
 
 def called(row: Mapping[str, Any], short: str) -> str:
-    """Its lines where they name it alone: a path that had to be cut or cleaned may look like another's."""
+    """The lines if they suffice as a name; not if the path had to be cut or cleaned, as it may look like
+    another's."""
     path, start, end = row["file_path"] or "", row["start_line"], row["end_line"]
     lines = label(path, f"L{start}-{end}")
     if row["place"] == 1 and start is not None and end is not None and is_label(lines):

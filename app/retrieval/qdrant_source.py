@@ -1,7 +1,7 @@
-"""What memories and the corpus share: one row of Postgres per passage, copied to Qdrant as a point.
+"""Base of memories and corpus: one row of Postgres per passage, copied to Qdrant as a point.
 
-Where Qdrant is a server, other tools may write there, too; those points are known to the engine alone and are
-searched by their vectors. Reads raise `RetrievalError`.
+On a Qdrant server other tools may write too; only the engine has those points, so they are searched by
+vector. Reads raise `RetrievalError`.
 """
 
 import asyncio
@@ -36,37 +36,32 @@ KEEP = """
 VECTORS = "SELECT {id} AS id, embedding FROM {table} WHERE {id} = ANY($1) AND space = $2"
 
 Row = Mapping[str, Any]
-"""Columns by their names."""
+"""Columns by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointTable:
-    """Where the passages of a source are kept."""
-
     name: str
     id: str
-    """The column that is the point's id."""
+    """Column of the point's id."""
     words: str
-    """SQL: what a passage is found by."""
+    """SQL: the text to analyse."""
     columns: tuple[str, ...] = ()
-    """What a segment holds besides."""
+    """Further columns of a segment."""
 
     def sql(self, statement: str) -> str:
-        """A statement on this table."""
         columns = "".join(f", {name}" for name in self.columns)
         return statement.format(table=self.name, id=self.id, words=self.words, columns=columns)
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignPoints:
-    """What other tools wrote into one collection."""
-
     points: Sequence[tuple[Point, float]] = ()
     """With their similarity, best first."""
     stored: int = 0
     notes: tuple[str, ...] = ()
     fault: str = ""
-    """`RetrievalError.reason` where the engine did not answer."""
+    """`RetrievalError.reason` if the engine did not answer."""
 
 
 class PointSource(IndexedSource[ScopeKey]):
@@ -86,8 +81,8 @@ class PointSource(IndexedSource[ScopeKey]):
         only: Collection[str] = (),
         imports: ImportedCollections | None = None,
     ) -> None:
-        """`shared`: Qdrant is a server, where other tools may write; `only`: the collections to look at
-        (CORPUS_COLLECTIONS), none named: all; `imports`: where our copies are."""
+        """`shared`: Qdrant is a server, where other tools may write; `only`: collections to search
+        (CORPUS_COLLECTIONS; empty: all); `imports`: names of our copies."""
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._points = points
@@ -98,18 +93,17 @@ class PointSource(IndexedSource[ScopeKey]):
 
     @abstractmethod
     def entry(self, scope: ScopeKey, row_id: str) -> str:
-        """How a row is listed."""
+        """A row's entry in the listing."""
 
     @abstractmethod
     def collection(self, scope: ScopeKey) -> str:
-        """Where its points are."""
+        """Collection of a scope's points."""
 
     def row_id(self, entry: str) -> str:
-        """The id of an entry's row."""
         return entry
 
     def columns(self, rows: Sequence[Row]) -> Mapping[str, NDArray[Any]]:
-        """Facts by which a search filters."""
+        """Values by which a search filters."""
         return {}
 
     async def segment(self, scope: ScopeKey, entries: Sequence[str], *, vectors: bool) -> Segment | None:
@@ -121,7 +115,6 @@ class PointSource(IndexedSource[ScopeKey]):
     def _made(
         self, scope: ScopeKey, rows: Sequence[Row], terms: Mapping[str, bytes], *, vectors: bool
     ) -> Segment:
-        """Rows with their terms as a segment."""
         postings = invert([terms[row["id"]] for row in rows])
         entries = [self.entry(scope, row["id"]) for row in rows]
         if not vectors:
@@ -139,24 +132,20 @@ class PointSource(IndexedSource[ScopeKey]):
         return [self.entry(scope, item) for item in items], whole
 
     async def _texts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, str, str]]:
-        """Revisions, words and texts of rows that have no terms yet."""
         rows = await self._fetch(TEXTS, ids)
         return {row["id"]: (row["revision"], row["words"], row["text"]) for row in rows}
 
     async def _keep(self, revised: Mapping[str, int], terms: Mapping[str, bytes]) -> None:
-        """Keep terms for the next load. Raises `Unavailable`."""
         with record_faults():
             revisions = [revised[key] for key in terms]
             await self._pool.execute(self.table.sql(KEEP), [*terms], revisions, [*terms.values()])
 
     async def _fetch(self, statement: str, *values: object) -> list[Row]:
-        """Rows of a statement on the table; raises `RetrievalError`."""
         with retrieval_faults():
             rows: list[Any] = await self._pool.fetch(self.table.sql(statement), *values)
         return rows
 
     async def _of_others(self, collection: str, where: Where, vector: Embedding, limit: int) -> ForeignPoints:
-        """The nearest points that other tools wrote into a collection."""
         shape = await self._catalogue.get(collection)
         if shape is None:  # another replica has made it since
             self._catalogue.forget()

@@ -1,11 +1,10 @@
 """Ranking after fusion: duplicates, near duplicates, bounded boosts, and texts that are no memories.
 
-Identical texts are shown once, unless their words of time mean other days ("I ran yesterday"). Near
+Identical texts are shown once, unless their words of time mean different days ("I ran yesterday"). Near
 duplicates are equal after unifying Unicode, case, white space, quotes, dashes and contractions, and dropping
-an opening interjection and final stops; no digit or letter in the middle is lost. A boost is a factor in
-[0.9, 1.1]; score = relevance times the factors, so it can be recomputed; thresholds never see it.
-Instructions to a model and tests of the service are not recalled as memories. Pure. Why: docs/adr/0004,
-docs/contract.md.
+an opening interjection and final stops. A boost is a factor in [0.9, 1.1]; score = relevance times the
+factors, so it can be recomputed; thresholds use the relevance before boosts. Instructions to a model and
+tests of the service are not recalled as memories. Pure. Why: docs/adr/0004, docs/contract.md.
 """
 
 import re
@@ -23,16 +22,16 @@ from app.types import SAID, Candidate, Passage
 
 
 def content(text: str) -> str:
-    """What two texts share that differ in white space and case alone."""
+    """Canonical form: ignores white space and case."""
     return " ".join(text.split()).casefold()
 
 
 BEGINNING = 8
-"""Words that are looked at first: few texts share them, and only those are compared whole."""
+"""Words compared first: few texts share them, and only those are compared whole."""
 
 
 def beginning(text: str) -> str:
-    """Of texts with equal content the same, at a tenth of its price."""
+    """Equal for texts with equal `content`, at a tenth of its cost."""
     return " ".join(text.split(None, BEGINNING)[:BEGINNING]).casefold()
 
 
@@ -40,14 +39,14 @@ FLEETING = wordset(WEEKDAYS.replace("|", " ")) | wordset(
     "now currently morning noon jetzt momentan morgen mittag ahora actualmente manana mediodia"
     " maintenant actuellement matin midi"
 )
-"""Words that mean another time on another day, and of themselves no day that can be told. Without accents."""
+"""Words whose meaning depends on the day and that are no date expression. Without accents."""
 
 
 def without_identical(
     candidates: Sequence[Candidate], *, across: bool = True
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """(kept, duplicates), each in the order given: give the best first. Not `across`: each source alone,
-    since a person's own memory and a copy of it elsewhere are two things until one of them is told."""
+    """(kept, duplicates), each in the given order, which must be best first. `across` false compares within
+    each source: a person's memory and its copy elsewhere are both kept until one is packed."""
     kept: list[Candidate] = []
     duplicates: list[Candidate] = []
     seen: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
@@ -73,14 +72,14 @@ def without_identical(
 
 
 def identical(one: Passage, other: Passage) -> bool:
-    """True if equal texts mean the same, as far as anybody knows."""
+    """True if equal texts mean the same, as far as can be known."""
     times = meant(one), meant(other)
     return None in times or times[0] == times[1]
 
 
 def meant(passage: Passage) -> tuple[Hashable, ...] | None:
-    """The days that a memory speaks of, and its own where it is fleeting. (): a text without words of time;
-    None: nobody knows, for want of the day on which it was said, or since nobody said it."""
+    """The days a memory mentions, and its own day if its words depend on it. (): no words of time; None:
+    unknown, because its day or speaker is."""
     if passage.source not in SAID:
         return None
     now = fleeting(passage.text)
@@ -91,14 +90,13 @@ def meant(passage: Passage) -> tuple[Hashable, ...] | None:
 
 
 def fleeting(text: str) -> bool:
-    """True if it has such a word."""
     return not FLEETING.isdisjoint(WORD.findall(bare(text).lower()))
 
 
 def without_copies_of(
     candidates: Sequence[Candidate], told: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """(others, copies of what is `told`), each in the order given."""
+    """(others, copies of passages in `told`), each in the given order."""
     texts = {content(item.passage.text) for item in told}
     others: list[Candidate] = []
     copies: list[Candidate] = []
@@ -112,36 +110,35 @@ FORMS = {
     '"': "\u201c\u201d\u201e\u00ab\u00bb",
     "-": "\u2010\u2011\u2012\u2013\u2014\u2212",
 }
-"""Quotes and dashes, by the one that all are read as."""
+"""Quotes and dashes by their canonical form."""
 STRAIGHT = str.maketrans({form: plain for plain, forms in FORMS.items() for form in forms})
 NEGATED = re.compile(r"n(?<=[a-z]n)'t(?!\w)")
 CONTRACTED = re.compile(r"'(?<=[a-z]')(?:m|re|ve|ll)(?!\w)")
-"""Each begins with its sign, which is found at a fifth of the price of what stands before it."""
+"""Begins with its apostrophe, which is found in a fifth of the time."""
 WHOLE = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
-"""What contractions stand for; `'s` and `'d` stand for several."""
+"""Expansions; `'s` and `'d` are ambiguous."""
 OPENING = re.compile(r"(?:oh|hey|hi|well|ok|okay), (?=\S+ \S+ \S)")
-"""An interjection, where a sentence follows: `oh, no` is one by itself."""
+"""An interjection before a sentence; `oh, no` is complete in itself."""
 LONGEST_COMPARED = 1_000
-"""Characters: longer ones are texts, and seldom said twice."""
+"""Longest text compared, in characters: longer ones are seldom said twice."""
 OPENED, COMPARED_CHARACTERS = 8, 4
-"""Words that are read, and compared, to tell that two texts are no twins."""
+"""Words read, and compared, to rule out near duplicates quickly."""
 NOTED = 5
-"""Pairs that are told."""
+"""Most pairs in the notes."""
 STAYS = " is a duplicate of "
-"""Between the labels of a pair that is told."""
+"""Between the labels of a pair in a note."""
 
 Pair = tuple[Candidate, Candidate]
-"""A twin, and the one that stays for it."""
+"""(duplicate, the one that is kept)."""
 
 
 def begun(text: str) -> str:
-    """How it begins: of twins the same, at a fifth of the price of all that it says. Of OPENED words one may
-    be an interjection and one a mark that closes."""
+    """Equal for near duplicates, at a fifth of the cost of `normalised`. Of OPENED words one may be an
+    interjection and one a closing mark."""
     return " ".join(normalised(" ".join(text.split(None, OPENED)[:OPENED])).split()[:COMPARED_CHARACTERS])
 
 
 def normalised(text: str) -> str:
-    """What it says: of twins the same."""
     low = text.lower() if text.isascii() else normalize("NFC", text).lower().translate(STRAIGHT)
     low = " ".join(low.split())
     if "'" in low:
@@ -150,8 +147,8 @@ def normalised(text: str) -> str:
 
 
 def ended(text: str) -> str:
-    """Without the full stops, or the exclamation marks, behind its last word; behind a digit or another sign
-    they may be a part of it (`am 5.`, `3!`, `:).`)."""
+    """Without full stops or exclamation marks behind its last word; behind a digit or another sign they may
+    belong to it (`am 5.`, `3!`, `:).`)."""
     for mark in ".!":
         if text.endswith(mark):
             bare = text.rstrip(mark).rstrip()
@@ -160,21 +157,21 @@ def ended(text: str) -> str:
 
 
 def whose(passage: Passage) -> Hashable:
-    """Twins are of one source, one namespace and one kind, and mean the same days."""
+    """Near duplicates share source, namespace, kind and days."""
     fields = passage.fields
     return passage.source, fields.get("vantage_id"), fields.get("kind"), meant(passage)
 
 
 def without_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[str]]:
-    """(kept, duplicates and twins, what is told of the twins), of each source alone: give the best first.
-    Identical content is told once whatever its kind and namespace, near duplicates within theirs."""
+    """(kept, duplicates, notes on near duplicates), within each source; give the best first. Identical texts
+    may differ in kind and namespace, near duplicates may not."""
     first, same = without_identical(candidates, across=False)
     kept, pairs = without_near_duplicates(first)
     return kept, [*same, *(item for item, _ in pairs)], notes(pairs)
 
 
 def without_near_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]:
-    """(kept, twins of them with the one that stays), each in the order given: give the best first."""
+    """(kept, near duplicates with the one that is kept), each in the given order; give the best first."""
     kept: list[Candidate] = []
     pairs: list[Pair] = []
     groups: dict[str, list[Candidate]] = {}
@@ -198,44 +195,41 @@ def without_near_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candi
 
 
 def compared(passage: Passage) -> bool:
-    """True if it may have a twin."""
     return passage.source in SAID and len(passage.text) <= LONGEST_COMPARED
 
 
 def notes(pairs: Sequence[Pair]) -> list[str]:
-    """What stays for what, by label."""
     return [f"{item.passage.label}{STAYS}{stays.passage.label}" for item, stays in pairs[:NOTED]]
 
 
 def noted(note: str, labels: Collection[str]) -> bool:
-    """True if a note tells that of two of these labels."""
     one, between, other = note.partition(STAYS)
     return bool(between) and one in labels and other in labels
 
 
 BOUND = 0.1
-"""The most that one factor adds or takes."""
+"""Most that one factor adds or takes."""
 FORMAT = 0.05
-"""A form is a weak sign: half of what votes can do."""
+"""The form is a weak signal: half as strong as votes."""
 CORPUS_FAMILIES = ("format", "tone", "intent")
-"""Whose tags count for a reference text."""
+"""Families of tags that count for a reference text."""
 KNOWN = frozenset(VOCABULARY)
 
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What a question, and the cards of who asks it, want of a memory."""
+    """Preferences from a question and its user's cards."""
 
     tags: tuple[str, ...] = ()
-    """Of the question (`infer_query_tags`)."""
+    """Tags of the question (`infer_query_tags`)."""
     desire: Mapping[str, float] = field(default_factory=dict)
-    """`vb_desire_bias_map` of the card."""
+    """`vb_desire_bias_map` of the desire profile."""
     gravity: Mapping[str, float] = field(default_factory=dict)
-    """`gravity_weights` of the card."""
+    """`card_weights` of the gravity profile."""
 
 
 def score_personal_hit(hit: Candidate, tags: Sequence[str], tally: Tally, wants: Wants) -> Candidate:
-    """A memory with its boosts; `tags` are `memory_tags`, `tally` the asker's own votes on it."""
+    """A memory with its boosts; `tags` are `memory_tags`, `tally` the user's own votes on it."""
     boosts = {
         "feedback": vote_factor(tally),
         "format": form(tags, wants.tags),
@@ -246,7 +240,6 @@ def score_personal_hit(hit: Candidate, tags: Sequence[str], tally: Tally, wants:
 
 
 def corpus_tags(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Those of a question's tags that count for reference texts."""
     return tuple(tag for name in CORPUS_FAMILIES for tag in of_family(wanted, name))
 
 
@@ -257,12 +250,11 @@ def score_corpus_hit(hit: Candidate, tags: Sequence[str], asked: Sequence[str]) 
 
 
 def vote_factor(tally: Tally) -> float:
-    """Votes saturate, and as many bad as good are none: net 0 is exactly 1, ± 1 is ± 5 %, ± 9 is ± 9 %."""
+    """Saturates: net 0 is exactly 1, ± 1 is ± 5 %, ± 9 is ± 9 %."""
     return 1 + BOUND * (tally.net / (1 + abs(tally.net)))
 
 
 def form(tags: Sequence[str], wanted: Sequence[str]) -> float:
-    """+ 5 % for a memory of the form that is asked for, - 5 % for one of another form."""
     asked, has = set(of_family(wanted, "format")), set(of_family(tags, "format"))
     if not asked or not has:
         return 1.0
@@ -270,14 +262,12 @@ def form(tags: Sequence[str], wanted: Sequence[str]) -> float:
 
 
 def desire(tags: Sequence[str], bias: Mapping[str, float]) -> float:
-    """By the mean bias of the memory's `vb:` tags."""
     wanted = [max(-1.0, min(1.0, bias.get(tag, 0.0))) for tag in of_family(tags, "vb")]
     return 1 + BOUND * (sum(wanted) / len(wanted)) if wanted else 1.0
 
 
 def pull(tags: Sequence[str], weights: Mapping[str, float]) -> float:
-    """A memory at home in the profile gains, one that lies elsewhere loses; tags that nobody knows are left
-    out, they say nothing about either."""
+    """A memory close to the profile gains, a distant one loses; unknown tags are ignored."""
     known = [tag for tag in tags if tag in weights or tag in KNOWN]
     if not known or not any(weight > 0 for weight in weights.values()):
         return 1.0
@@ -285,19 +275,19 @@ def pull(tags: Sequence[str], weights: Mapping[str, float]) -> float:
 
 
 SHORT = 8
-"""Words of a text that tests and nothing else."""
+"""Most words of a text that only tests the service."""
 HEAD = re.compile(
     r"^[ \t>#*]{0,8}(?:\[(?:system|user|assistant|context|inst)\]|system prompt[ \t]{0,4}:"
     r"|<\|[a-z_]{1,20}\|>|<</?sys>>|\[/?inst\])",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line as a prompt or a chat template writes it."""
+"""A line that begins like a prompt or a chat template."""
 ROLE = re.compile(
     r"^[ \t>#*]{0,8}(system|assistant|developer|user|human)[ \t]{0,4}:(.{0,80})", re.IGNORECASE | re.MULTILINE
 )
-"""Nor is this more than a word with a colon: people have sound systems, and assistants."""
+"""More text than this behind the colon is no role: people have sound systems, and assistants."""
 SPEAKERS = frozenset({"system", "user", "human"})
-"""With the assistant beside one of them it is a chat that was copied."""
+"""Together with an assistant's line these make a copied chat."""
 ORDERS = Phrases(
     {
         "order": ""
@@ -307,13 +297,13 @@ ORDERS = Phrases(
         "|du bist|antworte|tu es|réponds|eres|responde"
     }
 )
-"""What a role's line begins with where it is an instruction."""
+"""Instructions at the beginning of a role's line."""
 POLITE = wordset("please now then and so but first just ok okay hey hi simply kindly also bitte por favor")
-"""Words that an imperative may stand after."""
+"""Words that may precede an imperative."""
 DUTY = wordset("to must should will shall would can could may have need are going now")
-"""Words that make one of it after `you`: `I want you to`, `you are going to`."""
+"""Words that make an imperative after `you`: `I want you to`, `you are going to`."""
 ON = wordset("that who which and for with named called designed trained verbatim exactly please")
-"""Words that a whole phrase may go on with."""
+"""Words that may follow a whole phrase."""
 _ASIDE = ("ignore", "disregard", "forget", "override", "bypass")
 _WHICH = (
     "all previous", "all prior", "all of your", "all the previous", "all your", "any previous", "previous",
@@ -337,9 +327,9 @@ _HIDDEN = ("your system prompt", "the system prompt", "your initial prompt")
 _OFTEN_OURS = ("your instructions", "your prompt")
 ASIDE, SHOWN, ASKED, TOLD, ROLEPLAY = "aside", "shown", "asked", "told", "role"
 FIRST = frozenset({ASIDE, TOLD, ROLEPLAY})
-"""Plain only where they open a clause: `I forget your rules` is somebody's own trouble."""
+"""Count only at the beginning of a clause: `I forget your rules` is a person's own trouble."""
 WHOLE_PROBE = frozenset({ASKED, ROLEPLAY})
-"""Plain only where nothing of another matter follows: `your prompt reply`."""
+"""Count only if nothing else follows: not `your prompt reply`."""
 PROMPTY = Phrases(
     {
         ASIDE: "|".join(f"{aside} {which} {what}" for aside in _ASIDE for which in _WHICH for what in _WHAT)
@@ -359,14 +349,14 @@ PROMPTY = Phrases(
 ALONE = frozenset(
     {"system prompt", "the system prompt", "your system prompt", "prompt injection", "jailbreak"}
 )
-"""Nothing else said: a knock at the door."""
+"""Probes if they are the whole text."""
 TESTING = wordset(
     "test tests testing tested tester a ab abc abcd asdf asdfasdf qwerty foo bar baz foobar lorem ipsum ping"
     " pong probe probing check hello world mic one two three message query please ignore this is just only"
     " the my memory of dummy sample xyz"
 )
 PLAINLY = wordset("test tests testing asdf asdfasdf qwerty foobar foo ping probe lorem dummy mic")
-"""One of these must be among them."""
+"""At least one of these must be present."""
 TESTS = Phrases(
     {
         "test": ""
@@ -379,7 +369,7 @@ TESTS = Phrases(
 
 
 def is_probe(text: str) -> bool:
-    """True if a text is a prompt, or tests the service and says nothing."""
+    """True for a prompt, or a text that only tests the service."""
     said = words(text)
     plain = [word for word in said if word not in ENDS]
     if HEAD.search(text) or _dialogue(text[:LONGEST]) or " ".join(plain[:4]) in ALONE:
@@ -388,12 +378,11 @@ def is_probe(text: str) -> bool:
 
 
 def is_test(query: str) -> bool:
-    """True if a question is about such texts: then they are what it looks for."""
+    """True if a question is about such texts, which then count as results."""
     return is_probe(query) or bool(TESTS.names(query))
 
 
 def _dialogue(text: str) -> bool:
-    """Lines of roles that are a prompt's: one that gives an order, or two that speak with each other."""
     roles: set[str] = set()
     for line in ROLE.finditer(text):
         role = line[1].lower()
@@ -404,13 +393,12 @@ def _dialogue(text: str) -> bool:
 
 
 def _orders(said: Sequence[str]) -> bool:
-    """True if a line begins with an imperative."""
     start = next((at for at, word in enumerate(said) if word not in POLITE), 0)
     return any(found.start == start for found in ORDERS.among(said))
 
 
 def _plainly(said: Sequence[str], found: Found) -> bool:
-    """True if a phrase stands where it is said to the machine, and not of something."""
+    """True if a phrase addresses the model and does not just mention it."""
     if not FIRST.isdisjoint(found.names) and not _opens(said, found.start):
         return False
     after = said[found.end] if found.end < len(said) else "."
@@ -418,7 +406,7 @@ def _plainly(said: Sequence[str], found: Found) -> bool:
 
 
 def _opens(said: Sequence[str], start: int) -> bool:
-    """True if a clause begins there, but for polite words; or somebody is told to."""
+    """True at the beginning of a clause, after polite words or `you should`."""
     first = _back(said, start, POLITE)
     if first == 0 or said[first - 1] in ENDS:
         return True
@@ -427,14 +415,12 @@ def _opens(said: Sequence[str], start: int) -> bool:
 
 
 def _back(said: Sequence[str], start: int, over: frozenset[str]) -> int:
-    """Where the row of such words that ends there begins."""
     while start and said[start - 1] in over:
         start -= 1
     return start
 
 
 def _only_tests(plain: list[str]) -> bool:
-    """`test test 123`, `asdf`, `this is just a test`."""
     if not 0 < len(plain) <= SHORT:
         return False
     known = all(word in TESTING or word.isdecimal() for word in plain)

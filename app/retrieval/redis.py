@@ -1,8 +1,8 @@
-"""Redis or Valkey (CACHE_URL): what replicas share. Implements `types.Shared`; every fault of it is a miss.
+"""Redis or Valkey (CACHE_URL), shared by replicas. Implements `types.Shared`; every fault is a miss.
 
-An answer waits PATIENCE for it at most, whatever it does. A call that takes longer runs on, so that a slow
-first connection is there for the next; after three failures in a row it is left alone for some seconds.
-Times are seconds. Raises `StartError` for an address that is none, and nothing else.
+An answer waits at most PATIENCE for it. A slower call continues in the background, so that a first connection
+is ready for the next; after three failures in a row the server is not asked for some seconds. Times are
+seconds. Raises `StartError` for an invalid URL, and nothing else.
 """
 
 import asyncio
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis as Vendor
 
 PREFIX = "ibid:retrieval:"
-"""Of every key, so that a server may hold other things too."""
+"""Prefix of every key, so that the server may hold other data too."""
 CONNECTIONS = 16
 CALLS = 256
-"""Under way at once, most of them waiting for a connection; what is more is not asked and not kept."""
+"""Most calls under way, most of them waiting for a connection; further ones are dropped."""
 PATIENCE = 0.04
-"""What an answer gives it: on a network of its own it takes a millisecond."""
+"""Most that an answer waits: on a local network a call takes a millisecond."""
 TURNS = 5
-"""Of the loop after that: a busy one sees its clock before it sees the answer that has come meanwhile."""
+"""Turns of a busy loop after that: its timer may fire before it has read a reply that has arrived."""
 CALL_SECONDS = 1.0
-"""A call's own deadline, connecting included."""
+"""Deadline of a call, connecting included."""
 
 log = structlog.get_logger(__name__)
 
 
 class Redis:
-    """One server. For one event loop."""
+    """One server, for one event loop."""
 
     def __init__(self, vendor: "Vendor", faults: tuple[type[Exception], ...]) -> None:
         self._vendor = vendor
@@ -50,7 +50,7 @@ class Redis:
         """Whether it was said that it is left alone."""
 
     async def get(self, key: str) -> bytes | None:
-        """What is kept; None: nothing, too much, or not within PATIENCE."""
+        """The value; None if missing, too large, or not there within PATIENCE."""
         # One byte more than it may have tells that it has too many; the rest is never sent.
         call = self._call(lambda: self._vendor.getrange(PREFIX + key, 0, VALUE_BYTES))
         if call is None:
@@ -65,7 +65,7 @@ class Redis:
         self._call(lambda: self._vendor.set(PREFIX + key, value, px=max(1, round(seconds * 1000))))
 
     def _call(self, command: Callable[[], Awaitable[object]]) -> asyncio.Task[object] | None:
-        """A command under way; None: the server is left alone, or there are too many."""
+        """Start a command; None while the breaker is open or too many calls are under way."""
         if self._breaker.refuses or len(self._calls) >= CALLS:
             return None
         call = asyncio.create_task(self._answered(command))
@@ -88,7 +88,7 @@ class Redis:
         return found
 
     async def ping(self) -> Mapping[str, str]:
-        """Its kind and version; `Unavailable` if it does not answer."""
+        """Kind and version; `Unavailable` if it does not answer."""
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 told = await self._vendor.info("server")
@@ -98,7 +98,6 @@ class Redis:
         return {"server": kind, "version": str(told.get(f"{kind}_version", ""))}
 
     async def aclose(self) -> None:
-        """End what is under way."""
         calls = list(self._calls)
         for call in calls:
             call.cancel()
@@ -107,21 +106,18 @@ class Redis:
 
 
 class RedisProbe:
-    """Whether it answers, for /readyz (`models/base.py`, Probe)."""
-
     name = "cache"
 
     def __init__(self, redis: Redis) -> None:
         self.redis = redis
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Kind and version; `Unavailable` if it does not answer."""
         return await self.redis.ping()
 
 
 @asynccontextmanager
 async def open_cache(settings: Settings) -> AsyncIterator[Redis | None]:
-    """The server of CACHE_URL, which need not be there yet; None: this process alone."""
+    """The server of CACHE_URL, which may be down now; None without that setting."""
     if settings.cache.url is None:
         yield None
         return
@@ -133,7 +129,7 @@ async def open_cache(settings: Settings) -> AsyncIterator[Redis | None]:
 
 
 def connected(url: str) -> Redis:
-    """A client; the first call connects."""
+    """A client that connects at its first call."""
     # The vendor takes half a second to import, and a service of its own does without.
     from redis.asyncio import BlockingConnectionPool  # noqa: PLC0415 - heavy vendor, opened late
     from redis.asyncio import Redis as Vendor  # noqa: PLC0415 - heavy vendor, opened late

@@ -1,8 +1,10 @@
-"""The second stage: rewording beside the first search, reranking after it, each within its share of the time.
+"""The second stage: query rewriting beside the first search, reranking after it, each within its share of the
+time.
 
-The question itself is searched at once, its rewordings beside it. The reranker's scores become relevance in
-[0, 1], so that boosts work as before; similarity, threshold and match rules are left alone. What fails or is
-late leaves the first stage's result and one word in `degraded`. Seconds. Why, and the sizes: docs/adr/0014.
+The question itself is searched at once, its rewritten forms beside it. The reranker's scores become relevance
+in [0, 1], so that boosts work as before; similarity, threshold and match rules do not change. A failure or
+delay keeps the first stage's result and is reported in `degraded`. Seconds. Why, and the sizes:
+docs/adr/0014.
 """
 
 import asyncio
@@ -20,19 +22,19 @@ from app.retrieval.rewrite import Rewriter, merged
 from app.types import RERANK, Candidate, Degraded, Found, Query
 
 MOST = 50
-"""Candidates shown at most: more than are packed, no more than a small model reads in a second or two."""
+"""Most candidates reranked: more than are packed, and no more than a small model reads in a second or two."""
 
 TEXT_BYTES, QUERY_BYTES = 1_500, 500
-"""UTF-8, of each text and of the question: together under 512 tokens, which is all that many models read.
-Bytes, because they follow tokens in every script."""
+"""UTF-8 bytes of each text and of the question: together under 512 tokens, the limit of many models. Bytes,
+because they follow tokens in every script."""
 
 GAP = " … "
-"""Between the ends of a question that is too long: what it asks stands at one of them."""
+"""Joins both ends of a question that is too long: its point is at one of them."""
 
 
 def reordered(candidates: Sequence[Candidate], scores: Sequence[float]) -> tuple[Candidate, ...]:
-    """The first `len(scores)` by their scores, equal ones in the order they had; behind them the others as
-    they were, at most as relevant as the last of those."""
+    """The first `len(scores)` by their scores, ties in their old order; then the others, at most as relevant
+    as the last of those."""
     ranked = sorted(zip(scores, unit(scores), candidates, strict=False), key=lambda told: -told[0])
     rest = candidates[len(ranked) :]
     least = ranked[-1][1] if ranked else 1.0
@@ -48,7 +50,6 @@ def reordered(candidates: Sequence[Candidate], scores: Sequence[float]) -> tuple
 
 
 def unit(scores: Sequence[float]) -> list[float]:
-    """Scores in [0, 1], in their order: as they are where all lie there, else they are logits."""
     if all(0 <= score <= 1 for score in scores):
         return [float(score) for score in scores]
     return [logistic(score) for score in scores]
@@ -63,13 +64,13 @@ def logistic(score: float) -> float:
 
 
 def shown(text: str, most: int = TEXT_BYTES) -> str:
-    """The beginning of a text. Servers refuse blank ones."""
+    """The beginning of a text, never blank, which servers refuse."""
     cut = text[:most].encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
     return cut if cut.strip() else "-"
 
 
 def asked(text: str) -> str:
-    """A question, or of a long one its beginning and its end: a follow-up's own words stand last."""
+    """Beginning and end of a long question: a follow-up's own words come last."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= QUERY_BYTES:
         return raw.decode()
@@ -78,23 +79,22 @@ def asked(text: str) -> str:
 
 
 RERANK_SHARE = 1 / 3
-"""Part of RAG_TIMEOUT_SECONDS that the scores may take, once everything is found."""
+"""Share of RAG_TIMEOUT_SECONDS for the scores, once everything is found."""
 GRACE = 0.1
-"""Seconds before the end at which the first stage's order is taken, to hand it over in time."""
+"""Seconds before the deadline at which the first stage's order is used."""
 
 First = Callable[[Query], Coroutine[Any, Any, Found]]
-"""The first stage: every source, one text."""
+"""The first stage: searches every source for one text."""
 
 log = structlog.get_logger(__name__)
 
 
 def nothing_there(found: Found) -> bool:
-    """True if no wording could find more: nothing is stored in reach, and everybody has said so."""
     return not found.stored and not found.degraded
 
 
 class SecondStage:
-    """Both, or one of them. `seconds`: RAG_TIMEOUT_SECONDS."""
+    """Rewriter and reranker, or one of them. `seconds`: RAG_TIMEOUT_SECONDS."""
 
     def __init__(self, reranker: Reranker | None, rewriter: Rewriter | None, *, seconds: float) -> None:
         self._reranker = reranker
@@ -102,12 +102,12 @@ class SecondStage:
         self._seconds = seconds
 
     def key(self, query: Query) -> list[object]:
-        """All that a result depends on beside the first stage's: whose scores, and whose words of what."""
+        """What a result depends on beside the first stage: reranker, rewriter and the earlier messages."""
         reworded = [self._rewriter.name, *query.before] if self._rewriter else []
         return [self._reranker.name if self._reranker else "", reworded]
 
     async def search(self, query: Query, first: First, until: float) -> Found:
-        """What both stages find; ends by `until`."""
+        """Results of both stages, by the time `until`."""
         found = (
             await self._wide(query, first, until, self._rewriter) if self._rewriter else await first(query)
         )
@@ -116,7 +116,6 @@ class SecondStage:
         return await self._ranked(query, found, until, self._reranker)
 
     async def _wide(self, query: Query, first: First, until: float, rewriter: Rewriter) -> Found:
-        """What the question and its rewordings find."""
         async with asyncio.TaskGroup() as group:
             own = group.create_task(first(query))
             rewording = group.create_task(rewriter.texts(query, until))
@@ -130,7 +129,6 @@ class SecondStage:
         return replace(found, degraded=(*found.degraded, *faults), notes=(*found.notes, *told))
 
     async def _ranked(self, query: Query, found: Found, until: float, reranker: Reranker) -> Found:
-        """The same, in the reranker's order if that comes in time."""
         some = found.candidates[:MOST]
         try:
             scores = await self._scores(reranker, query.text, [item.passage.text for item in some], until)
@@ -142,7 +140,6 @@ class SecondStage:
         return replace(found, candidates=reordered(found.candidates, scores), notes=(*found.notes, note))
 
     async def _scores(self, reranker: Reranker, text: str, texts: list[str], until: float) -> list[float]:
-        """The server's, within its part of the time. Raises `RetrievalError` and `TimeoutError`."""
         latest = asyncio.get_running_loop().time() + self._seconds * RERANK_SHARE
         async with asyncio.timeout_at(min(latest, until - GRACE)):
             return list(await reranker.scores(asked(text), [shown(each) for each in texts]))

@@ -1,9 +1,9 @@
 """Query rewriting by the chat model (RAG_REWRITE), and the merge of several searches into one list.
 
-The model sees what the person said and nothing that was retrieved. Its reply is read as data: JSON of a known
-shape, a few short lines; it is searched and shown in the notes, never put into a prompt. A passage is as
-relevant as to the text it fits best, but the first KEPT matches of the question's own search stay first. A
-server that answers too late is not waited for every time (breaker). Characters, seconds. Why: docs/adr/0014.
+The model sees the person's messages and nothing that was retrieved. Its reply is treated as data: JSON of a
+known shape with a few short lines, which are searched and shown in the notes but never put into a prompt. A
+passage has the relevance for the text it fits best, but the first KEPT matches of the question's own search
+stay first. A breaker skips a model that is repeatedly late. Characters, seconds. Why: docs/adr/0014.
 """
 
 import asyncio
@@ -25,19 +25,20 @@ from app.text.sanitise import quote
 from app.types import REWRITE, Candidate, Degraded, Found, Query
 
 VERSION = 1
-"""Changes with the words below, or with what is taken."""
+"""Raise it when the prompt or the reading of replies changes."""
 
 QUESTIONS = 3
-"""Beside the one search text."""
+"""Most questions beside the one search text."""
 
 LONGEST = 300
-"""Of a text that is searched."""
+"""Longest text that is searched."""
 
 SHOWN, EARLIER, TURNS = 2_000, 300, 6
-"""Of the message and of each earlier one that the model sees; and how many of those, the newest."""
+"""Characters of the message and of each earlier one that the model sees, and how many of those, the
+newest."""
 
 SAID = 8_000
-"""Of a reply: reasoning models think aloud in front of theirs."""
+"""Characters read of a reply: reasoning models put their thoughts first."""
 
 ASKED = (
     "You prepare searches in what a person keeps. The next message is JSON: `message` is what they ask now,"
@@ -49,32 +50,30 @@ ASKED = (
 )
 
 THOUGHT = "</think>"
-"""Where a model that thinks aloud begins to answer."""
+"""End of a reasoning model's thoughts."""
 
 UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
-"""What `texts` raises for a reply that is none."""
+"""Raised by `texts` for an invalid reply."""
 
 
 def worth(text: str) -> bool:
-    """True if there is anything to reword: short messages are left to the skip rule, which looks at them
-    alone."""
+    """False for short messages, which the skip rule judges as they are."""
     return len(text.strip()) >= SHORT_CHARACTERS
 
 
 def earlier(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """What the person said before, oldest first. Answers are left out: they quote what was retrieved."""
+    """The person's earlier messages, oldest first. Not the answers, which quote retrieved text."""
     said = [" ".join(turn.content[: 2 * EARLIER].split()) for turn in turns if turn.role is Role.USER]
     return tuple(text[:EARLIER] for text in said[-TURNS:])
 
 
 def prompt(message: str, before: Sequence[str]) -> Prompt:
-    """What the model is asked."""
     said = ", ".join(map(quote, before))
     return Prompt(ASKED, f'{{"message": {quote(message[:SHOWN])}, "before": [{said}]}}')
 
 
 def texts(reply: str, message: str) -> tuple[str, ...]:
-    """What is to be searched beside the message, at most 1 + QUESTIONS. Raises `UNREADABLE`."""
+    """At most 1 + QUESTIONS texts to search beside the message. Raises `UNREADABLE`."""
     answer = reply.rpartition(THOUGHT)[2]
     told = json.loads(answer[answer.index("{") : answer.rindex("}") + 1])
     search, questions = told["search"], told["questions"]
@@ -85,7 +84,6 @@ def texts(reply: str, message: str) -> tuple[str, ...]:
 
 
 def fit(told: Sequence[str], seen: set[str]) -> Iterator[str]:
-    """Those that can be searched, each once."""
     for text in told:
         line = " ".join(text.split())
         if worth(line) and len(line) <= LONGEST and line.isprintable() and content(line) not in seen:
@@ -95,9 +93,10 @@ def fit(told: Sequence[str], seen: set[str]) -> Iterator[str]:
 
 
 REWRITE_SHARE = 0.4
-"""Part of RAG_TIMEOUT_SECONDS in which the rewording must be there, so that it can still be searched for."""
+"""Share of RAG_TIMEOUT_SECONDS for rewriting, so that the search still fits."""
 FAIR = 0.5
-"""Of that: a model that was left less has not failed when it is late; nor one whose asker left before it."""
+"""A model that had less than this share of that time does not count as failed when it is late, nor if the
+request was cancelled before."""
 
 log = structlog.get_logger(__name__)
 
@@ -105,7 +104,7 @@ Reworded = tuple[tuple[str, ...], tuple[Degraded, ...]]
 
 
 class Rewriter:
-    """Asks the model that answers where no request names one. `seconds`: RAG_TIMEOUT_SECONDS."""
+    """Uses the default chat model. `seconds`: RAG_TIMEOUT_SECONDS."""
 
     def __init__(self, model: ChatModel, breaker: Breaker, *, seconds: float) -> None:
         self._model = model
@@ -114,12 +113,10 @@ class Rewriter:
 
     @property
     def name(self) -> str:
-        """Whose words, and asked how."""
         return f"{self._model.name} {VERSION}"
 
     async def texts(self, query: Query, until: float) -> Reworded:
-        """What is to be searched beside the question, if it comes in its part of the time until then; else
-        nothing, and why."""
+        """Texts to search beside the question; if they are late or invalid none, with the reason."""
         if not worth(query.text):
             return (), ()
         if self._breaker.refuses:
@@ -134,7 +131,6 @@ class Rewriter:
             return nothing(REWRITE)
 
     async def _reply(self, query: Query, until: float) -> str:
-        """The model's. Raises `ModelError` and `TimeoutError`."""
         share = self._seconds * REWRITE_SHARE
         left = until - self._seconds + share - asyncio.get_running_loop().time()
         if left <= 0:
@@ -142,7 +138,7 @@ class Rewriter:
         fair = FAIR * share
 
         def judge(error: Exception) -> bool | None:
-            """Refusals and nonsense come at once: the model can be had."""
+            """A refusal or an invalid reply comes at once: the model works."""
             if isinstance(error, TimeoutError):
                 return left >= fair or None
             return isinstance(error, ModelError) and error.down
@@ -153,20 +149,19 @@ class Rewriter:
 
 
 def nothing(reason: str) -> Reworded:
-    """To search for beside the question, and why."""
     log.warning("not reworded", reason=reason)
     return (), (Degraded(REWRITE, reason),)
 
 
 KEPT = 3
-"""As many as a person is told of their memories."""
+"""As many memories as an answer shows a person."""
 
 Key = tuple[str, str]
 
 
 def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
-    """One list, most relevant first. `threshold`: that of matches. Which twin stays, each search told of its
-    own order: the notes tell it of this list alone."""
+    """One list, most relevant first. `threshold`: that of matches. Notes on near duplicates are made from
+    this list: each search had its own."""
     if not others:
         return own
     every = (own, *others)
@@ -186,7 +181,6 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
 
 
 def ordered(own: Found, every: Sequence[Found], threshold: float) -> list[Candidate]:
-    """Every passage once: the first matches of the question's own search, then the most relevant."""
     best = strongest(item for found in every for item in (*found.candidates, *found.duplicates))
     kept = [key(item) for item in own.candidates if is_match(item, threshold)][:KEPT]
     rest = sorted((at for at in best if at not in kept), key=lambda at: -best[at].passage.score)
@@ -202,7 +196,7 @@ def strongest(items: Iterable[Candidate]) -> dict[Key, Candidate]:
 
 
 def both(one: Candidate, other: Candidate) -> Candidate:
-    """A passage as two searches saw it: the better of each figure, and the words that vouch for it."""
+    """A passage found by two searches, with the better of each figure."""
     more, less = (one, other) if one.passage.score >= other.passage.score else (other, one)
     words = next((item.words for item in (one, other) if item.words and vouched(item.words)), more.words)
     near, nearer = more.passage.similarity, less.passage.similarity
@@ -212,7 +206,7 @@ def both(one: Candidate, other: Candidate) -> Candidate:
 
 
 def falling(items: Sequence[Candidate]) -> list[Candidate]:
-    """The same in their order, none more relevant than the one before it."""
+    """The same order, with relevance capped so that it never rises."""
     told: list[Candidate] = []
     least = 1.0
     for item in items:
@@ -222,5 +216,4 @@ def falling(items: Sequence[Candidate]) -> list[Candidate]:
 
 
 def key(item: Candidate) -> Key:
-    """Which passage it is: ids are a source's own."""
     return item.passage.source, item.passage.id

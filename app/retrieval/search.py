@@ -1,10 +1,9 @@
-"""gather(): one question put to every source at once, under one deadline, and what came of it.
+"""gather(): asks every source concurrently, under one deadline, and merges the results.
 
-A slow or broken source costs its passages, not the answer: it ends in `degraded`. The query is embedded
-once, beside the word legs; its own deadline ends earlier than the shared one, so that a hung embedding
-server leaves the word legs time to answer. Times are seconds; `took_ms` milliseconds.
-With a cache the sources are first asked how they stand; a result that is kept is not even embedded for.
-Source: docs/contract.md, docs/adr/0012.
+A slow or broken source costs its passages, not the answer, and is listed in `degraded`. The query is embedded
+once, beside lexical retrieval; its own deadline is earlier than the shared one, so that a hung embedding
+server leaves time for lexical results. Times are seconds; `took_ms` milliseconds. With a cache the sources
+first report their versions; a cached result needs no embedding. Source: docs/contract.md, docs/adr/0012.
 """
 
 import asyncio
@@ -30,28 +29,25 @@ from app.tasks import deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
 
 EMBEDDING_SHARE = 0.75
-"""Part of the deadline that the embedding may take."""
+"""Share of the deadline for the embedding."""
 REACH_SHARE = 0.25
-"""Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
+"""Share of the deadline for the sources' versions; without all of them nothing is cached."""
 GRACE = 0.5
-"""Seconds that a search, itself ended by the deadline, has to hand over what it has."""
+"""Seconds after its deadline in which a search hands over its results."""
 RANKING_VERSION = 9
-"""Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
-Beside it in every key: the form in which replicas hand results to each other (`cache.py`).
-Bump it by hand: replay compares it and searches nothing again, so a forgotten bump is reported as
-identical."""
+"""Raise it with every change of results for the same texts: fusion, deduplication, a source's ranking. Cache
+keys also contain the form of shared results (`cache.py`). Replay compares this number instead of searching
+again, so a forgotten change is reported as identical."""
 
 NOW: Clock = partial(datetime.now, UTC)
 
 log = structlog.get_logger(__name__)
 
 Reaching = Mapping[str, asyncio.Task[Reach]]
-"""Sources by name, and how each stands, as far as it has said."""
+"""By source name, the task that reads its version."""
 
 
 class Retrieval:
-    """The sources of this service and the embedder they share."""
-
     def __init__(
         self,
         sources: Mapping[str, Source],
@@ -63,20 +59,20 @@ class Retrieval:
         clock: Clock = NOW,
         grasp: Callable[[str], float] = whole,
     ) -> None:
-        """`clock` tells what `yesterday` is, `grasp` how much of a text the embedder can read."""
+        """`clock` resolves words like `yesterday`; `grasp`: share of a text that the embedder can read."""
         self._sources = sources
         self._embedder = embedder
         self._recent = Recent()
         self.seconds = seconds
-        """From the question to what was found for it: RAG_TIMEOUT_SECONDS."""
+        """RAG_TIMEOUT_SECONDS: from the question to the search results."""
         self._cache = cache
         self._second = second
         self._clock = clock
         self._grasp = grasp
 
     async def gather(self, query: Query, names: Sequence[str], *, until: float | None = None) -> Found:
-        """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
-        loop's time) where part of it is gone already."""
+        """Search the sources `names`. Raises only on cancellation; ends within the deadline, or at `until`
+        (the loop's time) if part of it has passed."""
         started, now = time.perf_counter(), self._clock()
         until = deadline(self.seconds) if until is None else until
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
@@ -89,7 +85,7 @@ class Retrieval:
         return replace(found, degraded=(*absent, *found.degraded), took_ms=took_ms)
 
     async def apart(self, query: Query, names: Sequence[str]) -> tuple[Found, list[Legs]]:
-        """As `gather`, with what each source found by itself; nothing is cached (`ibid eval`)."""
+        """As `gather`, with each source's own results; nothing is cached (`ibid eval`)."""
         until, now = deadline(self.seconds), self._clock()
         grasp = self._grasp(query.text)
         reaching = self._reaching(query, names)
@@ -106,12 +102,11 @@ class Retrieval:
             await _end(list(reaching.values()))
 
     def _reaching(self, query: Query, names: Sequence[str]) -> Reaching:
-        """Ask the sources how they stand."""
         known = [(name, self._sources[name]) for name in names if name in self._sources]
         return {name: asyncio.create_task(source.reach(query.scope)) for name, source in known}
 
     async def _found(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
-        """From the cache if there is one and every source says how it stands; else searched."""
+        """From the cache if there is one and every source reports its version; else by searching."""
         key = await self._key(query, reaching, until, now) if self._cache and reaching else None
         if self._cache is None or key is None:
             return await self._search(query, reaching, until, now)
@@ -120,7 +115,7 @@ class Retrieval:
         return found or Found(degraded=tuple(Degraded(name, "timeout") for name in reaching))
 
     async def _key(self, query: Query, reaching: Reaching, until: float, now: datetime) -> str | None:
-        """Everything a result depends on, hashed; None: not known for every source."""
+        """Hash of everything that a result depends on; None if a source has not reported its version."""
         await asyncio.wait(reaching.values(), timeout=min(self.seconds * REACH_SHARE, left(until)))
         if not all(task.done() and not task.exception() for task in reaching.values()):
             return None  # the search will tell who it was
@@ -141,8 +136,8 @@ class Retrieval:
         return f"{RANKING_VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
 
     async def _search(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
-        """Every source at once, and what they found as one list, whatever orders it. `now`: what the key was
-        made with, since midnight may pass meanwhile. Rewordings are weighed as the question is."""
+        """Search all sources and merge. `now` is the time of the cache key, since midnight may pass
+        meanwhile. Rewritten queries use the question's own weights."""
         grasp = self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
@@ -151,13 +146,12 @@ class Retrieval:
         return await self._both(query, first, until)
 
     async def _both(self, query: Query, first: First, until: float) -> Found:
-        """Both stages; where there is no second, the first."""
         return await (self._second.search(query, first, until) if self._second else first(query))
 
     async def _legs(
         self, query: Query, reaching: Reaching, until: float
     ) -> tuple[list[Legs], list[Degraded]]:
-        """Each source's own. The embedding is shared: one source's end must not cancel it for another."""
+        """Each source's results. The embedding is shared: cancelling one source must not cancel it."""
         faults: list[Degraded] = []
         embedding = asyncio.create_task(self._embed(query, faults, until))
         searches = {
@@ -174,12 +168,11 @@ class Retrieval:
         return found, faults
 
     async def embedded(self, text: str, scope: Scope) -> Embedding:
-        """A query's vector; the asker's newest ones are remembered. Raises `RetrievalError`."""
+        """A query's vector; the user's newest ones are cached. Raises `RetrievalError`."""
         known = self._recent.get(scope, text)
         return known or self._recent.keep(scope, text, await self._embedder.query(text))
 
     async def _embed(self, query: Query, faults: list[Degraded], until: float) -> Embedding | None:
-        """The query's vector, or None and a word in `faults`."""
         try:
             async with asyncio.timeout_at(until - self.seconds * (1 - EMBEDDING_SHARE)):
                 return await self.embedded(query.text, query.scope)
@@ -193,8 +186,8 @@ class Retrieval:
 def fused(
     found: Sequence[Legs], faults: Sequence[Degraded], query: Query, now: datetime, grasp: float
 ) -> Found:
-    """What the sources found as one list, most relevant first. `now` tells what `yesterday` is, `grasp` how
-    much of the question the embedder can read."""
+    """One list from all sources, most relevant first. `now` resolves words like `yesterday`, `grasp` is the
+    share of the question that the embedder can read."""
     question = fusion.asked(query.text, now)
     candidates = fuse(found, grasp)
     shares = question.shares(candidates)
@@ -213,32 +206,28 @@ def fused(
 
 
 def dated(query: Query, now: datetime) -> Query:
-    """With the days that it asks about, seen from now."""
     return replace(query, days=fusion.asked(query.text, now).stretches(now.year))
 
 
 def left(until: float) -> float:
-    """Seconds to a time of the loop; 0: it is past."""
     return max(0.0, until - asyncio.get_running_loop().time())
 
 
 async def _legs(
     reaching: asyncio.Task[Reach], query: Query, embedding: asyncio.Task[Embedding | None]
 ) -> Legs:
-    """One source's, as soon as it says how it stands."""
     reach = await asyncio.shield(reaching)
     return await reach.search(query, asyncio.shield(embedding))
 
 
 async def _end(tasks: Sequence[asyncio.Task[object]]) -> None:
-    """Cancel what still runs and see it end, so that no task is left without an owner."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _outcome(task: asyncio.Task[Legs], name: str) -> Legs | Degraded:
-    """What a search came to. A fault that is not a `RetrievalError` is a bug, and raised."""
+    """Result or fault of a search. An error other than `RetrievalError` is a bug and raised."""
     if task.cancelled():
         log.warning("source timed out", source=name)
         return Degraded(name, "timeout")

@@ -1,6 +1,6 @@
 """Tags of a text (`format:skeleton`, `intent:compare`, `vb:rest`), their weights, and gravity.
 
-Rules over one table, no model. A weight is a share in [0, 1] of a person's messages, each counting half after
+Rules over one table, no model. A weight is a share in [0, 1] of a person's messages, whose count halves every
 30 days. Gravity: a tag of the question is usual as far as its weight in the `gravity_profile` card reaches
 the mean weight of its family; misalignment is 1 minus the mean over the question's tags. `vb_desire_profile`
 gives a bias for each `vb:` tag. Cards of other tools may hold any finite number. Pure. Source:
@@ -94,7 +94,7 @@ QUERY = {
         "|is it any good|what do you think of|feedback on|weigh up|worth it|bewerte*|évalue*|evalúa*"
     ),
 }
-"""What the words of a question say about the answer wanted."""
+"""Phrases of a question that describe the wanted answer."""
 
 VALUES = {
     "": "the rest|rest of|rest api|in order to|play back|at play|training data|no matter|as a matter",
@@ -156,10 +156,10 @@ VALUES = {
         "|matters to me|matters most|fulfil*|worthwhile|bigger picture|sinn des|le sens|el sentido"
     ),
 }
-"""Values and behaviour a person keeps asking for, by the words they come in."""
+"""Phrases for values and behaviour that a person keeps asking for."""
 
 VOCABULARY = tuple(tag for tag in (*QUERY, *VALUES) if tag)
-"""Every tag there is, in the order in which they are told."""
+"""Every tag, in the order of output."""
 RANK = {tag: rank for rank, tag in enumerate(VOCABULARY)}
 BY_NAME = {tag.partition(":")[2]: tag for tag in VOCABULARY}
 
@@ -175,7 +175,7 @@ COMPLAINTS = Phrases(
         ),
     }
 )
-"""How people ask for another form without naming it."""
+"""Complaints that ask for another form without naming it."""
 HASHTAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w:-]{0,39})")
 _VALUES = Phrases(VALUES)
 _ALL = Phrases(
@@ -184,32 +184,30 @@ _ALL = Phrases(
 
 
 def infer_vb_tags(text: str) -> tuple[str, ...]:
-    """The `vb:` tags of a text."""
     return _told(_VALUES.names(text))
 
 
 def infer_query_tags(text: str) -> tuple[str, ...]:
-    """All tags of a text: format, tone, topic, intent, then `vb:`."""
+    """In the order format, tone, topic, intent, `vb:`."""
     return _told(_ALL.names(text))
 
 
 def memory_tags(text: str, tags: Iterable[str] = ()) -> tuple[str, ...]:
-    """A memory's tags: those it was written with, and those of its words; each once, known ones first."""
+    """A memory's stored tags and those of its text, each once, known ones first."""
     return _told({*(tag.strip().lower() for tag in tags if tag.strip()), *infer_query_tags(text)})
 
 
 def family(tag: str) -> str:
-    """`vb` of `vb:rest`; "" for a tag of no family."""
+    """`vb` of `vb:rest`; "" without a family."""
     return tag.partition(":")[0] if ":" in tag else ""
 
 
 def of_family(tags: Iterable[str], name: str) -> tuple[str, ...]:
-    """Those of one family, in order."""
     return tuple(tag for tag in tags if family(tag) == name)
 
 
 def extract_tag_from_message(text: str) -> str | None:
-    """The tag in what a person said about an answer: `#tag`, a form asked for, a value named."""
+    """The tag in feedback on an answer: `#tag`, a requested form, a named value."""
     if hashtag := HASHTAG.search(text[:32_000]):
         name = hashtag[1].lower().rstrip(":-")
         return BY_NAME.get(name, name)
@@ -219,7 +217,6 @@ def extract_tag_from_message(text: str) -> str | None:
 
 
 def _told(tags: Iterable[str]) -> tuple[str, ...]:
-    """In the table's order, others after them by name."""
     return tuple(sorted(tags, key=lambda tag: (RANK.get(tag, len(RANK)), tag)))
 
 
@@ -229,7 +226,7 @@ DAY_SECONDS = 86_400.0
 
 
 def decay(at: datetime, now: datetime, half_life: float = HALF_LIFE_DAYS) -> float:
-    """What a message counts: 1 now, half after `half_life` days; one from the future counts as now."""
+    """Weight of a message: 1 now, half after `half_life` days; a future date counts as now."""
     age = max(0.0, (now - at).total_seconds()) / DAY_SECONDS
     return float(0.5 ** (age / half_life))
 
@@ -237,7 +234,7 @@ def decay(at: datetime, now: datetime, half_life: float = HALF_LIFE_DAYS) -> flo
 def tag_weights(
     said: Iterable[OwnMessage], infer: Callable[[str], Sequence[str]], now: datetime
 ) -> dict[str, float]:
-    """Share of the messages, by their decay, that carry a tag; heaviest first, six decimals."""
+    """Share of the messages, weighted by age, that carry each tag; heaviest first, six decimals."""
     mass: defaultdict[str, float] = defaultdict(float)
     total = 0.0
     for message in said:
@@ -250,7 +247,6 @@ def tag_weights(
 
 
 def card_weights(card: Memory | None) -> dict[str, float]:
-    """The finite numbers under `weights` of a card; none: {}."""
     held = card.fields.get("weights") if card else None
     if not isinstance(held, Mapping):
         return {}
@@ -258,13 +254,11 @@ def card_weights(card: Memory | None) -> dict[str, float]:
 
 
 def newest(cards: Iterable[Memory], kind: str) -> Memory | None:
-    """The newest card of a kind; of two at once the one with the greater id."""
     found = (card for card in cards if card.kind == kind)
     return max(found, key=lambda card: (card.created_at, card.id), default=None)
 
 
 def _number(value: object) -> float | None:
-    """A finite number that is no truth value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -282,21 +276,21 @@ def load_latest_vb_desire_profile(cards: Iterable[Memory]) -> Memory | None:
 
 
 def vb_desire_bias_map(card: Memory | None) -> dict[str, float]:
-    """A bias in [-1, 1] for each `vb:` tag of the card: its weight over the greatest there. No card: {}."""
+    """A bias in [-1, 1] for each `vb:` tag of the card, relative to its largest weight; {} without a card."""
     weights = {tag: weight for tag, weight in card_weights(card).items() if tag.startswith(FAMILY)}
     most = max(map(abs, weights.values()), default=0.0)
     return {tag: weight / most for tag, weight in weights.items()} if most else {}
 
 
 NOTED = 0.4
-"""Misalignment from which the model is told."""
+"""Least misalignment that the system prompt mentions."""
 MISALIGNED = 0.7
-"""From here most of the question lies elsewhere."""
+"""Most of the question is unusual for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gravity:
-    """How far a question is from home."""
+    """How unusual a question is for its user."""
 
     misalignment: float = 0.0
     label: str = "unknown"
@@ -307,13 +301,8 @@ def load_latest_gravity_profile(cards: Iterable[Memory]) -> Memory | None:
     return newest(cards, GRAVITY)
 
 
-def gravity_weights(card: Memory | None) -> dict[str, float]:
-    """The card's tag weights; none: {}."""
-    return card_weights(card)
-
-
 def misalignment(tags: Sequence[str], weights: Mapping[str, float]) -> float:
-    """In [0, 1]; 0 without tags or weights, 1 if none of the tags ever counted."""
+    """In [0, 1]; 0 without tags or weights, 1 if no tag has a weight."""
     means = _means(weights)
     if not tags or not means:
         return 0.0
@@ -321,7 +310,6 @@ def misalignment(tags: Sequence[str], weights: Mapping[str, float]) -> float:
 
 
 def gravity(tags: Sequence[str], weights: Mapping[str, float]) -> Gravity:
-    """The misalignment of a question's tags, with its name."""
     if not tags or not _means(weights):
         return Gravity()
     far = round(misalignment(tags, weights), 6)
@@ -330,7 +318,7 @@ def gravity(tags: Sequence[str], weights: Mapping[str, float]) -> Gravity:
 
 
 def gravity_note(found: Gravity, weights: Mapping[str, float]) -> str:
-    """What the system prompt is told; "" below 0.4."""
+    """Sentence for the system prompt; "" below 0.4."""
     if found.misalignment < NOTED:
         return ""
     home = [
@@ -344,13 +332,11 @@ def gravity_note(found: Gravity, weights: Mapping[str, float]) -> str:
 
 
 def _home(tag: str, weights: Mapping[str, float], means: Mapping[str, float]) -> float:
-    """How much a tag is at home, in [0, 1]."""
     mean = means.get(family(tag), 0.0)
     return min(1.0, max(0.0, weights.get(tag, 0.0)) / mean) if mean else 0.0
 
 
 def _means(weights: Mapping[str, float]) -> dict[str, float]:
-    """The mean positive weight of each family."""
     groups: dict[str, list[float]] = {}
     for tag, weight in weights.items():
         if weight > 0:

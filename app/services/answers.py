@@ -1,9 +1,8 @@
-"""Sessions and recorded answers: looked up and removed by who may see them; answers replayed against today's
-stores and policy.
+"""Sessions and recorded answers: look-up, removal, and replay against the present stores and policy.
 
-A replay searches nothing and asks no model: it compares the version of the ranking only, and reads in the
-scope in which the question was asked. Seconds. Raises `Missing`, `InvalidField` (a cursor), and `Unavailable`
-where a store does not answer.
+A replay neither searches nor asks a model: it compares the version of the ranking, and reads in the scope of
+the question. Seconds. Raises `Missing`, `InvalidField` (a cursor), and `Unavailable` if a store does not
+answer.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ from app.services.projects import entries
 from app.types import Scope
 
 ASKING_SECONDS = 1.0
-"""Seconds for asking whether the session of an answer that waits was removed meanwhile."""
+"""Deadline of checking whether the session of a queued answer was removed."""
 
 
 class AnswerService:
@@ -39,7 +38,7 @@ class AnswerService:
         self._recorder = recorder
 
     async def get(self, scope: Scope, answer_id: str) -> Answer:
-        """The answer with its trace, also while it waits to be written; another's is not there."""
+        """The answer with its trace, also while it is queued for writing. `Missing` for another user's."""
         waiting = self._recorder.find(scope, answer_id)
         found = waiting.answer if waiting else await self._answers.get(scope, answer_id)
         if found is None or (waiting and await self._removed(waiting)):
@@ -55,7 +54,7 @@ class AnswerService:
         return asked, answer
 
     async def last(self, scope: Scope) -> Answer:
-        """The newest of the scope's user and thread that said anything, also while it waits to be written."""
+        """The newest answer with a text of the scope's user and thread, also while it is queued."""
         kept, waiting = await self._answers.last(scope), self._recorder.last(scope)
         if waiting and (kept is None or kept.id < waiting.answer.id) and not await self._removed(waiting):
             return waiting.answer
@@ -64,14 +63,13 @@ class AnswerService:
         return kept
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
-        """The memories of an answer that an older tool gave the scope's user, by the trace it left."""
         found = await self._answers.used(scope, answer_id)
         if found is None:
             raise Missing("there is no such answer")
         return found
 
     async def _removed(self, kept: AnswerRecord) -> bool:
-        """True if its session was removed since, through whatever replica; no, as long as nobody can say."""
+        """True if its session was removed since, on any replica; False if that is unknown."""
         try:
             async with asyncio.timeout(ASKING_SECONDS):
                 return await self._answers.removed(kept.scope, kept.answer.created_at)
@@ -80,7 +78,7 @@ class AnswerService:
 
 
 REPLAY_SECONDS = 10.0
-"""Deadline of all that a replay looks up."""
+"""Deadline of all look-ups of a replay."""
 
 
 class ReplayService:
@@ -149,12 +147,10 @@ class SessionService:
     async def turns(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Utterance], str | None]:
-        """What was said in the scope's session (in its thread, if it names one), oldest first."""
         await self._recorder.written(scope)
         return await self._sessions.turns(scope, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope) -> None:
-        """Documents, turns and answers of the scope's session, also those that still wait to be written."""
         removed = await self._sessions.remove(scope)
         if not self._recorder.forget(scope) and not removed:
             raise Missing("there is no such session")

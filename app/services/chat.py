@@ -1,10 +1,10 @@
-"""/api/chat: a cited answer from documents, any named sources, or what a project shows.
+"""/api/chat: a cited answer from documents, any named sources, or a project's context.
 
-The recipe: resolve the follow-up -> earlier turns, the project's knowledge and the search concurrently,
-under one deadline (RAG_TIMEOUT_SECONDS) -> select what fits -> the prompt: system text with the project's
-overview and rules, context, notes, turns, message. Only a follow-up's search waits for the turns that it
-refers to. What fails or is late ends in `degraded`. Raises `ModelError`, and `InvalidField` where what must
-stand in the prompt does not fit into the model's window. Seconds. Source: docs/contract.md, docs/adr/0010.
+Resolves the follow-up; reads earlier turns and the project's knowledge, and searches, concurrently under one
+deadline (RAG_TIMEOUT_SECONDS); selects what fits; builds the prompt: system text with the project's overview
+and rules, context, notes, turns, message. Only a follow-up's search waits for the earlier turns. Parts that
+fail or are late are listed in `degraded`. Raises `ModelError`, and `InvalidField` if the required parts of
+the prompt exceed the model's window. Seconds. Source: docs/contract.md, docs/adr/0010.
 """
 
 import asyncio
@@ -85,19 +85,19 @@ from app.text.greeting import is_assent, is_small_talk
 from app.types import Candidate, Degraded, Found, PendingDocument, Query, Reason, Scope, Trace
 
 KNOWLEDGE_SECONDS = 2.0
-"""Seconds for reading the project's knowledge; the answer goes on without it."""
+"""Deadline of reading the project's knowledge; after it the answer goes without."""
 HISTORY_SHARE = 1 / 3
-"""Part of RAG_TIMEOUT_SECONDS for the log where the search must wait for it."""
+"""Share of RAG_TIMEOUT_SECONDS for reading earlier turns that the search waits for."""
 PENDING_SECONDS = 1.0
-"""Seconds for asking whether a document is still being read, where nothing matched."""
+"""Deadline of listing documents that are still being read, if nothing matched."""
 INLINE_CHARACTERS = 16_000
 """Longest text whose tokens are counted on the event loop."""
 UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH})
-"""What was searched holds nothing; a document that is still being read may."""
+"""Reasons for which a document that is still being read may hold the answer."""
 DOCUMENT_TEXTS = (SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED)
 SOURCE_TEXTS = (SYSTEM_SOURCES, SYSTEM_SOURCES_BARE, SYSTEM_SOURCES_CROWDED)
 PROJECT_TEXTS = (SYSTEM_PROJECT, SYSTEM_PROJECT_BARE, SYSTEM_PROJECT_CROWDED)
-"""System texts: with passages, without any, and where there is no room for them."""
+"""System texts: with passages, without any, and if none fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ class Fetched:
     searched: str
     """The search text: the message, or a follow-up with what it refers to."""
     found: Found | Gathered
-    """What the sources hold, or what the project shows."""
+    """Search results, or the project's context."""
     turns: Sequence[Turn] = ()
     """Oldest first, not cut to any budget."""
     knowledge: Knowledge = field(default_factory=Knowledge)
     lost: tuple[Degraded, ...] = ()
-    """What failed beside the search."""
+    """Failures beside the search."""
 
 
 class ChatService:
@@ -136,7 +136,7 @@ class ChatService:
         return self._pipeline.recorder
 
     async def prepare(self, question: Question) -> Reply:
-        """Everything that can fail, while a status can still be sent. The caller closes the reply."""
+        """Do everything that can fail while a status can still be sent. The caller closes the reply."""
         return await self._pipeline.prepare(question, form_of(question), self._context)
 
     async def _context(self, run: Run) -> Context:
@@ -163,8 +163,8 @@ class ChatService:
         return replace(fetched, knowledge=told.result(), lost=(*lost, *unknown))
 
     async def _searched(self, question: Question, until: float, lost: list[Degraded]) -> Fetched:
-        """The earlier turns and what was found. Small talk is not searched for, unless it answers a
-        question of the last answer."""
+        """Earlier turns and results. Small talk is searched for only if it answers the last answer's
+        question."""
         message, seconds = question.message, self._retrieval.seconds
         talk = is_small_talk(message)
         if not talk and not refers(message):
@@ -181,7 +181,6 @@ class ChatService:
         return Fetched(text, await self._search(question, text, until, earlier(turns)), turns)
 
     async def _history(self, question: Question, seconds: float, lost: list[Degraded]) -> Sequence[Turn]:
-        """The turns before this one: the request's own, else the thread's."""
         if question.history is not None:
             return question.history
         return await earlier_turns(self._chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
@@ -195,7 +194,6 @@ class ChatService:
     async def _search(
         self, question: Question, text: str, until: float, before: tuple[str, ...] = ()
     ) -> Found | Gathered:
-        """What the sources hold on `text`, or the project shows for it, as far as it is there in time."""
         if question.projected:
             return await self._projects.gathered(question.scope, text, top_k=question.top_k, until=until)
         limits = self._pipeline.limits
@@ -204,8 +202,7 @@ class ChatService:
         return await self._retrieval.gather(query, question.searched, until=until)
 
     async def _pending(self, question: Question) -> tuple[PendingDocument, ...]:
-        """Documents that were to be searched and are still being read; none where that is not known in
-        time."""
+        """Searched documents that are still being read; none if that is not known in time."""
         if self._documents is None or question.projected or "documents" not in question.searched:
             return ()
         try:
@@ -226,8 +223,7 @@ def texts_of(question: Question) -> tuple[str, str, str]:
 
 
 def is_long(question: Question, fetched: Fetched) -> bool:
-    """True if there is much text whose tokens were not counted when it was written: counting takes 1 ms for
-    8,000 characters."""
+    """True if much text has no stored token counts: counting takes 1 ms for 8,000 characters."""
     found = fetched.found
     texts = [question.message, *question.notes, *(turn.content for turn in fetched.turns)]
     texts += [knowledge_text(fetched.knowledge), notes_text(fetched.knowledge)]
@@ -239,7 +235,7 @@ def is_long(question: Question, fetched: Fetched) -> bool:
 
 
 def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, meter: Meter) -> Context:
-    """The prompt made from what was fetched; blocking, milliseconds. Raises `InvalidField`."""
+    """The prompt and its trace. Blocking, milliseconds. Raises `InvalidField`."""
     every = parts_of(fetched.knowledge)
     try:
         parts, (frame, budget) = every, framed(question, fetched, limits, meter, every)
@@ -278,8 +274,8 @@ def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, met
 def framed(
     question: Question, fetched: Fetched, limits: PromptLimits, meter: Meter, parts: int
 ) -> tuple[Prompt, int]:
-    """(the prompt without passages, the tokens left for them), with the first `parts` of the project's
-    knowledge. Raises `InvalidField`."""
+    """(prompt without passages, tokens left for them), with the first `parts` of the project's knowledge.
+    Raises `InvalidField`."""
     some = first(fetched.knowledge, parts)
     system, overview, own = texts_of(question)[0], knowledge_text(some), notes_text(some)
     notes = (*filter(None, (own,)), *map(own_words, question.notes))
@@ -292,7 +288,7 @@ def framed(
 
 
 def parts_that_fit(question: Question, fetched: Fetched, limits: PromptLimits, meter: Meter) -> int:
-    """How many parts of the knowledge take at most a quarter of the window and leave room for the rest."""
+    """Number of parts of the knowledge that fit into a quarter of the window and leave room for the rest."""
 
     def crowded(parts: int) -> bool:
         some = first(fetched.knowledge, parts)
@@ -329,8 +325,8 @@ def selected(
 
 
 def blocks(question: Question, prompt: Prompt, parts: str) -> tuple[list[Block], list[Block]]:
-    """(what stands before the context, the notes), by what they are made of. `parts`: how many parts of the
-    knowledge had room; "": all."""
+    """(blocks before the context, notes) of the recipe. `parts`: how many parts of the knowledge are shown;
+    "": all."""
     project = question.scope.project or ""
     own = prompt.notes[: len(prompt.notes) - len(question.notes)]
     before = [

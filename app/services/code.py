@@ -1,9 +1,9 @@
-"""Writing code: rows as they come, and whole files, cut here; listed, replaced, removed.
+"""Writing code: single rows, and whole files that are cut here; list, replace, remove.
 
-A file's chunks replace those it had, all at once. Only new text is embedded: chunks of the same path with the
-same words keep their vectors, and a renamed file brings its vectors along. Rows belong to (tenant, owner) of
-the writer. Secrets (`ingest/secrets.py`) are masked before anything is stored. Raises `Missing`,
-`InvalidField`, `RemovedMeanwhile`, `Unavailable`, `Overloaded`, `NoRoom`, `Rejected`.
+A file's chunks replace its former ones, all at once. Only new text is embedded: unchanged chunks of a path
+keep their vectors, and a renamed file keeps all of them. Rows belong to the writer's (tenant, owner). Secrets
+(`ingest/secrets.py`) are masked before anything is stored. Raises `Missing`, `InvalidField`,
+`RemovedMeanwhile`, `Unavailable`, `Overloaded`, `NoRoom`, `Rejected`.
 """
 
 import asyncio
@@ -36,13 +36,12 @@ from app.tasks import deadline
 from app.types import Embedding, Scope
 
 Key: TypeAlias = tuple[str, str]
-"""A chunk's path and its text."""
+"""A chunk's path and text."""
 Filed: TypeAlias = tuple[CodeFile, Sequence[CodeEntry]]
-"""A file, and its chunks as rows."""
+"""A file with its chunks as rows."""
 
 
 def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
-    """The rows without what looks like a secret in them."""
     return [
         replace(
             row,
@@ -54,14 +53,12 @@ def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
 
 
 def checked_fact(path: str, fact: object) -> object:
-    """A fact that a tool adds, words of the file among them."""
     several = [checked_fact(path, each) for each in fact] if isinstance(fact, list) else fact
     return mask_file(path, fact) if isinstance(fact, str) else several
 
 
 def remembered(kept: Iterable[CodeVector], paths: Mapping[str, str]) -> dict[Key, Embedding]:
-    """Vectors that stay, those of the path itself first; `paths`: the files' by their hash, for one that was
-    renamed."""
+    """Reusable vectors, those of the same path first; `paths`: by hash, for renamed files."""
     known: dict[Key, Embedding] = {}
     for each in kept:
         for path in (each.file_path or "", paths.get(each.sha256, "")):
@@ -92,7 +89,6 @@ def filed(
     made: Mapping[str, int],
     cuts: Mapping[str, CutFile],
 ) -> dict[str, CodeFiled]:
-    """What became of files that were written, by path; `made`: vectors that were new."""
     return {
         file.path: CodeFiled(file.path, outcome, len(chunks), made.get(file.path, 0), cuts[file.path].note)
         for (file, chunks), outcome in zip(files, outcomes, strict=True)
@@ -100,10 +96,10 @@ def filed(
 
 
 CODE_SECONDS = 80.0
-"""Deadline of a write; one of many chunks has as many seconds as they take at SLOWEST."""
+"""Deadline of a write; a write of many chunks has the time that they take at SLOWEST."""
 SLOWEST = 4.0
-"""Chunks a second that the bundled embedder makes at least, on a machine with five times the work it can do.
-What takes longer would be begun again and again, and never be done."""
+"""Chunks per second of the bundled embedder on a machine with five times the work it can do. With a shorter
+deadline a large write would time out at every attempt."""
 
 
 class CodeService:
@@ -115,7 +111,7 @@ class CodeService:
     async def put(
         self, scope: Scope, project: str, rows: Sequence[CodeRow], *, seconds: float = CODE_SECONDS
     ) -> list[tuple[str, bool]]:
-        """(id, whether it is new), in order; all or none, searchable when it returns."""
+        """(id, True if new) in order; all or none, searchable on return."""
         until, since = deadline(seconds), await self._record.clock()
         scope = replace(scope, project=project)
         rows = await asyncio.to_thread(covered, rows)
@@ -129,8 +125,8 @@ class CodeService:
     async def sync(
         self, scope: Scope, project: str, files: Sequence[CodeFile], *, seconds: float = CODE_SECONDS
     ) -> list[CodeFiled]:
-        """What became of each file, in order; all or none, searchable when it returns. Of one path twice the
-        last stands."""
+        """Result of each file, in order; all or none, searchable on return. If a path occurs twice the last
+        one counts."""
         until, since = deadline(seconds), await self._record.clock()
         scope, space = replace(scope, project=project), self._embedder.space
         last = {file.path: file for file in files}
@@ -167,7 +163,6 @@ class CodeService:
     async def files(
         self, scope: Scope, project: str, *, after: str = "", limit: int
     ) -> tuple[list[CodeListed], str | None]:
-        """The whole files that the writer keeps, by path, and where the next page begins."""
         scope = replace(scope, project=project)
         return await self._record.files(scope, self._embedder.space, after=after, limit=limit)
 
@@ -175,7 +170,7 @@ class CodeService:
         return await self._record.remove_files(replace(scope, project=project), paths)
 
     async def clear(self, scope: Scope, project: str) -> int:
-        """All that the writer keeps of a project here; what other tools wrote stays. How many rows."""
+        """Delete the writer's rows of a project; other tools' rows remain. Returns their number."""
         return await self._record.clear(replace(scope, project=project))
 
     async def get(self, scope: Scope, project: str, name: str) -> CodeKept:

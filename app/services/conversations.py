@@ -1,9 +1,9 @@
-"""The write side of conversations and dreams: what is missing made, embedded, kept; listed; taken back.
+"""Writing conversations and dreams: completes missing parts, embeds and stores; list and delete.
 
-What is kept already just as it is given costs nothing: no model, no embedding, no write. A project keeps
-dreams or conversations, as its profile says. Who writes with a user key writes his own rows, with a tenant
-key those that the tenant shares. Seconds. Raises `KeptElsewhere`, `Missing`, `Forbidden`, `Unavailable`,
-`NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+A conversation that is stored already with the same content costs no model, embedding or write. The project's
+profile says whether it keeps dreams or conversations. A user key writes that user's rows, a tenant key the
+tenant's shared ones. Seconds. Raises `KeptElsewhere`, `Missing`, `Forbidden`, `Unavailable`, `NoRoom`,
+`Rejected`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
 import asyncio
@@ -29,11 +29,11 @@ from app.tasks import deadline
 from app.types import CONVERSATIONS, DREAMS, Scope
 
 SUMMARY_SHARE = 0.5
-"""Part of a write's time that the model may take; the rest is the embedder's."""
+"""Share of a write's time for the model; the rest is the embedder's."""
 
 
 class ConversationService:
-    """Rows of conversation_index, as their writers see them. `dreams`: whether a project keeps dreams."""
+    """Rows of conversation_index for their writers. `dreams`: whether a project keeps dreams."""
 
     def __init__(
         self, record: ConversationStore, digest: Digest, embedder: Embedder, dreams: Callable[[str], bool]
@@ -46,8 +46,8 @@ class ConversationService:
     async def keep(
         self, scope: Scope, kind: str, drafts: Sequence[ConversationDraft], *, seconds: float = WRITE_SECONDS
     ) -> list[Written]:
-        """One outcome a draft, in order; durable and searchable when it returns, all or none. Of one id in
-        one request the last stands. `scope` names the project."""
+        """One outcome per draft, in order; durable and searchable on return, all or none. If an id occurs
+        twice the last one counts. `scope` names the project."""
         self.check_kind(scope, kind)
         start = deadline(0)
         entries = await asyncio.to_thread(lambda: list(map(entry, drafts)))
@@ -63,7 +63,6 @@ class ConversationService:
     async def _write(
         self, scope: Scope, new: Sequence[ConversationEntry], began: datetime, start: float, seconds: float
     ) -> list[Written]:
-        """Completed, embedded, kept. Of an owner who was erased since it began nothing is."""
         drafts = await self._digest.all([each.draft for each in new], start + SUMMARY_SHARE * seconds)
         vectors = await embedded(self._embedder, [text_of(draft) for draft in drafts], start + seconds)
         rows = [replace(each, draft=draft) for each, draft in zip(new, drafts, strict=True)]

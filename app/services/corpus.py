@@ -1,8 +1,9 @@
-"""The write side of the corpus: reference texts kept for all users of a tenant, listed, taken back.
+"""Writing the corpus: reference texts shared by all users of a tenant; list and delete.
 
-Vectors first, then the record, in one transaction; Qdrant follows by the outbox. A text is kept and cited
-whole: words find all of it, meaning what the embedding model reads of it (the bundled one: 512 tokens); long
-works are documents. Needs a tenant key. Raises `Forbidden`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`.
+Texts are embedded, then stored in one transaction; Qdrant follows by the outbox. A text is stored and cited
+whole: lexical retrieval covers all of it, dense retrieval as much as the embedding model reads (the bundled
+one: 512 tokens); long works should be documents. Needs a tenant key. Raises `Forbidden`, `Missing`,
+`TooMany`, `Unavailable`, `NoRoom`.
 """
 
 from collections.abc import Sequence
@@ -31,8 +32,8 @@ class CorpusService:
         *,
         seconds: float = WRITE_SECONDS,
     ) -> list[tuple[Reference, bool]]:
-        """(text, whether it is new), in order; durable and searchable when it returns. Of texts with one id
-        in one request the last stands."""
+        """(text, True if new) in order; durable and searchable on return. If an id occurs twice the last one
+        counts."""
         permit(scope)
         until = deadline(seconds)
         inputs = [embedded_text(given.title, "", given.text) for given in texts]
@@ -47,7 +48,6 @@ class CorpusService:
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int
     ) -> tuple[list[Reference], str | None]:
-        """A page of a collection's texts by id, and the cursor of the next. `Missing`: it has none."""
         found, after = await self._record.texts(scope, collection, cursor=cursor, limit=limit)
         if not found and cursor is None:
             raise Missing("there is no such collection")

@@ -1,8 +1,7 @@
-"""The write side of documents: an upload from its first bytes to the answer its sender gets, and the rest
-that a document's owner may do.
+"""Documents: upload, with a wait until it is searchable, list, read and delete.
 
 Times are seconds. Raises the problem of a bad file (`NotPdf`, `PdfEncrypted`, …), `Conflict`,
-`RemovedMeanwhile`, `Forbidden`, `Missing`, and `Unavailable` when the record does not answer.
+`RemovedMeanwhile`, `Forbidden`, `Missing`, and `Unavailable` if Postgres does not answer.
 """
 
 import asyncio
@@ -16,16 +15,16 @@ from app.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, 
 from app.types import Chunk, Scope
 
 HEAD = 1024
-"""Bytes within which a PDF says that it is one (PDF 1.7, Adobe's implementation note 13)."""
+"""Bytes that must contain a PDF's header (PDF 1.7, Adobe's implementation note 13)."""
 
 
 class UploadOutcome(StrEnum):
     CREATED = "created"
     """201: searchable."""
     ACCEPTED = "accepted"
-    """202: bytes and job are durable, the reading goes on."""
+    """202: bytes and job are durable, reading continues."""
     EXISTING = "existing"
-    """200: the same bytes were there already."""
+    """200: the same bytes exist already."""
 
 
 class DocumentService:
@@ -33,7 +32,7 @@ class DocumentService:
         self._documents = documents
 
     async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, UploadOutcome]:
-        """Take a file in and wait up to `wait` for it to be searchable. Cancelled, the work goes on."""
+        """Store a file and wait up to `wait` for it to be searchable. If cancelled, the work continues."""
         permit(scope, upload.session_id)
         if upload.size == 0:
             raise EmptyFile
@@ -69,7 +68,6 @@ class DocumentService:
             raise Missing("there is no such document")
 
     async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> tuple[Document, Chunk]:
-        """A piece of a document in reach, as a citation names it."""
         document = await self.get(scope, document_id)
         chunk = await self._documents.chunk(scope, document_id, ordinal)
         if chunk is None:

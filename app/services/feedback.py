@@ -1,9 +1,9 @@
-"""Feedback: the sentiment of what a person said about an answer becomes votes on the memories it used.
+"""Feedback: the sentiment of a remark on an answer becomes votes on the memories it used.
 
 Sentiment is decided by the rating, else by markers near the beginning of the message, else by a model in one
-token; without any of them it is neutral. Each memory gets one vote per answer, then the style card is
-refreshed. The message is no turn. Also `/memory_feedback` and `/temporal`, whose read faults are
-`Unavailable`. Raises `Missing`, `Rejected`, `Unavailable`. Seconds. Source: docs/contract.md, docs/adr/0016.
+token; otherwise it is neutral. Each memory gets one vote per answer, then the style card is refreshed. The
+message is no turn. Also `/memory_feedback` and `/temporal`, whose read faults are `Unavailable`. Raises
+`Missing`, `Rejected`, `Unavailable`. Seconds. Source: docs/contract.md, docs/adr/0016.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,14 +23,14 @@ from app.text.phrases import ENDS, Found, Phrases, words
 from app.types import MEMORIES, Scope
 
 NEAR = 400
-"""Characters looked at: the verdict comes first, then the next question."""
+"""Characters read: the verdict comes first, then the next question."""
 
 
 class Sentiment(StrEnum):
     POSITIVE = "positive"
     NEGATIVE = "negative"
     NEUTRAL = "neutral"
-    """No vote: a caller said so, or nothing decided."""
+    """No vote: the client said so, or nothing decided."""
 
 
 PLAIN = {
@@ -81,27 +81,27 @@ TURNED = wordset(
     "not never hardly isn't wasn't aren't don't doesn't didn't can't cannot won't wouldn't nothing nicht"
     " kein keine pas nada не"
 )
-"""Negators; they reach two words ahead."""
+"""Negators, with an effect on the next two words."""
 LEADS = wordset(
     "exactly perfectly that's thats that this it's its it is was are were very so really pretty quite just"
     " absolutely totally much too the a answer answers reply response looks sounds feels seems work works be"
     " been das ist war sehr ganz c'est est très es muy está è molto это очень not never isn't wasn't nicht"
     " pas no не completely simply ok oh ah well all"
 )
-"""A loose word judges only after one of these or at a clause's beginning, …"""
+"""An ambiguous word counts only after one of these or at a clause's beginning, …"""
 FOLLOWS = wordset(
     "answer answers reply response one point stuff thanks thank and but so that this now then again really"
     " though indeed at for to i you it's that's what the, job work explanation summary list danke merci"
     " gracias"
 )
-"""… and only if the clause ends there or goes on with one of these."""
+"""… and only if the clause ends there or continues with one of these."""
 GOOD, BAD = ("👍", "👌", "❤", "🎉", "👏", "💯"), ("👎", "😠", "😡", "🤬", "💩")
 _PLAIN, _LOOSE = Phrases(PLAIN), Phrases(LOOSE)
 _OTHER = {Sentiment.POSITIVE: Sentiment.NEGATIVE, Sentiment.NEGATIVE: Sentiment.POSITIVE}
 
 
 def marked_sentiment(text: str) -> Sentiment | None:
-    """Positive or negative; None if no marker is there, or markers of both."""
+    """Positive or negative; None without markers, or with both kinds."""
     near = text[:NEAR]
     said = words(near)
     plain = list(_PLAIN.among(said))
@@ -126,7 +126,7 @@ def _plainly(found: Sequence[Found]) -> Iterator[Sentiment]:
 
 
 def _loosely(said: Sequence[str], taken: set[int]) -> Iterator[Sentiment]:
-    """Markers that judge where they stand; with a negator before them, the other way round."""
+    """Sentiments of the ambiguous markers, reversed after a negator."""
     for part in _LOOSE.among(said):
         if part.start in taken or not _judges(said, part):
             continue
@@ -146,9 +146,9 @@ def _judges(said: Sequence[str], part: Found) -> bool:
 MODEL_SECONDS = 4.0
 """Deadline of a model call."""
 SHOWN = 2_000
-"""Characters of the message that the model sees: a verdict stands at its beginning."""
+"""Characters of the message that the model sees: a verdict comes first."""
 LEAST = 3
-"""Letters of a word that tell the three apart: vocabularies cut `negative` into `neg` and `ative`."""
+"""Least letters that identify a sentiment: tokenizers split `negative` into `neg` and `ative`."""
 RATINGS = {"up": Sentiment.POSITIVE, "down": Sentiment.NEGATIVE}
 ASKED = (
     "An assistant has answered a person. The next message is what the person said then. Is it content with"
@@ -165,7 +165,7 @@ class DecidedBy(StrEnum):
 
 
 class Judge:
-    """Names sentiments. `model`: FEEDBACK_MODEL, limited to one token; None: there is none."""
+    """Classifies with `model`: FEEDBACK_MODEL, limited to one token; None: there is none."""
 
     def __init__(self, model: ChatModel | None) -> None:
         self._model = model
@@ -190,7 +190,6 @@ class Judge:
 
 
 def sentiment_named(text: str) -> Sentiment | None:
-    """The sentiment that a word names, or begins to name."""
     word = "".join(filter(str.isalpha, text)).lower()
     if len(word) < LEAST:
         return None
@@ -205,7 +204,7 @@ class Remark:
     scope: Scope
     message: str
     answer_id: str | None = None
-    """None: the last of the user and thread."""
+    """None: the last answer of the user and thread."""
     rating: str | None = None
     """up or down."""
 
@@ -217,14 +216,14 @@ class Effect:
     decided_by: DecidedBy
     tag: str | None
     memory_ids: tuple[str, ...]
-    """The person's memories that the answer used."""
+    """The user's memories that the answer used."""
     applied: int
-    """How many votes changed: 0 for a repeat."""
+    """Number of changed votes: 0 for a repetition."""
     persona_refreshed: bool
 
 
 Refresh: TypeAlias = Callable[[Scope], Awaitable[bool]]
-"""Refreshes the style card of the scope's user (`services/profiles.py`). Never raises: the votes stand
+"""Refreshes the style card of the scope's user (`services/profiles.py`). Never raises: the votes count
 without it."""
 
 
@@ -236,7 +235,7 @@ class FeedbackService:
         self._refresh = refresh
 
     async def take(self, remark: Remark) -> Effect:
-        """Again with the same changes nothing. Neutral votes for nothing and takes no vote back."""
+        """Idempotent. A neutral remark neither votes nor withdraws votes."""
         answer_id, ids = await self._meant(remark)
         sentiment, by = await self._judge.sentiment(remark.message, remark.rating)
         changed = await self._voted(remark.scope, answer_id, ids, sentiment)
@@ -271,7 +270,6 @@ class FeedbackService:
 
 
 def memories(answer: Answer) -> tuple[str, ...]:
-    """The person's own among the passages that an answer was given, each once."""
     return tuple(dict.fromkeys(item.id for item in answer.citations if item.source == MEMORIES))
 
 
@@ -279,8 +277,6 @@ RETRY_SECONDS = 2
 
 
 class SignalService:
-    """Votes and activity. Scopes have a user_id."""
-
     def __init__(self, votes: Votes, temporal: Temporal) -> None:
         self._votes = votes
         self._temporal = temporal
@@ -289,7 +285,6 @@ class SignalService:
         return await self._votes.cast(scope, memory_id, signal, answer_id=answer_id)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> dict[str, Tally]:
-        """The user's votes on each of `ids`, none too."""
         with needed():
             found = await self._votes.tallies(scope, ids)
         return {key: found.get(key, Tally()) for key in ids}

@@ -1,4 +1,4 @@
-"""Writing memories: new words are embedded and stored in one transaction, then listed and removed.
+"""Writing memories: new texts are embedded and stored in one transaction; list and delete.
 
 Sentences that only repeat what the assistant said or what was recalled in the same conversation are dropped,
 so that recall does not feed on itself (docs/adr/0016). A memory is durable and searchable when the
@@ -35,26 +35,26 @@ from app.text.greeting import is_small_talk
 from app.types import Embedding, Scope
 
 SPAN = 3
-"""Words compared at a time: two agree by chance all day, four miss a changed word too often."""
+"""Words per span: two agree by chance too often, four miss a changed word too often."""
 SHARE = 0.8
-"""Part of a sentence's spans that one heard text must hold for the sentence to be an echo."""
+"""Share of a sentence's spans that one earlier text must contain for the sentence to be an echo."""
 
 MARKER = re.compile(r"\[[^\[\]\n]{1,160}#[^\[\]\n]{1,80}\]|【[^【】\n]{1,200}】")
-"""A citation as answers carry it."""
+"""A citation as in answers."""
 SOURCES = re.compile(r"(?i)\bsources:\s*(?=\[|【|$)")
 GAP = re.compile(r"(?<![ \t])[ \t]+(?=[.,;:!?])")
-"""White space before a stop. Tried once a run of it, else long runs take the square of their length."""
+"""White space before punctuation, tried once per run of it: otherwise long runs take quadratic time."""
 BULLET = re.compile(r"^[\s>*•·\-–—]*(?:\d{1,2}[.)]\s+)?")
 SENTENCE = re.compile(r"(?<=[.!?…])[\"'»”’)\]]*\s+|(?<=[。！？])")
 WORD = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
-"""A word; where words are written without spaces (Thai, Japanese, Chinese), a character."""
+"""A word, or a character in scripts without spaces (Thai, Japanese, Chinese)."""
 
 Span = tuple[str, ...]
 
 
 class Echoes:
     def __init__(self, heard: Iterable[str]) -> None:
-        """Half a million characters take a fifth of a second of a processor."""
+        """Half a million characters take a fifth of a second of CPU."""
         self._texts: dict[Span, set[int]] = {}
         self._judged: dict[Span, bool] = {}
         for number, text in enumerate(heard):
@@ -62,7 +62,7 @@ class Echoes:
                 self._texts.setdefault(span, set()).add(number)
 
     def own(self, text: str) -> str:
-        """The sentences of `text` with new words, in order; "" if there is none; all new: `text` as it is."""
+        """The sentences with new words, in order; "" if there is none; `text` unchanged if all are new."""
         sentences = split(text)
         said = [words(sentence) for sentence in sentences]
         kept = [index for index, each in enumerate(said) if each and not self._repeats(each)]
@@ -71,7 +71,7 @@ class Echoes:
         return " ".join(sentences[index] for index in kept)
 
     def _repeats(self, said: Sequence[str]) -> bool:
-        """True if one of the heard texts holds (almost) all spans of a sentence."""
+        """True if one earlier text has a share of at least SHARE of the sentence's spans."""
         key = tuple(said)
         if key not in self._judged:
             asked = spans(said)
@@ -81,7 +81,6 @@ class Echoes:
 
 
 def spans(said: Sequence[str]) -> list[Span]:
-    """Every run of SPAN words; of fewer words the one run there is."""
     return list(runs(said, [min(SPAN, len(said))]))
 
 
@@ -112,11 +111,11 @@ WRITE_SECONDS = 60.0
 BATCH_SECONDS = 86_400.0
 """Deadline of writes by batch commands (a day). In practice `models/embeddings.py` gives up first."""
 REMEMBER_SECONDS = 4.0
-"""Seconds that the end of an answer waits for its message to be kept."""
+"""Seconds that the end of an answer waits for its message to be stored."""
 ASKER = "frontend/chat:user"
-"""Origin of a message, as front ends write what a person says."""
+"""Origin of a message, as front ends write a person's messages."""
 AGAIN = 2
-"""Seconds after which the writer may ask again."""
+"""Retry-After in seconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -142,10 +141,10 @@ class MemoryService:
         asked: datetime | None = None,
         seconds: float = WRITE_SECONDS,
     ) -> list[Written]:
-        """One outcome a draft, in order; durable and searchable when it returns. `scope` has a user_id.
+        """One outcome per draft, in order; durable and searchable on return. `scope` has a user_id.
 
-        `asked`: when the words were said (left out: now); what was heard later is no echo. Of a user who was
-        erased since they were said, or since this began, nothing is kept: `RemovedMeanwhile`.
+        `asked`: when the texts were said (default: now); what was heard later makes no echo.
+        `RemovedMeanwhile` if the user was erased after that, or since this call began.
         """
         until = deadline(seconds)
         # By the clock that erasures are dated by. One that runs behind it refuses too much, never too little.
@@ -160,8 +159,8 @@ class MemoryService:
         return [known.get(at, Written(MemoryOutcome.ECHO)) for at in range(len(drafts))]
 
     async def remember_message(self, scope: Scope, message: str, asked: datetime) -> Remembered:
-        """Keep a message that was just answered, said in the scope's thread, else its session; small talk is
-        not kept. Never raises but on cancellation."""
+        """Store a message that was just answered, with the scope's thread, else its session; small talk is
+        skipped. Raises only on cancellation."""
         if is_small_talk(message):
             return Remembered.SKIPPED
         thread = scope.thread or None
@@ -175,7 +174,7 @@ class MemoryService:
         return Remembered(written.outcome)
 
     async def _own(self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None) -> list[Draft | None]:
-        """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
+        """The drafts without echoes; None: only an echo. Daemons' texts are kept whole."""
         threads = {draft.thread_id for draft in drafts if compared(draft)}
         heard = {thread: await self._recent.recent(scope, thread, asked) for thread in threads}
         texts = [draft.text for draft in drafts] + [
@@ -184,7 +183,7 @@ class MemoryService:
         return await aside(sum(map(len, texts)), sifted, drafts, heard)
 
     async def _known(self, scope: Scope, drafts: Sequence[Draft | None]) -> dict[int, Written]:
-        """Those that need not be embedded, by position: the same words are kept already."""
+        """Drafts that need no embedding, by position: the same text is stored already."""
         ids = {
             at: memory_id(scope.tenant, scope.user_id or "", draft)
             for at, draft in enumerate(drafts)
@@ -210,12 +209,11 @@ class MemoryService:
 
 
 def compared(draft: Draft) -> bool:
-    """True if it is compared with what was heard: a card says what its writer wants to be said again."""
+    """False for cards, whose text should be repeated."""
     return draft.origin not in DAEMONS and draft.kind not in CARDS
 
 
 def sifted(drafts: Sequence[Draft], heard: Mapping[str | None, Sequence[str]]) -> list[Draft | None]:
-    """The drafts without what was heard in their threads; None: nothing is left."""
     echoes = {thread: Echoes(utterances) for thread, utterances in heard.items() if utterances}
     return [own(draft, echoes.get(draft.thread_id)) if compared(draft) else draft for draft in drafts]
 
@@ -230,7 +228,7 @@ async def counted(tokens: O200k, texts: Sequence[str]) -> list[int]:
 
 
 async def embedded(embedder: Embedder, texts: Sequence[str], until: float) -> list[Embedding]:
-    """One vector a text, by `until` (the loop's time). `Unavailable`."""
+    """One vector per text, by `until` (the loop's time). Raises `Unavailable`."""
     embeddings: list[Embedding] = []
     try:
         async with asyncio.timeout_at(until):

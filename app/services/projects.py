@@ -1,13 +1,12 @@
-"""What a project shows for a message: its sections, read concurrently, and what of them fits the budget.
-And its knowledge: the overview, rules and notes that are in every prompt of it.
+"""A project's context for a message: its sections, read concurrently and cut to the budget; and its knowledge
+(overview, rules and notes), which is in every prompt of the project.
 
-Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding of the message, whose own deadline is
-earlier, so that a hung embedding server leaves the stores time to answer. A source that fails or is late
-costs its section, never the answer; anything unexpected falls back to the project's conversations and code.
-Items are taken from the sections by turns, so that neither the budget nor top_k starves one. Knowledge is the
-tenant's: a user key may read it. Seconds. Source: docs/contract.md, docs/adr/0019. Writing knowledge raises
-`Forbidden`, `InvalidField`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`; the rest raises nothing but on
-cancellation.
+Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding, whose own deadline is earlier, so that a
+hung embedding server leaves the stores time. A source that fails or is late costs its section, never the
+answer; an unexpected error falls back to the project's conversations and code. Items are taken from the
+sections in turn, so that neither the budget nor top_k starves one. Seconds. Source: docs/contract.md,
+docs/adr/0019. Writing knowledge raises `Forbidden`, `InvalidField`, `Missing`, `TooMany`, `Unavailable`,
+`NoRoom`; the rest raises only on cancellation.
 """
 
 import asyncio
@@ -60,9 +59,9 @@ from app.types import (
 )
 
 CANDIDATES = 40
-"""Fewest passages that a leg of each source gives to fused sections."""
+"""Least candidates of each retriever and source for fused sections."""
 EMBEDDING = "embedding"
-"""Source of a degradation: the message could not be embedded."""
+"""Source in `degraded` if the message could not be embedded."""
 
 Vector = asyncio.Task[Embedding | None]
 Fused = asyncio.Task[Found | None]
@@ -98,7 +97,7 @@ class Excerpt:
         return self._gathered(profile, results, found, stored=stored)
 
     async def _stored(self, profile: Profile, drawn: Sequence[list[Candidate] | None]) -> bool:
-        """True if anything is stored where the nearest were none: rows without a vector are not nothing."""
+        """True if there are rows although the nearest were none: rows may lack a vector."""
         if any(drawn):
             return True
         sections = zip(profile.sections, drawn, strict=True)
@@ -114,7 +113,7 @@ class Excerpt:
         return False
 
     async def _vector(self, profile: Profile) -> Embedding | None:
-        """The message's, where a section looks for the nearest and if it comes in its part of the time."""
+        """The message's vector, if a section needs it and it comes in its share of the time."""
         if self.blank or all(section.choice is not SectionChoice.NEAREST for section in profile.sections):
             return None
         retrieval = self.service.retrieval
@@ -122,7 +121,6 @@ class Excerpt:
         return await timely(EMBEDDING, retrieval.embedded(self.message, self.scope), until, self.lost)
 
     async def _fused(self, limits: Mapping[Section, int]) -> Found | None:
-        """One search for all fused sections; None: there are none, or nothing to search for."""
         fused = {
             section.source: limit
             for section, limit in limits.items()
@@ -217,7 +215,7 @@ def shown(parts: Sequence[ShownSection]) -> bool:
 
 
 ANYBODY = Scope()
-"""Who asks, unless a scope is given."""
+"""The default scope."""
 UNEXPECTED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """Errors of a bug, or of a row that no check foresaw. Task groups raise them in an `ExceptionGroup`."""
 
@@ -238,7 +236,7 @@ class ProjectService:
         *,
         threshold: float,
     ) -> None:
-        """`count` gives o200k tokens; `threshold` (RAG_SIMILARITY_THRESHOLD) is that of fused sections."""
+        """`count` gives o200k tokens; `threshold` (RAG_SIMILARITY_THRESHOLD) applies to fused sections."""
         self.sources = sources
         self.retrieval = retrieval
         self.count = count
@@ -249,9 +247,8 @@ class ProjectService:
     ) -> Gathered:
         """What `scope.project` shows for a message, before any budget (`app/answering/projects.py`).
 
-        Never raises but on cancellation; ends within RAG_TIMEOUT_SECONDS, or by `until` (the loop's time)
-        where part of it is gone already. `top_k` counts where a profile lets it (DAAS: 1-5, else 3), and is
-        ignored elsewhere.
+        Raises only on cancellation; ends within RAG_TIMEOUT_SECONDS, or at `until` (the loop's time). `top_k`
+        applies if the profile allows it (DAAS: 1-5, else 3), and is ignored otherwise.
         """
         started = time.perf_counter()
         profile = profile_of(scope.project or "")
@@ -266,14 +263,13 @@ class ProjectService:
     async def build_project_context(
         self, project: str, user_message: str | None, scope: Scope = ANYBODY, top_k: int | None = None
     ) -> ProjectContext:
-        """A project's context for a message, and notes of how it came to be."""
+        """A project's context for a message, and notes on its retrieval."""
         found = await self.gathered(replace(scope, project=project), user_message, top_k=top_k)
         return ProjectContext(context=found.context, notes=list(found.notes))
 
     async def _default(
         self, profile: Profile, scope: Scope, message: str | None, top_k: int | None, until: float
     ) -> Gathered:
-        """What is shown after an unexpected error; nothing after another one."""
         try:
             return await Excerpt(self, scope, message or "", until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
@@ -283,16 +279,17 @@ class ProjectService:
 
 
 Key = tuple[str, str]
-"""Source and id."""
+"""(source, id)."""
 
 TOKEN_BYTES = 128
-"""Longest o200k token: text that is certainly over the budget is not even counted."""
+"""Longest o200k token in bytes: text that certainly exceeds the budget is not even counted."""
 
 
 def chosen(
     question: Question, gathered: Gathered, budget: int, threshold: float, meter: Meter
 ) -> tuple[list[Candidate], bool]:
-    """(all that was seen with its verdict, the packed first in prompt order; True if the skip rule holds)."""
+    """(all candidates with their verdicts, packed ones first in prompt order; True if the skip rule
+    holds)."""
     looked_for = [item.candidate for part in gathered.parts if sought(part) for item in part.items]
     short = bool(looked_for) and skipped(question.message, looked_for, threshold)
     offered, others = offers(gathered.parts, short=short)
@@ -303,12 +300,11 @@ def chosen(
 
 
 def sought(part: ShownSection) -> bool:
-    """True if its items were looked for; else they are the newest, whatever was said."""
     return part.section.choice is not SectionChoice.NEWEST
 
 
 def offers(parts: Sequence[ShownSection], *, short: bool) -> tuple[list[list[Candidate]], list[Candidate]]:
-    """(what each section has to show, what became of the rest): a passage is shown by one section."""
+    """(each section's candidates, the rest with verdicts): a passage is shown by one section."""
     offered: list[list[Candidate]] = []
     others: list[Candidate] = []
     seen = set[Key]()
@@ -329,14 +325,12 @@ def key(item: Candidate) -> Key:
 
 
 def dressed(section: Section, item: Item) -> Candidate:
-    """An item as its section shows it, with its score."""
     shown = placed(item.passage, section, item.text)
     return scored(Candidate(shown, item.candidate.words), section)
 
 
 def scored(item: Candidate, section: Section) -> Candidate:
-    """With the score that chose it: where cosine alone did, that is the similarity, from 0 to 1. Time gives
-    none."""
+    """With the similarity as score if cosine alone chose it; the newest have none."""
     passage = item.passage
     if section.choice is not SectionChoice.NEAREST or passage.similarity is None:
         return item
@@ -344,7 +338,7 @@ def scored(item: Candidate, section: Section) -> Candidate:
 
 
 def placed(passage: Passage, section: Section, text: str) -> Passage:
-    """A row as its section shows it; code is called what it defines, for its label tells the path."""
+    """A row as its section shows it; code is named after what it defines, since its label has the path."""
     name = symbol(passage.fields.get("chunk_metadata"), NAME_CUT)
     return entry(passage, text, heading=section.heading, between=section.between, name=name)
 
@@ -352,7 +346,7 @@ def placed(passage: Passage, section: Section, text: str) -> Passage:
 def entries(
     recipe: Recipe, passages: Mapping[Key, Passage], count: Callable[[str], int]
 ) -> dict[Key, Passage]:
-    """Rows as the project's profile shows them today, where an answer showed them so."""
+    """Rows as the project's profile shows them now, for answers that showed them so."""
     if FORMS[recipe.form] is not PROJECT_FORM:
         return dict(passages)
     sections = {section.source: section for section in profile_of(recipe.project or "").sections}
@@ -369,8 +363,8 @@ def rewritten(passage: Passage, section: Section, count: Callable[[str], int]) -
 def pack_sections(
     offered: Sequence[Sequence[Candidate]], budget: int, most: int | None, meter: Meter
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """(packed, over) of sections' items, both in the order shown. Counted as the block would be sent, so that
-    it is never over."""
+    """(packed, over) of sections' items, both in the order shown. Counts the joined block, so it is never
+    over budget."""
     shown = list(chain.from_iterable(offered))
     turns = [item for rank in zip_longest(*offered) for item in rank if item is not None]
     taken = {id(item) for item in turns[:most]}
@@ -382,7 +376,7 @@ def pack_sections(
 def by_turns(
     turns: Iterable[Candidate], shown: Sequence[Candidate], budget: int, most: int | None, meter: Meter
 ) -> set[int]:
-    """The first items that fit together, at most `most`; one that is too long is passed over."""
+    """Indices of the items that fit together, at most `most`; one that is too long is skipped."""
     taken = set[int]()
     for item in turns:
         if most is not None and len(taken) >= most:
@@ -403,7 +397,6 @@ def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
 
 
 def reason(gathered: Gathered, candidates: Iterable[Candidate], *, short: bool) -> Reason:
-    """`rag.reason` in its precedence."""
     if gathered.reason is not Reason.OK:
         return gathered.reason
     if any(item.verdict is Verdict.PACKED for item in candidates):
@@ -412,10 +405,10 @@ def reason(gathered: Gathered, candidates: Iterable[Candidate], *, short: bool) 
 
 
 class KnowledgeService:
-    """Knowledge, as those who keep it see it. The scope names the project."""
+    """Knowledge for its writers. The scope names the project."""
 
     def __init__(self, record: KnowledgeStore, count: Callable[[str], int], window: int) -> None:
-        """`count` gives tokens of the model that answers, `window` are those it reads."""
+        """`count` gives tokens of the answering model, `window` is its size."""
         self._record = record
         self._count = count
         self._most = window // QUARTER
@@ -427,15 +420,14 @@ class KnowledgeService:
         return found
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
-        """Replaces all of it; what it is now."""
         check_tenant_key(scope)
         await asyncio.to_thread(self._admit, knowledge, Knowledge(), ("overview", "rules", "notes"))
         await self._record.put(scope, knowledge)
         return knowledge
 
     async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """What is given replaces what was there, note by note; what it is now. Two at once may come to more
-        together than each was let to: a chat leaves out what has no room."""
+        """Replace the given parts, note by note; returns the result. Two concurrent calls may together exceed
+        the limit; a chat then leaves out parts."""
         check_tenant_key(scope)
         before = await self._found(scope) or Knowledge()
         sent = [name for name in ("overview", "rules", "notes") if getattr(change, name)]
@@ -452,7 +444,8 @@ class KnowledgeService:
             return await self._record.get(scope)
 
     def _admit(self, knowledge: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
-        """`InvalidField` for the largest field sent, if all is too long and not shorter than before."""
+        """`InvalidField` for the largest field sent, if the knowledge is too long and not shorter than
+        before."""
         taken = sizes(knowledge, self._count)
         total = sum(taken.values())
         if total <= self._most or not sent or total < sum(sizes(before, self._count).values()):

@@ -1,8 +1,8 @@
-"""/rag/query: an answer from what a person said and kept, and from reference texts.
+"""/rag/query: an answer from a person's memories and from reference texts.
 
-The recipe: small talk? then a small prompt. Otherwise recall -> boosts -> persona, overlay, gravity note ->
-the prompt. Faults of stores end in `degraded`. Raises `ModelError`, and `InvalidField` where the message
-does not fit into the model's window. Seconds. Source: docs/contract.md.
+Small talk gets a small prompt. Otherwise: recall, boosts, then the prompt with persona, overlay and gravity
+note. Faults of stores are listed in `degraded`. Raises `ModelError`, and `InvalidField` if the message
+exceeds the model's window. Seconds. Source: docs/contract.md.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ KINDS = (*CARDS, GRAVITY, DESIRE)
 """Kinds of cards that an answer reads."""
 TEXTS = (SYSTEM_MEMORY, SYSTEM_MEMORY_BARE, SYSTEM_MEMORY_CROWDED)
 PERSONA_SHARE = 4
-"""The persona block has at most one part in so many of the window's free tokens."""
+"""The persona block has at most this fraction (1/n) of the window's free tokens."""
 GREETING_SECONDS = 2.0
-"""A greeting is answered without knowing when its sender was last here, if that takes longer."""
+"""Deadline of reading a greeting's last activity."""
 
 
 class RagService:
@@ -62,7 +62,7 @@ class RagService:
         return self._pipeline.recorder
 
     async def prepare(self, question: Question) -> Reply:
-        """Everything that can fail, while a status can still be sent. The caller closes the reply."""
+        """Do everything that can fail while a status can still be sent. The caller closes the reply."""
         return await self._pipeline.prepare(question, MEMORY_FORM, self._context)
 
     async def _context(self, run: Run) -> Context:
@@ -91,7 +91,7 @@ class RagService:
 def recall_context(
     question: Question, known: Recalled, by: Weighing, limits: PromptLimits, meter: Meter
 ) -> Context:
-    """The prompt made from what was recalled; blocking, milliseconds. Raises `InvalidField`."""
+    """The prompt with recalled passages. Blocking, milliseconds. Raises `InvalidField`."""
     wants = wants_of(question.message, known)
     profile = load_latest_gravity_profile(known.cards)
     note = gravity_note(gravity(wants.tags, wants.gravity), wants.gravity)
@@ -129,7 +129,7 @@ def small_talk_context(
     meter: Meter,
     lost: Sequence[Degraded] = (),
 ) -> Context:
-    """The minimal prompt, with how long the person was away."""
+    """The minimal prompt, with the time since the person's last message."""
     greets = is_pure_reentry_greeting(question.message)
     line = reentry_line(moment)
     prompt = build_system_prompt(

@@ -1,8 +1,8 @@
-"""`ibid reembed`: every stored text (chunks, memories, the corpus) embedded anew in the configured space,
-beside the old one, then swapped.
+"""`ibid reembed`: embeds every stored text (chunks, memories, corpus, rows of projects) in the configured
+space, beside the old vectors, then swaps them.
 
-Safe to interrupt: vectors already made are kept and the next run goes on from there. Until the swap, which is
-one transaction, the old space is what is searched. Raises `RetrievalError` if the embedder fails.
+Safe to interrupt: vectors already made are kept and the next run continues. Searches use the old space until
+the swap, which is one transaction. Raises `RetrievalError` if the embedder fails.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +14,7 @@ from app.models.base import Embedder
 from app.types import Space
 
 BATCH = 64
-"""Texts embedded and kept at a time: what an interruption can lose."""
+"""Texts per step: what an interruption can lose."""
 
 
 class Reembed:
@@ -36,7 +36,7 @@ class Reembed:
         return await self._vectors.count(self._space.name)
 
     async def run(self) -> AsyncIterator[int]:
-        """Embed and swap; yields how many texts each step took."""
+        """Embed and swap; yields the number of texts of each step."""
         while True:
             texts = await self._vectors.missing(self._space.name, BATCH)
             if not texts and await self._vectors.swap(self._space):
@@ -49,6 +49,6 @@ class Reembed:
             yield len(texts)
 
     async def _batch(self, texts: Sequence[Unembedded]) -> None:
-        """One batch: embedded with title and heading in front, as on the way in."""
+        """Embedded with title and heading in front, as at ingestion."""
         inputs = [embedded_text(item.title, item.heading, item.text) for item in texts]
         await self._vectors.keep(self._space.name, texts, await self._embedder.passages(inputs))

@@ -1,4 +1,4 @@
-"""The services of one running Ibid, as `wiring` built them and the API uses them."""
+"""The services of one running Ibid, as built by `wiring` and used by the API."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,21 +40,21 @@ class Services:
     projects: ProjectService
     code: CodeService
     conversations: ConversationService
-    """Dreams too."""
+    """Conversations and dreams."""
     knowledge: KnowledgeService
     mixing: MixService
     retrieval: Retrieval
-    """Every source at once: what `ibid eval` measures."""
+    """Searches every source; measured by `ibid eval`."""
     keys: KeyStore
     probes: tuple[Probe, ...]
-    """What `/readyz` asks, in order."""
+    """Checks of `/readyz`, in order."""
     debug: bool | None
-    """Whether replies carry `debug` (RAG_DEBUG_MODE); None: while the service is open on loopback."""
+    """True if replies carry `debug` (RAG_DEBUG_MODE); None: while the service is open on loopback."""
     token: str
     """The data folder's local token: acts as a tenant key of the tenant `default` on this machine."""
     publish: Callable[[str], None]
-    """Tells commands on this machine the address to come through (the folder's lock file)."""
+    """Publishes the service's URL to commands on this machine (the folder's lock file)."""
     optional: tuple[Probe, ...] = ()
-    """What `/readyz` asks too, and answers can do without."""
+    """Checks of `/readyz` that answers can do without."""
     hurry: Callable[[], None] = lambda: None
     """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""

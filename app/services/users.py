@@ -1,8 +1,8 @@
-"""All that is kept of a person: handed out, or erased, and afterwards gone from files too.
+"""Export and erasure of everything stored about a person, files included.
 
-Both walk the list of holdings, so that none is forgotten. An erasure first marks the user, so that what was
-asked for before it leaves nothing behind, on any replica; then each holding drops what it has, also where
-another failed. Files are rewritten in the background. Seconds. Raises `Unavailable`. docs/adr/0017.
+Both walk the list of holdings, so that none is forgotten. An erasure first marks the user, so that earlier
+requests write nothing more, on any replica; then each holding deletes its rows, even if another fails. Files
+are rewritten in the background. Seconds. Raises `Unavailable`. docs/adr/0017.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ WITHIN = timedelta(minutes=10)
 SOON, IDLE = 1.0, 60.0
 """Seconds between two looks for files to rewrite: soon after an erasure, and otherwise."""
 EAGER = 60
-"""How many looks after an erasure are SOON apart."""
+"""Number of looks after an erasure that are SOON apart."""
 BURST, SHARE, EVERY = 4, 0.05, 180.0
-"""Files are rewritten so many times at once, and then for such a part of the time, or once in so many seconds
-however long it takes: tables are locked for all, while anybody may erase himself as often as he likes."""
+"""Files are rewritten BURST times at once, then for SHARE of the time, or once in EVERY seconds: a rewrite
+locks tables for everybody, and a user may erase themselves any number of times."""
 
 FOLLOW_SECONDS = 5.0
-"""How long an erasure waits for the search engines to delete theirs; usually some hundredths."""
+"""Seconds an erasure waits for the search engines; usually they need some hundredths."""
 AGAIN = 5
-"""Seconds after which an erasure that could not be done whole is asked for again."""
+"""Retry-After of an incomplete erasure, in seconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +72,7 @@ UNSEEN = (
 
 
 class OthersUnseen(Unavailable):
-    """Qdrant did not answer: what other tools wrote of an erased user is deleted later."""
+    """Qdrant did not answer: an erased user's points of other tools are deleted later."""
 
 
 class UserService:
@@ -88,8 +88,8 @@ class UserService:
         engines: Sequence[Outbox] = (),
         outside: bool = False,
     ) -> None:
-        """`cache` holds search results of this process, for `shared_cache_seconds` others may hold them too;
-        `outside`: there is an outside memory service."""
+        """`cache`: this process's search results, which a shared cache may hold for `shared_cache_seconds`;
+        `outside`: an outside memory service is configured."""
         self._holdings = holdings
         self._files = files
         self._erasures = erasures
@@ -106,21 +106,19 @@ class UserService:
 
     @property
     def holdings(self) -> tuple[str, ...]:
-        """Their names, in the order of an export."""
         return tuple(holding.name for holding in self._holdings)
 
     def notes(self, scope: Scope) -> tuple[str, ...]:
-        """What others keep of the scope's user. The outside memory service knows the default tenant alone."""
+        """Data of the user kept elsewhere. The outside memory service knows only the default tenant."""
         return (OUTSIDE,) if self._outside and scope.tenant == DEFAULT_TENANT else ()
 
     async def export(self, scope: Scope) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
-        """Everything of the scope's user, holding by holding, each with its name."""
         for holding in self._holdings:
             async for item in holding.export(scope):
                 yield holding.name, item
 
     async def erase(self, scope: Scope) -> Receipt:
-        """Erase the user everywhere. Called again: zeros, and the state of the files."""
+        """Erase the user everywhere. Repeated: zeros, and the state of the files."""
         mark = await self._erasures.begin(scope, self.holdings)
         waiting = self._recorder.forget_user(scope)
         counts = await self._dropped(scope)
@@ -144,8 +142,7 @@ class UserService:
         return tuple(engine.name for engine, lag in zip(self._engines, late, strict=True) if lag)
 
     async def _dropped(self, scope: Scope) -> dict[str, int]:
-        """Erase every holding; returns what each had. One that fails keeps no other from it. Where anything
-        went, results cached in this process may hold it."""
+        """Erase every holding, even if one fails, and this process's cache; returns the counts."""
         counts, faults = dict[str, int](), list[str]()
         unseen = list[str]()
         for holding in self._holdings:
@@ -186,7 +183,7 @@ class UserService:
         )
 
     async def run(self) -> None:
-        """Rewrite files for as long as the service lives, also those that an earlier one left."""
+        """Rewrite files for as long as the service lives, also those of an earlier process."""
         while True:
             self._more.clear()  # before the look: an erasure that ends during it is looked for soon
             try:
@@ -203,7 +200,6 @@ class UserService:
         return tuple(files for files in self._files if not files.external)
 
     async def _look(self) -> None:
-        """Rewrite what is due, if the rate allows; when idle, drop marks that are needed no more."""
         due = await self._erasures.due()
         if due and self._rate.take():
             began = time.monotonic()
@@ -215,15 +211,15 @@ class UserService:
             await self._erasures.sweep()
 
     async def compact(self) -> bool:
-        """Rewrite what erased users' holdings kept in files of ours. False: nothing to do yet."""
+        """Rewrite our files with erased users' data. False: nothing can be done yet."""
         due = await self._erasures.due()
         if due:
             await self._rewrite(due)
         return bool(due)
 
     async def _rewrite(self, due: Sequence[Due]) -> None:
-        """All at once, whoever's they are; what cannot be rewritten for now stays marked. One that fails
-        keeps no other engine from it, and is asked alone the next time. Raises what the first one raised."""
+        """Rewrite for all erasures at once; files that cannot be rewritten now stay marked. Tries every
+        engine; one that fails is retried alone. Raises the first error."""
         self._left = {each: self._left.get(each, {}) for each in due}
         faults = [await self._rewrite_files(files, due) for files in self._ours]
         whole = [each for each in due if len(self._left[each]) == len(self._ours)]
@@ -236,7 +232,6 @@ class UserService:
             raise fault
 
     async def _rewrite_files(self, files: Files, due: Sequence[Due]) -> IbidError | None:
-        """Rewrite one engine's files, for the erasures that they are not rewritten for yet."""
         open_ = [each for each in due if files.name not in self._left[each]]
         try:
             left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()
@@ -256,8 +251,8 @@ def dirty(due: Iterable[Due]) -> set[str]:
 
 
 class MirroredHolding:
-    """A holding in Postgres and in an engine that may hold other points of the user too, as older tools wrote
-    them. Postgres goes first: searches read it, also while the engine is away. Raises `Unavailable`."""
+    """A holding in Postgres and in an engine, where older tools may have written further points of the user.
+    Postgres first: searches read it even while the engine is down. Raises `Unavailable`."""
 
     def __init__(self, record: Memories, index: Holding) -> None:
         self._record = record
@@ -268,7 +263,7 @@ class MirroredHolding:
         return self._index.name
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """The record's rows, then what the index alone has."""
+        """Postgres's rows, then points that only the engine has."""
         known = set()
         async for row in self._record.export(scope):
             known.add(row["id"])
@@ -278,8 +273,8 @@ class MirroredHolding:
                 yield point
 
     async def erase(self, scope: Scope) -> int:
-        """Out of the record, then out of the engine. What the engine alone had counts too. While it is away,
-        the outbox has its part."""
+        """Delete from Postgres, then from the engine; the count includes points that only the engine had.
+        While the engine is down, the outbox keeps its part."""
         rows = await self._record.erase(scope)
         try:
             points = await self._index.erase(scope)

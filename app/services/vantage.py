@@ -1,12 +1,11 @@
-"""/vantage/query: the retrieval of /rag/query under a policy that decides before the model speaks. Also
-/vantage/mix, an answer's candidates under another mix, and the cards and facts of a namespace.
+"""/vantage/query: retrieval as for /rag/query, under a policy that decides before the model is asked. Also
+/vantage/mix (an answer's candidates under another mix), and the cards and facts of a namespace.
 
-The recipe: thread, cards and an outside service's scores are read concurrently -> decision -> small talk or
-a refusal? then a small prompt. Otherwise the mix splits k -> recall -> boosts, recency -> rival sources?
-then ask back -> the prompt; the answer is held to its class. The features see the asker's own turns that
-the prompt shows and no others: an earlier answer may quote what somebody else wrote. What fails or is late
-ends in `degraded`. Raises `ModelError`, and `InvalidField` for an unknown lens, a message over the window or
-an answer without a mix; `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`. Seconds.
+Small talk and refusals get a small prompt. Otherwise: the mix splits k, recall, boosts and recency, a
+question back if sources are rivals, the prompt; the answer must keep to its class. The features see only the
+user's own turns in the prompt: an earlier answer may quote another person. Parts that fail or are late are
+listed in `degraded`. Raises `ModelError`, and `InvalidField` for an unknown lens, a message over the window
+or an answer without a mix; `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`. Seconds.
 Source: docs/contract.md.
 """
 
@@ -79,11 +78,11 @@ from app.vantage.terms import Evidence, Mix, ResponseClass
 from app.vantage.weigh import Weighed, rivalled, weigh
 
 KINDS = (GRAVITY, DESIRE)
-"""Kinds of cards that memories are boosted by; a persona is not shown."""
+"""Kinds of cards for boosts; a persona is not shown."""
 SHARE = 4
-"""Cards, and the thread, have at most one part in so many of the window's free tokens each."""
+"""Cards, and the thread, each have at most this fraction (1/n) of the window's free tokens."""
 READ_SECONDS = 2.0
-"""For cards, the outside service, and the last activity."""
+"""Deadline for cards, the outside service, and the last activity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +93,9 @@ class Decided:
     cards: CardsBlock = field(default_factory=CardsBlock)
     thread: ThreadBlock = field(default_factory=ThreadBlock)
     lost: tuple[Degraded, ...] = ()
-    """What could not be read of it."""
+    """Inputs that could not be read."""
     greets: bool = False
-    """Small talk that is answered: a prompt of its own and nothing else."""
+    """True for small talk, which has a prompt of its own."""
 
     @property
     def response_class(self) -> ResponseClass:
@@ -104,7 +103,6 @@ class Decided:
 
     @property
     def bare(self) -> bool:
-        """True if nothing that was retrieved is shown: for small talk, and in a refusal's prompt."""
         return self.greets or self.response_class is ResponseClass.REFUSE
 
     @property
@@ -113,7 +111,7 @@ class Decided:
 
     @property
     def ruling(self) -> Ruling:
-        """The decision as it is kept with the answer."""
+        """The decision as stored with the answer."""
         question, by = self.question, self.by
         return Ruling(
             *self.weighed[:3],
@@ -133,15 +131,13 @@ class Decided:
         return "" if self.response_class is ResponseClass.CLARIFY else reentry_line(moment)
 
     def system(self, candidates: Sequence[Candidate] | None) -> str:
-        """The system text that is true of what was found (None: not known yet) and of what the answer may
-        be."""
+        """The system text for the candidates (None: unknown yet) and the response class."""
         if candidates is not None and self.response_class in WHOLE_CLASSES:
             return SYSTEM_POLICY
         text = SYSTEM_MEMORY if candidates is None else system_text(candidates, TEXTS)
         return GIVEN.get(text, text) if self.cards.text or self.thread.text else text
 
     def blocks(self) -> tuple[str, ...]:
-        """Overlay, policy, lens, cards, thread; "" for one that is not shown."""
         overlay, rules = self.question.overlay, self.weighed.overlay_text
         if self.bare:
             return (overlay, rules, "", "", "")
@@ -207,7 +203,7 @@ class VantageService:
         return self._pipeline.recorder
 
     async def prepare(self, question: Question) -> Reply:
-        """Everything that can fail, while a status can still be sent. The caller closes the reply."""
+        """Do everything that can fail while a status can still be sent. The caller closes the reply."""
         return await self._pipeline.prepare(question, MEMORY_FORM, self._context)
 
     async def _context(self, run: Run) -> Context:
@@ -272,7 +268,6 @@ class VantageService:
         return await aside(sum(len(card.text) for card in found), cards_block, found, run.meter, most)
 
     async def _evidence(self, message: str, lost: list[Degraded]) -> Evidence | None:
-        """The outside service's scores of the message; None: there is no such service, or no answer."""
         if self._moderator is None:
             return None
         scores = await timely(MODERATION, self._moderator.scores(message), deadline(READ_SECONDS), lost)
@@ -293,7 +288,7 @@ class VantageService:
 
 
 def block_tokens(limits: PromptLimits, meter: Meter, texts: Sequence[str]) -> int:
-    """Tokens that cards, or the thread, may have beside these texts: they must not crowd out the message."""
+    """Tokens for cards, or the thread, beside these texts: they must not crowd out the message."""
     free = limits.window - limits.answer - sum(map(meter, (GIVEN[SYSTEM_MEMORY], *texts)))
     return max(0, free // SHARE)
 
@@ -312,8 +307,7 @@ def own_turns(thread: ThreadBlock) -> tuple[str, ...]:
 def contested_context(
     decided: Decided, known: Recalled, limits: PromptLimits, meter: Meter
 ) -> tuple[Decided, Context]:
-    """The context; but where rival sources answer differently, the answer only asks which of them is
-    meant."""
+    """The context; if rival sources answer differently, one for asking which is meant."""
     context = recall_context(decided, known, limits, meter)
     question = decided.question
     found = rivals(question.message, context.prompt.passages, own_turns(decided.thread))
@@ -325,7 +319,7 @@ def contested_context(
 
 
 def recall_context(decided: Decided, known: Recalled, limits: PromptLimits, meter: Meter) -> Context:
-    """The prompt made from what was recalled; blocking, milliseconds. Raises `InvalidField`."""
+    """The prompt with recalled passages. Blocking, milliseconds. Raises `InvalidField`."""
     wants, reentry = wants_of(decided.question.message, known), decided.reentry(known.moment)
     budget = room_for(limits, meter, decided.prompt(decided.system(None), reentry))
     candidates = select_recalled(wants, known, decided.by, budget, meter)
@@ -351,7 +345,7 @@ def unsought_context(
     meter: Meter,
     lost: Sequence[Degraded] = (),
 ) -> Context:
-    """With nothing looked for: small talk's minimal prompt, a refusal, or a mix of nothing."""
+    """Without a search: small talk's minimal prompt, a refusal, or a mix of nothing."""
     reentry = decided.reentry(moment)
     system, form, reason = SYSTEM_POLICY, MEMORY_FORM, Reason.UNASKED
     if decided.greets:
@@ -364,7 +358,7 @@ def unsought_context(
 
 
 def facts(run: Run, decided: Decided, context: Context, *, debug: bool) -> dict[str, object]:
-    """What `meta` tells beside chat's facts; `debug` is VANTAGE_DEBUG."""
+    """Further `meta` fields; `debug` is VANTAGE_DEBUG."""
     question, weighed, explanation = decided.question, decided.weighed, context.explanation
     assert explanation  # noqa: S101 - every recipe of /vantage explains
     shown = recalled_facts(context, debug=question.debug or question.inspect_only)
@@ -395,11 +389,11 @@ def facts(run: Run, decided: Decided, context: Context, *, debug: bool) -> dict[
 
 
 UNSOUGHT = (Reason.GREETING, Reason.SMALL_TALK, Reason.UNASKED)
-"""Nothing was looked for: a greeting, a refusal."""
+"""Reasons for which nothing was searched."""
 RAG = "/rag/query"
-"""Its answers have memories and reference texts too. How many were wanted is not kept: the default."""
+"""Its answers have memories and reference texts too. Their k is not recorded: the default is assumed."""
 MOMENT = 100
-"""Candidates that are weighed on the loop: a millisecond."""
+"""Candidates weighed on the loop: a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +407,6 @@ class Mixed:
 
     @property
     def unsearched(self) -> list[str]:
-        """Sources that this mix would look into and the answer did not: nothing is known of them."""
         was, now = self.was.split, self.now.split
         found = {MEMORIES: now.personal and not was.personal, CORPUS: now.corpus and not was.corpus}
         return [source for source, missing in found.items() if missing]
@@ -421,7 +414,6 @@ class Mixed:
 
 class MixService:
     def __init__(self, answers: AnswerService, *, threshold: float, personal: bool) -> None:
-        """`threshold`: RETRIEVE_THRESHOLD; `personal`: VANTAGE_PERSONAL_MEMORY."""
         self._answers = answers
         self._threshold = threshold
         self._personal = personal
@@ -457,7 +449,6 @@ class CardService:
         self._cards = cards
 
     async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
-        """(the card, whether it is new): in the very next prompt of whom it is for."""
         check_key(scope, draft.user_id)
         return await self._cards.put(scope, draft)
 

@@ -1,9 +1,9 @@
-"""Dates in texts: expressions of time in English, German, Spanish and French, and the days they mean.
+"""Expressions of time in English, German, Spanish and French texts, and the days they mean.
 
-A text becomes a string with one letter a word, and expressions are patterns over it: `last spring` is `LS`,
-`7 May 2023` is `DMY`. Days are UTC days, spans half open. A day without a year is any year's, or the nearest
-one where a memory has a day. `a week ago` is as wide as a week. Reading a memory takes 20 µs. Pure; raises
-nothing for years in KNOWABLE. Why: docs/adr/0004.
+A text becomes a string with one letter per word, and expressions are patterns over it: `last spring` is `LS`,
+`7 May 2023` is `DMY`. Days are UTC days, spans half open. A day without a year means any year's, or the
+nearest one if the memory has a day. `a week ago` is as wide as a week. Reading a memory takes 20 µs. Pure;
+raises nothing for years in KNOWABLE. Why: docs/adr/0004.
 """
 
 import re
@@ -43,7 +43,7 @@ UNITS = (
     "|year years jahr jahre jahren jahres ano anos ans annee annees"
 )
 DAY, WEEK, WEEKEND, MONTH, YEAR = range(5)
-"""Units, as numbers of their place in UNITS."""
+"""Units, numbered by their place in UNITS."""
 NUMBERS = (
     "a an one ein eine einem einer un una une|two zwei dos deux couple|three few drei tres trois"
     "|four vier cuatro quatre|five funf cinco cinq|six sechs seis|seven sieben siete sept"
@@ -90,15 +90,15 @@ KINDS = {
     "": "the of de du del le la les el los las der den dem des d l early late mid beginning middle end start"
     " st nd rd th er",
 }
-"""`l` and `x` may stand behind what they turn; `O` stands before days alone; `Q` and `&` make `from May to
-July`; `d` bounds whole days alone; `n` is a number that is not read, `w` a month beside a number
-alone, `k` what a number counts that is no year then; `""`: what may stand between words of time."""
+"""`l` and `x` may follow the word they modify; `O` precedes days only; `Q` and `&` make `from May to July`;
+`d` bounds whole days only; `n` is a number that is not read, `w` a month only beside a number, `k` a counted
+noun whose number is no year; `""`: fillers between words of time."""
 YEARS = range(1900, 2100)
 """Numbers that may be a year."""
 Read = tuple[str, int]
-"""A kind, and its number (0 where it has none)."""
+"""A kind, and its number (0 without one)."""
 EXCLUSIVE: dict[str, Read] = dict.fromkeys(("before", "avant", "antes"), ("b", 1))
-"""`until May` has May in it, `before May` has not."""
+"""`until May` includes May, `before May` does not."""
 SPECIAL: dict[str, Read] = {
     "may": ("m", 5),
     "march": ("m", 3),
@@ -107,17 +107,15 @@ SPECIAL: dict[str, Read] = {
     **dict.fromkeys(("in", "dans", "dentro"), ("P", 1)),
     **{f"last{unit}": ("E", number) for number, unit in enumerate(("day", "week", "weekend", "month"))},
 }
-"""`the past month` ends today, `in two weeks` is to come; `lastday` is a phrase (`the last day of`)."""
+"""`the past month` ends today, `in two weeks` is future; `lastday` is a phrase (`the last day of`)."""
 
 
 def numbered(kind: str, table: str, first: int) -> Iterator[tuple[str, Read]]:
-    """The words of a table, each with its place."""
     for number, names in enumerate(table.split("|"), first):
         yield from ((name, (kind, number)) for name in names.split())
 
 
 def known_words() -> Mapping[str, Read]:
-    """Every word of time."""
     kinds = {name: (kind, 0) for kind, names in KINDS.items() for name in names.split()}
     days = {name: ("R", number) for number, names in RELATIVE.items() for name in names.split()}
     tables = [("N", NUMBERS, 1), ("U", UNITS, 0), ("W", WEEKDAYS, 0), ("S", SEASONS, 0)]
@@ -128,7 +126,6 @@ def known_words() -> Mapping[str, Read]:
 
 
 def figures() -> Iterator[tuple[str, Read]]:
-    """Days of a month, with and without their zero, and years."""
     for day in range(1, 32):
         yield from ((written, ("D", day)) for written in (str(day), f"{day:02}"))
     yield from ((str(year), ("Y", year)) for year in YEARS)
@@ -139,7 +136,7 @@ HINTS = frozenset(
     {word for word, (kind, _) in KNOWN.items() if kind in tuple("MmwSWURY")}
     | {"hier", "aujourd", "an", "week", "fin", "manana"}
 )
-"""One of them is in every expression; the last are of phrases."""
+"""Every expression contains one of them; the last belong to phrases."""
 PARTS = re.compile(r"[^\W_]+")
 
 PHRASES = {
@@ -170,7 +167,7 @@ PHRASES = {
     "dernier jour de": "lastday",
     "derniere semaine de": "lastweek",
 }
-"""Several words that are one."""
+"""Several words that are read as one."""
 PHRASE_WORDS = frozenset(max(PARTS.findall(phrase), key=len) for phrase in PHRASES)
 """The longest word of each."""
 HIER = re.compile(r"\bhier\b")
@@ -178,7 +175,7 @@ PHRASE = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
 FRENCH = re.compile(r"\b(?:je|j|tu|il|elle|nous|vous|ils|le|la|les|est|ai|que|qu)\b")
 """Beside one of these `hier` is yesterday, otherwise the German word for here."""
 NAMES = re.compile(r"\b(?:May|March|(?<!\d )Mars)\b")
-"""English months that are verbs, too, unless written as names (the kind `m`); `Mars` is a planet."""
+"""English months that are also verbs unless capitalised (the kind `m`); `Mars` is a planet."""
 NAMED = {"May": "mai", "March": "marz", "Mars": "planet"}
 NAME_WORDS = words("may march mars")
 OTHERWISE = (
@@ -200,11 +197,10 @@ OTHERWISE = (
         "can ",
     ),
 )
-"""Words of time that mean something else beside certain words: the words, the pattern, the replacement."""
+"""Words of time with another meaning beside certain words: the words, the pattern, the replacement."""
 
 
 def bare(text: str) -> str:
-    """The text without accents."""
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
@@ -212,7 +208,6 @@ def bare(text: str) -> str:
 
 
 def parts(text: str) -> frozenset[str]:
-    """The words and numbers of a text, in lower case."""
     return frozenset(PARTS.findall(text.lower()))
 
 
@@ -231,9 +226,9 @@ def plain(text: str, held: frozenset[str] | None = None) -> str:
 
 
 MOST = 1_000
-"""Characters that are read of a text: a tenth of a millisecond."""
+"""Characters read of a text: a tenth of a millisecond."""
 MANY = 8
-"""Expressions of one text: more are a list, or an attack."""
+"""Expressions read of a text: more are a list, or an attack."""
 DATE = "I|D[Mw]Y?|[Mw]DY?|MY|DmY|mDY|[mw]Y|(?<=[POQsbavd&])(?:Dm|mD)"
 COUNT = "[NDC]U"
 POINT = "I|D[Mmw]Y?|[Mmw]D?Y?|SY?|Y"
@@ -245,13 +240,13 @@ FORMS = re.compile(
     rf"|(?P<ago>(?<![NDCn]){COUNT}A|[Vv]{COUNT})|(?P<hence>P{COUNT}(?![Aba]))|(?P<word>R)"
     r"|(?P<bare>[Psbav](?:S(?!Y)|[Mm](?![YD])|Y(?!k)))|(?P<weekday>[Osba]W(?![bav]))"
 )
-"""Longest first. A month or a season that nothing stands beside may be a name or a verb."""
+"""Longest first. A month or a season alone may be a name or a verb."""
 BOUNDS = {"s": "s", "b": "b", "a": "a", "v": "B", "d": "b"}
 NOTHING: Read = (".", 0)
 ARTICLE: Read = ("N", 1)
 NUMERAL = frozenset("Nn")
 DIGITS = 3
-"""Of the highest number that counts days or weeks."""
+"""Digits of the highest number that counts days or weeks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,16 +254,15 @@ class Expression:
     """Words of time that belong together."""
 
     form: str
-    """The name of a group of FORMS."""
+    """Name of a group of FORMS."""
     letters: str
-    """The kinds of its words."""
+    """Kinds of its words."""
     numbers: tuple[int, ...]
-    """The numbers of its words."""
+    """Numbers of its words."""
     bound: str = ""
-    """`s` since, `b` until, `B` before (as `v`), `a` after; "": the very time."""
+    """`s` since, `b` until, `B` before (as `v`), `a` after; "": no bound."""
 
     def number(self, kinds: str) -> int | None:
-        """The number of the first word of one of these kinds."""
         for letter, number in zip(self.letters, self.numbers, strict=True):
             if letter in kinds:
                 return number
@@ -276,7 +270,6 @@ class Expression:
 
 
 def expressions(text: str) -> tuple[Expression, ...]:
-    """The first MANY expressions of a text, each once, in order."""
     text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
     held = parts(text)
     if HINTS.isdisjoint(held):  # most texts, and this is soon seen
@@ -297,8 +290,8 @@ def expression(found: re.Match[str], read: list[Read]) -> Expression:
 
 
 def reads(text: str) -> list[Read]:
-    """Kind and number of each word of time. Words that mean nothing between them are left out, words of one
-    number are joined, and other words are NOTHING, once for as many as stand together."""
+    """Kind and number of each word of time. Fillers between them are dropped, words of one number joined, and
+    each run of other words becomes one NOTHING."""
     read: list[Read] = []
     last: Read = ("", 0)
     for word in WORD.findall(text):
@@ -323,8 +316,7 @@ def together(one: Read, other: Read) -> Read:
 
 
 def written(word: str) -> Read:
-    """`2023-05-07` or `7.5.2023` as the ordinal of the day, and `45`; any other word in figures is nothing of
-    time."""
+    """`2023-05-07` or `7.5.2023` as the ordinal of the day, and `45`; other figures are NOTHING."""
     if word.isdecimal():
         return ("C", int(word)) if len(word) <= DIGITS else NOTHING
     if len(word) < len("7.5.2023"):
@@ -338,7 +330,7 @@ def written(word: str) -> Read:
 
 
 LEAP = 2000
-"""The year in which days without a year are written."""
+"""The year used for days without a year."""
 FIRST, LAST = date(1000, 1, 1), date(3000, 1, 1)
 """Before and after everything."""
 ONE = timedelta(days=1)
@@ -346,14 +338,14 @@ ONE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Days from `start` to before `end`; `yearly`: those of any year, written in the year LEAP."""
+    """Days from `start` to before `end`; `yearly`: of any year, written in the year LEAP."""
 
     start: date
     end: date
     yearly: bool = False
 
     def of(self, year: int) -> "Span":
-        """The span in a year, if it is yearly; 29 February is the 28th where there is none."""
+        """The span in a year, if it is yearly; 29 February becomes the 28th in other years."""
         if not self.yearly:
             return self
         months = 12 * (year - LEAP)
@@ -362,7 +354,7 @@ class Span:
 
 
 def united(spans: Iterable[Span]) -> list[Span]:
-    """The union of spans that have a year, in order."""
+    """The union of spans with a year, in order."""
     found: list[Span] = []
     for each in sorted(spans, key=lambda each: each.start):
         if found and each.start <= found[-1].end:
@@ -373,7 +365,7 @@ def united(spans: Iterable[Span]) -> list[Span]:
 
 
 def share(spans: Iterable[Span], other: Span) -> float:
-    """The part of `other`, which has its year, that lies in the spans: in [0, 1]."""
+    """The part of `other`, which has a year, that is in the spans: in [0, 1]."""
     year = other.start.year
     years = range(year - 1, min(year + 1, other.end.year) + 1)
     every = united(span.of(each) for span in spans for each in (years if span.yearly else (year,)))
@@ -388,7 +380,6 @@ def shifted(day: date, months: int) -> date:
 
 
 def later(day: date, count: int, unit: int) -> date:
-    """A day some units later."""
     if unit in (DAY, WEEK, WEEKEND):
         return day + timedelta(days=count * (1 if unit == DAY else 7))
     return shifted(day, count * (1 if unit == MONTH else 12))
@@ -411,7 +402,6 @@ WINTER = 0
 
 
 def months(first: int, count: int) -> Span:
-    """Of any year."""
     start = date(LEAP, first, 1)
     return Span(start, shifted(start, count), yearly=True)
 
@@ -429,12 +419,11 @@ def nearest(span: Span, at: date) -> Span:
 
 
 def gap(span: Span, at: date) -> int:
-    """Days between a span and a day."""
     return max((span.start - at).days, (at - span.end).days + 1, 0)
 
 
 def resolved(found: Expression, at: date) -> Span | None:
-    """The days of an expression, seen from a day, without its bound; None: there are no such days."""
+    """The days of an expression relative to a day, without its bound; None: impossible."""
     try:
         return RESOLVE[found.form](found, at)
     except (ValueError, OverflowError):  # 30 February, a thousand years ago
@@ -457,12 +446,12 @@ def calendar(found: Expression, _at: date) -> Span | None:
 
 
 def weekday(found: Expression, at: date) -> Span:
-    """`on Monday`: the last one, today included; what is told is mostly over."""
+    """`on Monday`: the last one, today included; most messages are about the past."""
     return around(at - timedelta(days=(at.weekday() - (found.number("W") or 0)) % 7), DAY)
 
 
 def between(found: Expression, at: date) -> Span | None:
-    """`from May to July 2023`: both included; the year of the second is that of the first, too."""
+    """`from May to July 2023`: both included; the second year applies to both."""
     cut = next(n for n, letter in enumerate(found.letters) if n and letter in "&b")
     first = Expression("", found.letters[1:cut], found.numbers[1:cut])
     last = Expression("", found.letters[cut + 1 :], found.numbers[cut + 1 :])
@@ -475,12 +464,11 @@ def between(found: Expression, at: date) -> Span | None:
 
 
 def lent(found: Expression, letter: str, number: int | None) -> Expression:
-    """An expression with one more word, if its number is known."""
     return found if number is None else Expression("", found.letters + letter, (*found.numbers, number))
 
 
 def stretch(first: Span | None, last: Span | None, lent: int) -> Span | None:
-    """From the first to the last; over New Year where neither has a year, or only the last one (`lent`)."""
+    """From the first to the last; over New Year if neither has a year, or only the last (`lent`)."""
     if first is None or last is None or first.yearly != last.yearly:
         return None
     start, end = first.start, last.end
@@ -505,7 +493,7 @@ def edge(found: Expression, at: date) -> Span | None:
 
 
 def hence(found: Expression, at: date) -> Span | None:
-    """`in two weeks`; `in a week` is more often a measure."""
+    """`in two weeks`; `in a week` is more often a duration."""
     count = found.numbers[1]
     return ahead(found, at, count) if found.numbers[0] and count > 1 else None
 
@@ -529,7 +517,7 @@ def lately(found: Expression, at: date) -> Span:
 
 
 def beside(found: Expression, at: date) -> Span | None:
-    """`the week before 3 June`: up to that day, on which it is told."""
+    """`the week before 3 June`: up to that day."""
     cut = 1 + next(n for n, letter in enumerate(found.letters) if letter in "bav")
     day = calendar(Expression("", found.letters[cut:], found.numbers[cut:]), at)
     if day is None:
@@ -543,8 +531,7 @@ def beside(found: Expression, at: date) -> Span | None:
 
 
 def turned(found: Expression, at: date) -> Span:
-    """`last spring`, `next Tuesday`, `this year`: seen from the day, the nearest that is over or to come, or
-    that of this week or year."""
+    """`last spring`, `next Tuesday`, `this year`: the nearest past or future one, or the present."""
     step = next(step for kinds, step in (("Ll", -1), ("T", 0), ("Xx", 1)) if set(kinds) & set(found.letters))
     unit, weekday = found.number("U"), found.number("W")
     if unit is not None:
@@ -564,7 +551,7 @@ def part(found: Expression, at: date, step: int) -> Span:
 
 
 def the_weekday(weekday: int, at: date, step: int) -> Span:
-    """The last one before a day (step -1), the one of its week (0) or the next one (1)."""
+    """The last one before a day (step -1), that of its week (0) or the next (1)."""
     days = weekday - at.weekday()
     if step > 0:
         days = days % 7 or 7
@@ -574,7 +561,6 @@ def the_weekday(weekday: int, at: date, step: int) -> Span:
 
 
 def chosen(span: Span, at: date, step: int) -> Span:
-    """The last span that is over (step -1), or the first that begins later."""
     every = [span.of(at.year + by) for by in (-2, -1, 0, 1)]
     if step < 0:
         return max((each for each in every if each.end <= at), key=lambda each: each.end)
@@ -597,8 +583,8 @@ RESOLVE: dict[str, Callable[[Expression, date], Span | None]] = {
 
 
 def days(passage: Passage) -> Iterator[Span]:
-    """The day a memory was said and those it speaks of, each once; none for a memory without a day. Where
-    expressions change their meaning, a migration sets `ibid.memory.days` to null."""
+    """The day a memory was said and those it mentions, each once; none for a memory without a day. If
+    expressions change their meaning, a migration must set `ibid.memory.days` to null."""
     at = passage.said_on
     if at is None:
         return
@@ -610,7 +596,6 @@ def days(passage: Passage) -> Iterator[Span]:
 
 
 def spoken(found: Iterable[Expression], at: date) -> tuple[Span, ...]:
-    """The days that the expressions of a text mean, seen from a day."""
     every = (resolved(each, at) for each in found)
     return tuple(dict.fromkeys(nearest(span, at) for span in every if span))
 
@@ -619,22 +604,22 @@ OWN = words(
     "i we ich wir yo hice hicimos fui fuimos estuve estuvimos hago hacemos je j nous"
     " happen happens happened happening los passiert geschehen paso pasa pasado ocurrio sucedio passe arrive"
 )
-"""Who asks, or verbs of what merely was: one is in every such question. Without accents, as all here."""
+"""Pronouns and verbs of which every such question has one. Without accents."""
 NAMELESS = words(
     "what where all did do done doing have has had was were am been be go going gone went me my our us ve so"
     " war waren wo habe haben hab hatte hatten bin bist gemacht getan gewesen gegangen mir uns alles"
     " que donde he hemos hecho ido estado era mi mis nuestro todo"
     " qu quoi ou ai avons ete etais etait etions fait fais faite suis alle allee est ce s m mon ma mes"
 )
-"""Words that name nothing that was done."""
+"""Words that do not name anything that was done."""
 TIMELY = frozenset("MmwSWURLlTXxAVvPOQ&sbaDYNIBE") | {""}
-"""Kinds of words of time; what a number counts (`k`) is none."""
+"""Kinds of words of time; a counted noun (`k`) is none."""
 LONGEST = 24
-"""Words of such a question."""
+"""Most words of such a question."""
 
 
 def timely(text: str) -> bool:
-    """True for a question of nothing but words of time and words that name nothing, at least one in OWN."""
+    """True for a question of only words of time and words without content, at least one in OWN."""
     if len(text) > MOST:
         return False
     found = WORD.findall(plain(bare(text)))
@@ -642,7 +627,7 @@ def timely(text: str) -> bool:
 
 
 def nameless(word: str) -> bool:
-    """Of time, of no content, or a date in figures."""
+    """True for a word of time, one without content, or a date in figures."""
     if word in KNOWN:
         return KNOWN[word][0] in TIMELY
     return word in OWN or word in NAMELESS or word.count("-") == 2 or word.count(".") == 2

@@ -1,4 +1,4 @@
-"""Where a text's middle can be counted once, when it is written."""
+"""Token counts of a text's middle, which are stored when it is written."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ def inner(count: Callable[[str], int], shown: str) -> int:
 
 
 def cuts(text: str) -> tuple[int, int]:
-    """The first and the last place between a letter and a blank, where o200k always ends a piece: the tokens
-    of the parts are those of the whole (`retrieval/vocabulary.py`). Equal ones where there are not two."""
+    """The first and the last place between a letter and a blank, where o200k always ends a piece, so that the
+    parts' tokens add up (`retrieval/vocabulary.py`). Equal places if there are not two."""
     first, last = text.find(" "), text.rfind(" ")
     while first > 0 and not text[first - 1].isalpha():
         first = text.find(" ", first + 1)

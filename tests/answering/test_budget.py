@@ -22,7 +22,6 @@ from app.answering.budget import (
     scaled,
     select,
     share,
-    window,
 )
 from app.answering.prompt import PROJECT_FORM, entry
 from app.errors import InvalidField
@@ -114,22 +113,6 @@ def test_costs_are_not_asked_once_the_count_is_reached() -> None:
 
     fit(candidates([1] * 5), counting, Budget(100, 2))
     assert asked == ["0", "1"]
-
-
-@pytest.mark.parametrize(
-    ("limit", "context", "taken", "reserve", "factor", "left"),
-    [
-        pytest.param(50_000, 128_000, 1_000, 4_096, 1.0, 50_000, id="the budget is the smaller"),
-        pytest.param(50_000, 8_192, 1_000, 4_096, 1.0, 3_096, id="the window is the smaller"),
-        pytest.param(50_000, 8_192, 1_000, 4_096, 1.3, 2_796, id="a model with another vocabulary"),
-        pytest.param(50_000, 4_096, 1_000, 4_096, 1.0, 0, id="no room at all"),
-    ],
-)
-def test_the_budget_is_what_the_window_leaves(
-    *, limit: int, context: int, taken: int, reserve: int, factor: float, left: int
-) -> None:
-    """RAG_TOKEN_BUDGET, or what system text, history and the answer leave of the window; never below 0."""
-    assert window(limit, context=context, taken=taken, reserve=reserve, factor=factor) == left
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ from app.answering.replay import (
 from app.db.cards import Card, CardShape
 from app.db.memories import GRAVITY, Memory
 from app.db.projects import Knowledge, KnowledgeNote
-from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
+from app.retrieval.tags import card_weights, gravity, gravity_note, infer_query_tags
 from app.types import SAID_ON, Entry, Passage, Reason, Trace, Verdict
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -73,7 +73,7 @@ LISTS = Memory("c2", "ann", "Likes lists.", 3, NOW, kind="preference")
 PROFILE = Memory("c3", "ann", "vb", 1, NOW, kind=GRAVITY, fields={"weights": {"topic:fm": 0.9}})
 ASKED, SAID = Turn(Role.USER, "hello", id="7"), Turn(Role.ASSISTANT, "hi", id="8")
 FACT = Card("f1", CardShape.FACT, "work", None, "At nine.", "ferry", 1.0, NOW, NOW)
-WEIGHTS = gravity_weights(PROFILE)
+WEIGHTS = card_weights(PROFILE)
 NOTE = gravity_note(gravity(infer_query_tags(QUESTION), WEIGHTS), WEIGHTS)
 PERSONA = block_of([SAILS, LISTS])
 BLOCKS = (

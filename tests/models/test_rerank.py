@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from app.errors import RetrievalError, StartError
+from app.errors import RetrievalError
 from app.models.probes import ServerProbe
 from app.models.rerank import ANSWER_BYTES, UNUSABLE, HttpReranker, address, open_reranker, read
 from app.settings import Rerank, Settings
@@ -192,13 +192,6 @@ def test_law_anything_is_scores_or_unusable(said: object, count: int) -> None:
 def test_the_path_may_be_left_out(url: str, found: str) -> None:
     """An address with a path of its own, or a query, is taken as it is."""
     assert address(url) == found
-
-
-async def test_another_kind_of_address_is_no_start() -> None:
-    """The message names the setting."""
-    with pytest.raises(StartError, match="RERANK_URL"):
-        async with open_reranker(Settings(rerank=Rerank(url="ftp://h/rerank"))):
-            pass
 
 
 async def test_without_the_setting_there_is_none() -> None:

@@ -28,7 +28,7 @@ from app.db.memory_service import (
     tallies,
 )
 from app.db.votes import VoteStore
-from app.errors import RetrievalError, StartError, Unavailable
+from app.errors import RetrievalError, Unavailable
 from app.settings import MemorySettings, Settings
 from app.types import Scope
 from tests.fakes.outside import Ill, OutsideServer, outside_server
@@ -117,14 +117,6 @@ async def test_without_an_address_there_is_none() -> None:
     """The built-in stores are all there is."""
     async with open_outside(Settings(_env_file=None)) as outside:
         assert outside is None
-
-
-async def test_an_address_that_cannot_be_spoken_to_stops_the_start() -> None:
-    with pytest.raises(StartError, match="MEMORY_SERVICE_URL"):
-        async with open_outside(
-            Settings(_env_file=None, memory=MemorySettings(service_url="ftp://127.0.0.1"))
-        ):
-            pass
 
 
 async def test_its_answers_are_used(opened: World) -> None:

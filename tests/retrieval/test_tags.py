@@ -22,7 +22,6 @@ from app.retrieval.tags import (
     family,
     gravity,
     gravity_note,
-    gravity_weights,
     infer_query_tags,
     infer_vb_tags,
     load_latest_gravity_profile,
@@ -296,7 +295,7 @@ def test_the_newest_gravity_card_counts() -> None:
     card = Memory("a", "u", "t", 1, when, kind=GRAVITY, fields={"weights": {"vb:rest": 1}})
     other = Memory("b", "u", "t", 1, when, kind=DESIRE)
     assert load_latest_gravity_profile([other, card]) is card
-    assert gravity_weights(card) == {"vb:rest": 1.0}
+    assert card_weights(card) == {"vb:rest": 1.0}
 
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -1,8 +1,8 @@
-"""What requests and replies are made of: one pydantic model for each, received and sent as it is.
+"""Base types of requests and replies: one pydantic model for each, received and sent as it is.
 
 Requests are strict ("5" is not 5) and refuse unknown fields. Lengths are characters. NUL is refused
-everywhere (Postgres cannot store it), and so are lone surrogates (by pydantic). In Python a model that
-represents a domain object ends in `Out`; the OpenAPI document shows it without, as `Document` or `Citation`.
+everywhere (Postgres cannot store it), and so are lone surrogates (by pydantic). In Python a model of a domain
+object ends in `Out`; the OpenAPI document shows it without, as `Document` or `Citation`.
 """
 
 import re
@@ -46,7 +46,6 @@ RFC_3339 = pattern(
     r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$",
     "must be a time with its zone, such as 2026-11-21T09:30:00Z",
 )
-"""RFC 3339 §5.6."""
 
 ENTRIES_MOST = 500
 """Memories, texts, chunks or files of one request; a body has at most 2 MiB."""
@@ -160,5 +159,4 @@ class Page(Out, Generic[T]):
 
 
 def absent(value: object) -> bool:
-    """For `exclude_if`: the field is left out."""
     return value is None

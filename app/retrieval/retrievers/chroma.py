@@ -1,9 +1,9 @@
 """ChromaDB (documents): embedded in a child process (`chroma_child.py`) or a server (`CHROMA_URL`).
 
-Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. Every
-call has a deadline, behind one breaker. When the child dies, calls in flight are lost and the next call
-starts another. If it cannot open its folder, or keeps crashing or hanging (`process.CrashBlame`), the next
-child moves the folder aside and begins an empty one. Reads raise `RetrievalError` (unavailable, timeout,
+Vectors are rows of a float32 matrix of unit length; collections use cosine and are created at first use.
+Every call has a deadline, behind one breaker. When the child dies, its calls fail and the next call starts
+another. If it cannot open its folder, or keeps crashing or hanging (`process.CrashBlame`), the next child
+moves the folder aside and begins an empty one. Reads raise `RetrievalError` (unavailable, timeout,
 overloaded), writes `Unavailable`; opening `StartError`. Times are seconds.
 """
 
@@ -65,30 +65,30 @@ PROGRAM = Program("chroma", python("app.retrieval.retrievers.chroma_child"), cal
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
 READ_SECONDS = 4.0
-"""Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""
+"""Less than the 6 s of all retrieval, so that Postgres can still search instead."""
 START_SECONDS = 60.0
-"""A service that starts waits so long for the embedded one, then goes on without it."""
+"""A starting service waits this long for the embedded one, then continues without it."""
 WRITE_SECONDS = 60.0
-"""Deadline of one batch, its wait for other writers included. A batch takes some hundredths of a second."""
+"""Deadline of a batch, with its wait for other writers. A batch takes some hundredths of a second."""
 BATCH = 128
-"""Vectors a write or a delete: a read waits for one of them, and larger ones are no faster."""
+"""Vectors per write or delete: a read waits for one of them, and larger ones are no faster."""
 CONNECTIONS = 16
-"""To a server."""
+"""Connections to a server."""
 OURS = re.compile(r"ibid-(global|sessions)-.*[0-9a-f]{8}$")
-"""Names that `collection` gives."""
+"""Names made by `collection`."""
 
 log = structlog.get_logger(__name__)
 
 
 class Damaged(ChromaFault):
-    """The folder cannot be used, and `read_only` forbids to replace it."""
+    """The folder cannot be used, and `read_only` forbids replacing it."""
 
 
 class Chroma(ABC):
-    """The calls of both kinds: their deadlines, and what they raise. `_ask` makes one."""
+    """Calls, deadlines and errors of both kinds; subclasses implement `_ask`."""
 
     embedded: ClassVar[bool]
-    """True if nobody else uses it."""
+    """True if the engine belongs to this service alone."""
 
     def __init__(self, *, breaker: Breaker | None = None) -> None:
         self._breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
@@ -99,8 +99,6 @@ class Chroma(ABC):
         self._on_files_lost: Callable[[str], None] | None = None
 
     def on_files_lost(self, callback: Callable[[str], None] | None) -> None:
-        """Call `callback`, with the reason, when vectors that were written are found to be gone; None: nobody
-        any more."""
         self._on_files_lost = callback
 
     @abstractmethod
@@ -109,15 +107,14 @@ class Chroma(ABC):
 
     @abstractmethod
     async def _open(self) -> None:
-        """Open it before the first question waits for that."""
+        """Open the engine, so that the first question need not wait for it."""
 
     def begin(self) -> None:
-        """Open it, beside whatever else is opened meanwhile."""
         self._opening = asyncio.create_task(self._open(), name="chroma")
 
     async def ready(self, seconds: float = START_SECONDS) -> bool:
-        """Wait until the embedded one is open; a server may start after us. False: it still opens, and
-        answers when it has. Raises `StartError` if its folder cannot be used."""
+        """Wait until the embedded one is open. False: it is still opening, and answers later. `StartError` if
+        its folder cannot be used."""
         if self._opening and self.embedded:
             await asyncio.wait({self._opening}, timeout=seconds)
             if not self._opening.done():
@@ -135,27 +132,22 @@ class Chroma(ABC):
         await self._read("beat")
 
     async def names(self) -> list[str]:
-        """All collections, others' too."""
         return list(await self._read("names"))
 
     async def count(self, collection: str) -> int:
         return int(await self._read("count", collection=collection))
 
     async def ids(self, collection: str, where: Where) -> list[str]:
-        """Ids of what has this metadata, in no order."""
         return list((await self._read("get", collection=collection, where=where))["ids"])
 
     async def page(self, collection: str, start: int, limit: int) -> list[str]:
-        """Ids from the `start`-th on, as long as nothing is written meanwhile."""
         return list((await self._read("get", collection=collection, offset=start, limit=limit))["ids"])
 
     async def payloads(self, collection: str, where: Where) -> list[Mapping[str, object]]:
-        """All metadata of what has this metadata, in no order."""
         found = await self._read("get", collection=collection, where=where, include=["metadatas"])
         return [each or {} for each in found["metadatas"]]
 
     async def vectors(self, collection: str, start: int, limit: int) -> list[tuple[str, Embedding]]:
-        """Ids with their vectors from the `start`-th on."""
         found = await self._read(
             "get", collection=collection, offset=start, limit=limit, include=["embeddings"]
         )
@@ -168,7 +160,7 @@ class Chroma(ABC):
     async def nearest(
         self, collection: str, vector: Embedding, equal: Mapping[str, str], limit: int
     ) -> list[tuple[str, float]]:
-        """Ids and cosines of about the nearest vectors whose metadata has these values, best first."""
+        """Ids and cosines of approximately the nearest vectors with these metadata values, best first."""
         fields = [{name: value} for name, value in equal.items()]
         where = {"$and": fields} if len(fields) > 1 else equal or None
         row = np.frombuffer(vector, dtype="<f4")[None]
@@ -179,33 +171,31 @@ class Chroma(ABC):
     async def upsert(
         self, collection: str, ids: Sequence[str], matrix: Matrix, metadata: Sequence[Mapping[str, object]]
     ) -> None:
-        """Write vectors with their metadata; again replaces."""
         for at in range(0, len(ids), BATCH):
             some, rows = list(ids[at : at + BATCH]), matrix[at : at + BATCH]
             facts = [dict(each) or None for each in metadata[at : at + BATCH]]  # it takes no empty ones
             await self._write("upsert", rows, collection=collection, ids=some, metadatas=facts)
 
     async def delete(self, collection: str, where: Where) -> None:
-        """Drop what has this metadata; nothing there is no error. The vendor's own way is one long call."""
+        """Delete vectors with this metadata, in batches: the vendor's own delete is one long call."""
         found = await self._write("get", collection=collection, where=where)
         await self.drop(collection, found["ids"])
 
     async def drop(self, collection: str, ids: Sequence[str]) -> None:
-        """Drop by id; those that are not there are no error."""
         for at in range(0, len(ids), BATCH):
             await self._write("delete", collection=collection, ids=list(ids[at : at + BATCH]))
 
     async def forget(self, collection: str) -> None:
-        """Drop a collection; none there is no error. It may take long, and writes go on meanwhile."""
+        """Delete a collection, if it exists. May take long; writes continue meanwhile."""
         with writing():
             async with self._call(WRITE_SECONDS):
                 await self._ask("forget", collection=collection)
 
     async def renew(self) -> None:  # noqa: B027 - nothing to do
-        """Begin the embedded one's folder anew, without what was deleted. A server's is its own affair."""
+        """Rebuild the embedded one's folder without deleted data. Does nothing for a server."""
 
     async def filled(self) -> None:  # noqa: B027 - nothing to do
-        """The record has given back what the embedded one lacked; it may have been lost anew meanwhile."""
+        """Call after a refill: the embedded one is complete again, unless it lost vectors meanwhile."""
 
     async def _read(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
         with reading():
@@ -213,14 +203,14 @@ class Chroma(ABC):
                 return await self._ask(do, matrix, **arguments)
 
     async def _write(self, do: str, matrix: Matrix | None = None, **arguments: Json) -> Json:
-        """Change a collection, after all who came before: one write at a time leaves room for reads."""
+        """Change a collection. One write at a time leaves room for reads."""
         with writing():
             async with asyncio.timeout(WRITE_SECONDS), self._writing, self._call(WRITE_SECONDS):
                 return await self._ask(do, matrix, **arguments)
 
     @asynccontextmanager
     async def _call(self, seconds: float) -> AsyncIterator[None]:
-        """A deadline that the breaker counts; whoever can give back what is gone is told."""
+        """A deadline that the breaker counts; reports lost files."""
         if self._breaker.refuses:
             raise ChromaFault("it has just failed several times in a row")
         with self._breaker.attempt(is_down):
@@ -231,18 +221,16 @@ class Chroma(ABC):
             self._on_files_lost(reason)
 
     def on_recovery(self, callback: Callable[[], None] | None) -> None:
-        """Call `callback` when it answers again after a failure, or in another process."""
         self._breaker.on_recovery = callback
 
 
 def is_down(error: Exception) -> bool | None:
-    """What an error says of Chroma, as `Breaker` asks it. A full pool is our own."""
+    """For `Breaker`: a full pool of our own does not mean that Chroma is down."""
     return error.down if isinstance(error, ChromaFault) else isinstance(error, TimeoutError) or None
 
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Faults of a read: an answer can do without it."""
     try:
         yield
     except TimeoutError as error:
@@ -255,7 +243,6 @@ def reading() -> Iterator[None]:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Faults of a write: whoever wrote must know."""
     try:
         yield
     except (TimeoutError, Overloaded, ChromaFault) as error:
@@ -275,12 +262,12 @@ class ChromaProcess(Chroma):
         exact_bytes: int = EXACT_BYTES,
         program: Program = PROGRAM,
     ) -> None:
-        """`read_only`: change nothing in the folder; damage raises `Damaged`. `exact_bytes`: up to which
-        a scope is searched without Chroma (EXACT_MAX_MB)."""
+        """`read_only`: change nothing in the folder; damage raises `Damaged`. `exact_bytes`: scopes up to
+        this size are searched without Chroma (EXACT_MAX_MB)."""
         super().__init__()
         self._exact_bytes = exact_bytes
         self._cleared = False
-        """Its files were removed on purpose."""
+        """True if its files were removed on purpose."""
         self._folder = folder
         self._read_only = read_only
         self._program = program
@@ -307,7 +294,7 @@ class ChromaProcess(Chroma):
                     await self.process.restart(lambda: asyncio.to_thread(self._clear))
 
     async def filled(self) -> None:
-        """If that cannot be noted, it will be filled once more."""
+        """If the mark cannot be removed, it is filled once more."""
         if not self._lost:
             with suppress(OSError):
                 await asyncio.to_thread((self._folder / UNFILLED).unlink)
@@ -317,7 +304,6 @@ class ChromaProcess(Chroma):
         await self.process.close()
 
     def _clear(self) -> None:
-        """Remove the folder, and folders moved aside."""
         for folder in (self._folder, *self._folder.parent.glob(f"{self._folder.name}.broken-*")):
             shutil.rmtree(folder, ignore_errors=True)
         self._cleared = True
@@ -351,7 +337,7 @@ class ChromaProcess(Chroma):
 
 @contextmanager
 def child_faults() -> Iterator[None]:
-    """Translate errors. A child that died says nothing about the next (`down` is None)."""
+    """Translate errors. A child's death says nothing about the next one (`down` is None)."""
     try:
         yield
     except Fault as fault:
@@ -365,7 +351,7 @@ def child_faults() -> Iterator[None]:
 
 
 class ChromaServer(Chroma):
-    """A server, asked by its REST interface (v2): the vendor's client takes two seconds and 100 MB to
+    """A server, called through its REST interface (v2): the vendor's client takes two seconds and 100 MB to
     import, blocks, and waits without a deadline."""
 
     embedded = False
@@ -451,7 +437,6 @@ class ChromaServer(Chroma):
         return names
 
     async def _request(self, method: str, url: str, body: object = None, *, missing_ok: bool = False) -> Json:
-        """The JSON of a reply. Raises `ChromaFault`; its callers have deadlines."""
         import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
 
         if self._session is None:
@@ -478,15 +463,15 @@ class ChromaServer(Chroma):
 
 
 class MissingCollection(ChromaFault):
-    """The server has no such collection."""
+    pass
 
 
 @asynccontextmanager
 async def open_chroma(
     settings: Settings, folder: Path | None = None, *, read_only: bool = False
 ) -> AsyncIterator[Chroma]:
-    """Chroma as the settings say. The embedded one is on its way: `ready` tells when it is open. `folder`:
-    another than theirs; `read_only`: nothing in it is moved or tidied."""
+    """Chroma as configured. The embedded one opens in the background; wait with `ready`. `folder`: instead of
+    the configured one; `read_only`: nothing in it is moved or tidied."""
     folder = folder or settings.ibid.data_dir / "chroma"
     url = settings.chroma.url
     exact_bytes = settings.exact.max_mb << 20
@@ -501,19 +486,17 @@ async def open_chroma(
 
 
 def collection(space: str, *, is_global: bool) -> str:
-    """The collection of a space's documents. Chroma takes letters, digits, `.`, `_` and `-` in names, so a
-    digest keeps spaces apart."""
+    """The collection of a space's documents. Chroma allows letters, digits, `.`, `_` and `-`, so a digest
+    keeps spaces apart."""
     slug = re.sub(r"[^a-z0-9]+", "-", space.lower()).strip("-")[:64]
     digest = blake2b(space.encode(), digest_size=4).hexdigest()
     return f"ibid-{'global' if is_global else 'sessions'}-{slug}-{digest}"
 
 
 def passage_id(key: PassageKey) -> str:
-    """A chunk's id, in Chroma and in answers."""
     return f"{key[0]}:{key[1]}"
 
 
 def key_of(passage_id: str) -> PassageKey:
-    """The inverse of `passage_id`."""
     document, _, ordinal = passage_id.rpartition(":")
     return document, int(ordinal)

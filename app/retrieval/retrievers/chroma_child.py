@@ -1,11 +1,11 @@
 """The child process of the embedded Chroma (`main`, with FOLDER EXACT_BYTES [aside] [read-only]).
 
-`EmbeddedChroma` calls the vendor's bindings directly: importing the vendor's Python client takes a second of
-a processor and 35 MB at every start. The bindings are no public interface, so their version is pinned and a
-test compares both (docs/adr/0001). The folder is checked, tidied, opened and tried at the start. Chroma is an
-index of what Postgres has, so a folder that cannot be used may be lost: `put_aside` moves it away as
-`chroma.broken-<time>`, and an empty one takes its place. Everything blocks. Raises `OSError` for what is no
-fault of the folder's content (rights, a full disk), else `ChromaFault`.
+`EmbeddedChroma` calls the vendor's bindings directly: the vendor's Python client takes a second of CPU and 35
+MB at every start. The bindings are no public interface, so their version is pinned and a test compares both
+(docs/adr/0001). At the start the folder is checked, tidied, opened and tried. Chroma is an index of Postgres,
+so a folder that cannot be used may be lost: `put_aside` moves it to `chroma.broken-<time>` and an empty one
+is used. Blocking. Raises `OSError` for faults outside the folder's content (rights, a full disk), else
+`ChromaFault`.
 """
 
 import importlib
@@ -35,18 +35,18 @@ from app.errors import IbidError
 
 VENDOR = "chromadb"
 DATABASE = ("default_tenant", "default_database")
-"""Tenant and database of whoever names none."""
+"""Chroma's default tenant and database."""
 FILES = 5
-"""Of an index that is open; the engine keeps as many open as the process may have files."""
+"""Open files per index; the engine keeps as many indexes open as the process may have files."""
 HNSW = {"space": "cosine", "batch_size": 100, "sync_threshold": 100}
-"""Changes that wait to be written to the index's files: the first delete costs the square of their number,
-1.8 s of 700 under the vendor's usual 1,000, and 0.1 s of these. As a collection was made, so it stays."""
+"""Changes that wait to be written to the index's files. The first delete costs the square of their number:
+1.8 s with 700 under the vendor's default of 1,000, 0.1 s with 100. Fixed when a collection is created."""
 CONFIGURATION = {"hnsw": HNSW, "spann": None, "embedding_function": {"type": "legacy"}}
 """Of a new collection, in the vendor's JSON: no embedding function."""
 PAGE = 500
-"""Collections per list call: a server of others' may hold many."""
+"""Collections per list call: a shared server may have many."""
 PLAIN = (OSError, ValueError, RuntimeError, LookupError, TypeError)
-"""Python's own errors that come out of the vendor's code."""
+"""Python's own errors that the vendor's code raises."""
 BROKEN = 4
 """Exit code of the child: the content of its folder cannot be used."""
 
@@ -56,7 +56,7 @@ Json: TypeAlias = Any
 
 
 class ChromaFault(IbidError):
-    """Chroma failed, whatever the vendor raised. Never leaves the retriever."""
+    """Any failure of Chroma. Never leaves the retriever."""
 
     def __init__(self, detail: str, *, down: bool | None = True) -> None:
         super().__init__(detail)
@@ -65,7 +65,7 @@ class ChromaFault(IbidError):
 
 
 class EmbeddedChroma:
-    """The vendor's engine on a folder. Collections are made when first named. Safe in several threads."""
+    """The vendor's engine on a folder. Collections are created at first use. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         import chromadb_rust_bindings as vendor  # noqa: PLC0415 - heavy vendor, opened late
@@ -100,7 +100,6 @@ class EmbeddedChroma:
         return names
 
     def forget(self, collection: str) -> None:
-        """Drop a collection; none there is no error."""
         if collection in self.names():
             self._ids.pop(collection, None)
             called(self._bindings.delete_collection, collection, *DATABASE)
@@ -116,13 +115,11 @@ class EmbeddedChroma:
         offset: int = 0,
         include: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Ids, and what else to `include` (metadatas, embeddings)."""
         asked = (None, filter_json(where), limit, offset, None, list(include))
         found = called(self._bindings.get, self._id(collection), *asked, *DATABASE)
         return {"ids": found.ids, **{name: getattr(found, name) for name in include}}
 
     def query(self, collection: str, matrix: Matrix, where: Where, limit: int) -> dict[str, Any]:
-        """Ids and cosine distances of about the nearest to one row."""
         asked = (None, matrix, limit, filter_json(where), None, ["distances"])
         found = called(self._bindings.query, self._id(collection), *asked, *DATABASE)
         return {"ids": found.ids[0], "distances": found.distances[0]}
@@ -144,7 +141,6 @@ class EmbeddedChroma:
         del self._bindings
 
     def _id(self, collection: str) -> str:
-        """A collection's id; it is made if it is missing."""
         if collection not in self._ids:
             plan = (collection, json.dumps(CONFIGURATION), None, None, True)
             self._ids[collection] = str(called(self._bindings.create_collection, *plan, *DATABASE).id)
@@ -152,7 +148,7 @@ class EmbeddedChroma:
 
 
 def called(method: Callable[..., Json], *arguments: object) -> Json:
-    """Call the vendor; whatever it raises is a `ChromaFault`."""
+    """Call the vendor; its errors become `ChromaFault`."""
     try:
         return method(*arguments)
     except errors() as error:
@@ -161,7 +157,7 @@ def called(method: Callable[..., Json], *arguments: object) -> Json:
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """What the vendor raises. Its own base is not loaded before it has raised one."""
+    """The vendor's errors. Their base class is loaded only when the first is raised."""
     kind = getattr(sys.modules.get(f"{VENDOR}.errors"), "ChromaError", RuntimeError)
     return (*PLAIN, kind)
 
@@ -171,8 +167,8 @@ def filter_json(where: Where) -> str | None:
 
 
 def define_errors() -> None:
-    """In a process that never needs the vendor's client: put the errors alone where the engine looks for
-    them. At its first fault it would import all of the client, or abort where no file is left to open."""
+    """Register the vendor's error classes without its client. At its first fault the engine would otherwise
+    import the whole client, or abort if no file can be opened."""
     found = importlib.util.find_spec(VENDOR)  # finds it, and runs nothing of it
     if VENDOR in sys.modules or found is None:
         return
@@ -182,34 +178,35 @@ def define_errors() -> None:
 
 
 REMADE_MOST = 50_000
-"""Live vectors up to which a folder is made again: filling it takes a minute or two. Where a scope may be too
-large to be searched without Chroma (EXACT_MAX_MB), the folder stays: searches would miss it meanwhile."""
+"""Most live vectors of a folder that is rebuilt: filling it takes a minute or two. A folder stays if a scope
+may be too large to be searched without Chroma (EXACT_MAX_MB)."""
 LOST = "files were lost"
 REMADE = "its folder was made again, without what was deleted"
 UNFINISHED = "it was not filled to the end"
-"""Why a folder lacks what was written to it."""
+"""Why a folder lacks vectors."""
 SLOTS_SPARE = 200
-"""Places that two fresh collections set aside."""
+"""Spare slots of two fresh collections."""
 ROOM = 1 << 20
-"""Bytes that must fit: a full disk is no fault of the folder."""
+"""Bytes that must be free: a full disk is no fault of the folder."""
 HEADER = struct.Struct("<i6QiI3QdQ")
-"""Of a saved index, version 1 (hnswlib, saveIndex): [3] elements, [4] bytes of each at the lowest level."""
+"""Header of a saved index, version 1 (hnswlib, saveIndex): [3] elements, [4] bytes of each at the lowest
+level."""
 LINKS = struct.Struct("<I")
-"""Before the links of each element at the levels above: how many bytes they are."""
+"""Byte length before the links of each element at the higher levels."""
 SAMPLE = 8
-"""Vectors read from either end of a collection."""
+"""Vectors read from each end of a collection."""
 UNFILLED = "unfilled"
-"""A file in a folder that began empty, until the record has given back what it lacks: a refill that was
-interrupted is begun anew."""
+"""A file in a folder that began empty, until it is refilled from Postgres: an interrupted refill is
+restarted."""
 CANARY = "ibid:canary"
-"""Id of a vector written and deleted at each start; no document's (`<document>:<ordinal>`)."""
+"""Id of a vector that each start writes and deletes; no document's (`<document>:<ordinal>`)."""
 SCARCE = re.compile(r"disk is full|No space left|locked|readonly|Permission denied|Too many open files")
-"""What the vendor says where the machine is at fault. Moving the folder would mend nothing."""
+"""Messages for faults of the machine, which moving the folder would not repair."""
 
 
 def open_folder(folder: Path, exact_bytes: int = 0, *, read_only: bool = False) -> tuple[EmbeddedChroma, str]:
-    """The engine on a folder that works, tidied; why it lacks what was written to it, "" if it does not.
-    `read_only`: nothing is tidied, and nothing written in trying it."""
+    """(a tested engine on the tidied folder, why vectors are missing or ""). `read_only`: tidies and writes
+    nothing."""
     check_writable(folder)
     lost = UNFINISHED
     if not read_only and (done := tidy(folder, exact_bytes)):
@@ -228,7 +225,7 @@ def open_folder(folder: Path, exact_bytes: int = 0, *, read_only: bool = False) 
 
 
 def mark_unfilled(folder: Path, *, read_only: bool) -> bool:
-    """Note that a folder begins empty, if it does. `ChromaFault` where it is only looked at."""
+    """Mark a folder that begins empty. `ChromaFault` if it does and is read-only."""
     database = folder / "chroma.sqlite3"
     if database.exists() and database.stat().st_size:
         return False
@@ -239,7 +236,7 @@ def mark_unfilled(folder: Path, *, read_only: bool) -> bool:
 
 
 def check_writable(folder: Path) -> None:
-    """A folder that can be written to. `OSError`; `ChromaFault` if something else has its place."""
+    """Raises `OSError` if the folder cannot be written, `ChromaFault` if it is no folder."""
     if folder.exists() and not folder.is_dir():
         raise ChromaFault(f"{folder} is no folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -252,7 +249,8 @@ def check_writable(folder: Path) -> None:
 
 
 def check_sizes(header: Path) -> None:
-    """Compare an index's files with its header: one that was cut still opens, and finds less."""
+    """Compare an index's files with its header: a truncated index opens, and finds less. Raises
+    `ChromaFault`."""
     content = header.read_bytes()
     if len(content) != HEADER.size or content[:4] != LINKS.pack(1):
         return  # not as we know it: to be tried, like all else
@@ -264,7 +262,7 @@ def check_sizes(header: Path) -> None:
 
 
 def check_links(links: Path, elements: int) -> None:
-    """Hold the links of the levels above against the number of elements. `ChromaFault`."""
+    """Compare the links of the higher levels with the number of elements. Raises `ChromaFault`."""
     found, at = links.read_bytes() if links.exists() else b"", 0
     for _ in range(elements):
         if at + LINKS.size > len(found):
@@ -275,8 +273,8 @@ def check_links(links: Path, elements: int) -> None:
 
 
 def probe_writes(engine: EmbeddedChroma, collection: str) -> None:
-    """Try what a collection is used for: damaged files are opened without a word, and fail, or end the
-    process, when they are first read or written."""
+    """Write and delete a vector: damaged files open without an error, and fail, or crash the process, at the
+    first read or write."""
     row = probe_reads(engine, collection)
     if row is not None:
         engine.upsert(collection, row, [CANARY], [{"document": CANARY}])
@@ -284,7 +282,7 @@ def probe_writes(engine: EmbeddedChroma, collection: str) -> None:
 
 
 def probe_reads(engine: EmbeddedChroma, collection: str) -> Matrix | None:
-    """Try to read a collection; a row of it, or None if it is empty."""
+    """Read from a collection; returns a row, or None if it is empty."""
     count = engine.count(collection)
     if count == 0:
         return None
@@ -296,7 +294,7 @@ def probe_reads(engine: EmbeddedChroma, collection: str) -> Matrix | None:
 
 
 def put_aside(folder: Path) -> None:
-    """Move the folder out of the way, in place of one moved earlier. Nothing there is no error."""
+    """Move the folder aside, replacing one moved earlier; it may be missing."""
     for older in folder.parent.glob(f"{folder.name}.broken-*"):
         shutil.rmtree(older, ignore_errors=True)
     if folder.exists():
@@ -304,11 +302,11 @@ def put_aside(folder: Path) -> None:
 
 
 def tidy(folder: Path, exact_bytes: int) -> str:
-    """Give back what the vendor never does: files of dropped collections, and places of deleted vectors.
+    """Reclaim what the vendor never does: files of deleted collections, and slots of deleted vectors.
 
-    The folder must be ours alone and not open. Where most places are of the dead it is removed whole:
-    Postgres is the record, and what is missing is given back. Says so. Where the living take more than
-    `exact_bytes`, searches may need them meanwhile, and it stays.
+    The folder must not be open. If most slots are of deleted vectors the whole folder is removed, to be
+    refilled from Postgres, and the reason is returned; not if live vectors exceed `exact_bytes`, since
+    searches may need them meanwhile.
     """
     try:
         with closing(
@@ -330,18 +328,16 @@ def tidy(folder: Path, exact_bytes: int) -> str:
 
 
 def drop(folders: Sequence[Path]) -> None:
-    """Remove folders, as far as it goes."""
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 THREADS = 4
 NICE = 5
-"""Below the service: writes must not take its core."""
+"""Lower priority than the service: writes must not take its core."""
 
 
 def main() -> None:
-    """Open the folder, answer calls, close it."""
     parent, (folder, exact_bytes, *mode) = connected()
     os.nice(NICE)
     define_errors()
@@ -383,7 +379,7 @@ def answer(engine: EmbeddedChroma, call: Call) -> None:
 
 
 def perform(engine: EmbeddedChroma, do: str, data: bytes, arguments: Mapping[str, Any]) -> Json:
-    """Call a method of `EmbeddedChroma`; its result is JSON. `data`: the rows of a query or an upsert."""
+    """Call a method of `EmbeddedChroma`; its result is JSON. `data`: rows of a query or an upsert."""
     if data:
         rows = len(arguments["ids"]) if do == "upsert" else 1
         arguments = {**arguments, "matrix": np.frombuffer(data, "<f4").reshape(rows, -1)}

@@ -1,8 +1,8 @@
-"""Points: what Qdrant stores, for the embedded engine and a server alike.
+"""Qdrant points, for the embedded engine and a server alike; `qdrant.py` has the calls.
 
 A point has a payload and a dense vector of unit length; its score is a cosine. Postgres is the record, an
-engine holds a copy. Payload values that are filtered by are keyword strings (a bool matches nothing in the
-engine). `qdrant.py` has the calls.
+engine holds a copy. Payload values used in filters are keyword strings (a bool matches nothing in the
+engine).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,23 +16,21 @@ from app.types import Embedding
 
 Payload = Mapping[str, Any]
 TEXTS = ("text", "content", "chunk")
-"""Where a point's text lies, ours and that of older tools."""
+"""Payload fields that may hold a point's text, in ours and older tools'."""
 DENSE = "meaning"
-"""The name of the dense vector in a collection of ours."""
+"""Name of the dense vector in our collections."""
 DIGITS = 20
 """Longest number that is read as an id; 32 digits are a UUID."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One, as it is written and as it is read back."""
-
     id: str
-    """A UUID, or a number's digits: engines know both; ours are UUIDs."""
+    """A UUID, or a number's digits: engines accept both; ours are UUIDs."""
     payload: Payload = field(default_factory=dict)
     dense: Embedding | None = None
     score: float = 0.0
-    """Of the search that found it; 0 where nothing was ranked."""
+    """Of the search that found it; 0 if nothing was ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +40,11 @@ class Where:
     has: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The field holds one of the values."""
     lacks: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The field holds none of the values (no such field: holds)."""
+    """The field holds none of the values, or is missing."""
     open: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The field holds one of the values, or there is no such field."""
+    """The field holds one of the values, or is missing."""
     ids: tuple[str, ...] | None = None
-    """The point is one of these."""
+    """The point has one of these ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +52,10 @@ class Collection:
     name: str
     dim: int
     dense: str = ""
-    """The dense vector's name; "" is the unnamed one, as older tools wrote."""
+    """Name of the dense vector; "" is the unnamed one of older tools."""
     points: int = 0
     cosine: bool = True
-    """Whether the dense vector's score is a cosine; those of other distances cannot be compared."""
+    """True if scores are cosines; others cannot be compared."""
 
 
 def by_score(found: Sequence[Point]) -> list[Point]:
@@ -66,13 +64,13 @@ def by_score(found: Sequence[Point]) -> list[Point]:
 
 
 def identity(text: str) -> int | UUID:
-    """A point's id as engines have it. `ValueError`: no point can have this one."""
+    """A point's id as engines take it. `ValueError` for an impossible one."""
     plain = text.isascii() and text.isdigit() and len(text) <= DIGITS
     return int(text) if plain and int(text) < 1 << 64 else UUID(text)
 
 
 def identities(texts: Sequence[str]) -> set[int | UUID]:
-    """Those that can be ids at all."""
+    """Possible ids; others are dropped."""
     found = set()
     for text in texts:
         try:
@@ -83,24 +81,20 @@ def identities(texts: Sequence[str]) -> set[int | UUID]:
 
 
 def floats(dense: Embedding) -> list[float]:
-    """The numbers of an embedding, bit for bit."""
     numbers: list[float] = np.frombuffer(dense, dtype="<f4").tolist()
     return numbers
 
 
 def packed(dense: object) -> Embedding | None:
-    """The embedding of these numbers; None: there are none."""
     return np.asarray(dense, dtype="<f4").tobytes() if isinstance(dense, list) else None
 
 
 def to_frame(points: Sequence[Point]) -> tuple[dict[str, Any], bytes]:
-    """Points for a frame between processes: a row each, and their vectors as data."""
     rows = [[each.id, each.payload, each.score, each.dense and len(each.dense)] for each in points]
     return {"points": rows}, b"".join(each.dense for each in points if each.dense)
 
 
 def from_frame(rows: Sequence[Sequence[Any]], data: bytes) -> list[Point]:
-    """The inverse of `to_frame`."""
     points, at = [], 0
     for id_, payload, score, size in rows:
         points.append(Point(id_, payload, data[at : at + size] if size else None, score))

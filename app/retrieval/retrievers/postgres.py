@@ -1,7 +1,7 @@
 """pgvector: the nearest rows of a part (projects), by an exact scan.
 
-Every row of the part is compared and no index of neighbours is asked, so that no filter ever makes a result
-short (0.1 s for 50,000 rows of 384 dimensions). The rows are the record itself: there is nothing to write.
+Compares every row of the part without an approximate index, so that a filter never returns too few rows (0.1
+s for 50,000 rows of 384 dimensions).
 """
 
 from app.db.pool import Pool, retrieval_faults
@@ -19,8 +19,8 @@ NEAREST = """
 async def nearest(  # noqa: PLR0917 - what is searched, and for what
     pool: Pool, space: Space, table: ProjectTable, part: ProjectPart, vector: Embedding, limit: int
 ) -> list[tuple[str, float]]:
-    """Ids and cosines, best first, ties by id; rows with nothing to show, or without a vector of the space,
-    are left out."""
+    """Ids and cosines, best first, ties by id; without rows that have nothing to show or no vector of the
+    space."""
     where = part.where
     name, dim, asked, most = where.next(4)
     statement = NEAREST.format(

@@ -1,16 +1,14 @@
 """Qdrant (memories, corpora): an embedded engine (IBID_DATA_DIR/qdrant) or a server (QDRANT_URL).
 
-`Qdrant` is what both share: `QdrantProcess` runs the engine in a child process (`qdrant_engine.py`), so that
-its crash never ends the service; `qdrant_server.py` asks a server. After several failures in a row Qdrant is
-not asked for some seconds (`breaker.py`); a refusal (another shape) and a full pool of ours are no failures.
-Our points are marked by the payload field `ibid`, so that a search for what other tools wrote can leave them
-out.
+`QdrantProcess` runs the engine in a child process (`qdrant_engine.py`), so that its crash never ends the
+service; `qdrant_server.py` is the client of a server. After several failures in a row Qdrant is not asked for
+some seconds (`breaker.py`); a refusal (another shape) and a full pool of ours are no failures. Our points
+have the payload field `ibid`, so that a search for other tools' points can exclude them.
 
-A collection that `ibid adopt` imported stays its tool's: Ibid never writes there, and keeps its copy of the
-rows in another collection (`ibid.collection_home`). Points that the tool writes later are searched where they
-are, if their vectors belong to the current space; those that were imported are left out. The same holds for a
-collection with the name of one of ours that cannot hold our vectors. Reads raise `RetrievalError`, writes
-`Unavailable`. Times are seconds.
+Ibid never writes into a collection imported by `ibid adopt`, nor into another tool's collection that has one
+of our names and cannot hold our vectors: its copy of the rows is in another collection
+(`ibid.collection_home`). Points that the tool writes later are searched there, if their vectors are of the
+current space. Reads raise `RetrievalError`, writes `Unavailable`. Times are seconds.
 """
 
 import asyncio
@@ -36,11 +34,12 @@ from app.settings import Settings
 from app.types import Embedding, Space
 
 READ_SECONDS = 4.0
-"""Below the 6 s that all retrieval has."""
+"""Less than the 6 s of all retrieval."""
 WRITE_SECONDS = 60.0
-"""Of some hundred points; whoever waits for one memory has a shorter deadline of their own."""
+"""For some hundred points; a request that waits for one memory has a shorter deadline of its own."""
 OLDEST = (1, 19)
-"""Of a server: the vendor's client (1.20) supports servers one minor version older than itself."""
+"""Oldest supported server: the vendor's client (1.20) supports servers one minor version older than
+itself."""
 PROGRAM = Program("qdrant", python("app.retrieval.retrievers.qdrant_engine"))
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
@@ -51,17 +50,16 @@ log = structlog.get_logger(__name__)
 
 
 class Qdrant(ABC):
-    """The points of an engine; one contract test for both kinds. Also the probe for /readyz (`types.Probe`).
+    """The points of an engine; one contract test for both kinds. Also a probe for /readyz (`types.Probe`).
 
-    Writes are searchable when they return, and durable as the engine makes them. A collection that is not
-    there has no points; to write into it is an error. Every call raises `RetrievalError`; with `rejected`
-    nothing is down: the collection is `missing`, or has another shape. Writes of the embedded engine raise
-    `NoRoom`, too.
+    Writes are searchable on return, and as durable as the engine makes them. Reads of a missing collection
+    find nothing, writes fail. Every call raises `RetrievalError`; `rejected` means that nothing is down: the
+    collection is `missing`, or has another shape. Writes of the embedded engine also raise `NoRoom`.
     """
 
     name: ClassVar[str] = "qdrant"
     embedded: ClassVar[bool]
-    """True if nobody else uses it."""
+    """True if the engine belongs to this service alone."""
 
     def __init__(self) -> None:
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
@@ -77,7 +75,7 @@ class Qdrant(ABC):
 
     @abstractmethod
     async def collections(self) -> list[Collection]:
-        """All collections, by name; one that goes meanwhile is left out."""
+        """All collections, by name."""
 
     @abstractmethod
     async def create(
@@ -89,22 +87,20 @@ class Qdrant(ABC):
         tenants: Sequence[str] = (),
         times: Sequence[str] = (),
     ) -> None:
-        """A collection with the dense vector DENSE (cosine); `keys` are indexed keyword fields, `tenants`
-        those that tell users apart, `times` datetimes. A collection that exists stays as it is, but for
-        fields that are not indexed yet."""
+        """Create a collection with the dense vector DENSE (cosine); `keys` are indexed keyword fields,
+        `tenants` those that separate users, `times` datetimes. An existing collection only gets missing
+        indexes."""
 
     @abstractmethod
     async def drop(self, name: str) -> None:
-        """Delete a collection with its files; nothing there is no error."""
+        """Delete a collection with its files, if it exists."""
 
     @abstractmethod
     async def put(self, name: str, points: Sequence[Point]) -> None:
-        """Write; each id again replaces."""
+        """Write points; an id again replaces."""
 
     @abstractmethod
-    async def remove(self, name: str, where: Where) -> None:
-        """Delete points."""
-
+    async def remove(self, name: str, where: Where) -> None: ...
     @abstractmethod
     async def search(
         self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
@@ -115,40 +111,39 @@ class Qdrant(ABC):
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
-        """Points by id, those after `after`; `vectors` gives their dense vectors."""
+        """Points in order of id, after the id `after`; `vectors` includes their dense vectors."""
 
     @abstractmethod
     async def count(self, name: str, where: Where) -> int:
-        """How many, exactly."""
+        """The exact number."""
 
     @abstractmethod
     async def compact(self, name: str) -> None:
-        """Rewrite the files so that what was removed is in none of them (a server: as far as it lets us)."""
+        """Rewrite the files without deleted points (a server: when it decides to)."""
 
     @abstractmethod
     async def check(self) -> Mapping[str, str | int | float]:
-        """Facts about the engine; raises if it does not answer. Asks whatever the breaker says."""
+        """Facts about the engine, regardless of the breaker; raises if it does not answer."""
 
     @abstractmethod
     async def close(self) -> None:
         """End the process, or the connections."""
 
     def on_files_lost(self, callback: Callable[[str], None]) -> None:
-        """Call `callback` with the name of each collection that was lost, those that were lost before too:
-        what was written to it is missing, until the outbox writes it again."""
+        """Call `callback` with the name of each lost collection, earlier ones included: it lacks its points
+        until the outbox writes them again."""
         self._on_files_lost = callback
         self.report_lost([])
 
     def report_lost(self, names: Sequence[str]) -> None:
-        """Name collections that were lost, now or when there is a callback."""
         self._lost += names
         while self._on_files_lost and self._lost:
             self._on_files_lost(self._lost.pop(0))
 
     @asynccontextmanager
     async def deadline(self, seconds: float | None, *, always: bool = False) -> AsyncIterator[None]:
-        """Around a call of the engine: a deadline that the breaker counts; refused at once while the breaker
-        is open (`always`: asked even then)."""
+        """For calls of the engine: a deadline that the breaker counts. Raises at once while the breaker is
+        open, unless `always`."""
         if self.breaker.refuses and not always:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(is_down):
@@ -160,16 +155,16 @@ class Qdrant(ABC):
 
 
 def is_down(error: Exception) -> bool | None:
-    """What an error says of Qdrant, as `Breaker` asks it. A full pool is our own."""
+    """For `Breaker`: a full pool of our own does not mean that Qdrant is down."""
     if not isinstance(error, RetrievalError):
         return None
     return None if error.reason == "overloaded" else not error.rejected
 
 
 class QdrantProcess(Qdrant):
-    """The embedded engine, started at the first call. When the child dies, calls in flight are lost and the
-    next call starts another. A collection that was asked for whenever it crashed or hung
-    (`process.CrashBlame`) is put aside. `read_only`: nothing in the folder is moved."""
+    """The embedded engine, started at the first call. When the child dies, its calls fail and the next call
+    starts another. A collection that was in use at each crash or hang (`process.CrashBlame`) is put aside.
+    `read_only`: nothing in the folder is moved."""
 
     embedded = True
 
@@ -259,7 +254,6 @@ class QdrantProcess(Qdrant):
         *,
         seconds: float = 0.0,
     ) -> ChildReply:
-        """Call a method of `qdrant_engine.EmbeddedQdrant`."""
         asked = {**({"name": name} if name else {}), **(arguments or {})}
         with self._faults():
             reply = await self.process.call(
@@ -301,7 +295,7 @@ class QdrantProcess(Qdrant):
 
 
 def too_old(version: str) -> str:
-    """What is wrong with a server's version; "": nothing, or it has none that we know how to read."""
+    """What is wrong with a server's version; "" if nothing or unknown."""
     numbers = re.match(r"v?(\d+)\.(\d+)", version)
     if numbers is None or tuple(map(int, numbers.groups())) >= OLDEST:
         return ""
@@ -309,7 +303,6 @@ def too_old(version: str) -> str:
 
 
 async def greet(qdrant: Qdrant) -> None:
-    """Warn of a server that is too old, if it is there."""
     with suppress(RetrievalError):
         facts = await qdrant.check()
         if not qdrant.embedded and (old := too_old(str(facts["version"]))):
@@ -318,8 +311,8 @@ async def greet(qdrant: Qdrant) -> None:
 
 @asynccontextmanager
 async def open_points(settings: Settings, *, dim: int = 0, read_only: bool = False) -> AsyncIterator[Qdrant]:
-    """Qdrant as the settings say, for vectors of `dim`; a server need not be there yet. `read_only`: nothing
-    embedded is moved."""
+    """Qdrant as configured, for vectors of `dim`; a server may be down now. `read_only`: nothing embedded is
+    moved."""
     url, key = settings.qdrant.url, settings.qdrant.api_key
     qdrant: Qdrant
     if url is None:
@@ -339,9 +332,9 @@ async def open_points(settings: Settings, *, dim: int = 0, read_only: bool = Fal
 MARK: Mapping[str, str] = {"ibid": "1"}
 """In the payload of every point that Ibid writes."""
 NOT_OURS = (("ibid", ("1",)),)
-"""`Where.lacks` of what other tools wrote."""
+"""`Where.lacks` for points of other tools."""
 LEGACY = frozenset({"tenant", "text", "tokens", "space"})
-"""In the payload of every point that Ibid wrote before points were marked."""
+"""In the payload of Ibid's points from before MARK."""
 
 
 def is_ours(payload: Mapping[str, object], spaces: Container[str]) -> bool:
@@ -352,9 +345,9 @@ def is_ours(payload: Mapping[str, object], spaces: Container[str]) -> bool:
 
 
 SECONDS = 30.0
-"""As long a collection that somebody else made may go unseen."""
+"""A collection of another tool is noticed after this time at the latest."""
 RETRY_SECONDS = 2
-"""What Retry-After says while the engine is away."""
+"""Retry-After while the engine is down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,13 +360,11 @@ class PayloadIndexes:
 
 
 def fits(shape: Collection, space: Space) -> bool:
-    """True if its vectors can be of this space."""
     return shape.cosine and shape.dim == space.dim
 
 
 @contextmanager
 def unavailable() -> Iterator[None]:
-    """Around writes: what costs a search its passages costs a write itself."""
     try:
         yield
     except RetrievalError as error:
@@ -381,7 +372,7 @@ def unavailable() -> Iterator[None]:
 
 
 class CollectionCache:
-    """Which collections Qdrant has, read again after some seconds. For one event loop."""
+    """List of Qdrant's collections, refreshed after some seconds. For one event loop."""
 
     def __init__(
         self, points: Qdrant, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
@@ -411,7 +402,7 @@ class CollectionCache:
         return (await self.all()).get(name)
 
     async def put(self, name: str, space: Space, fields: PayloadIndexes, points: Sequence[Point]) -> bool:
-        """Write points. True: the collection was missing, and was made."""
+        """Write points. True if the collection had to be created."""
         with unavailable():
             shape = await self.get(name)
             if shape and not fits(shape, space):
@@ -431,13 +422,11 @@ class CollectionCache:
                 return error.missing
 
     async def _make(self, name: str, space: Space, fields: PayloadIndexes) -> None:
-        """Create a collection for our points."""
         named = {"keys": fields.keys, "tenants": fields.tenants, "times": fields.times}
         await self._points.create(name, space.dim, **named)
         self.forget()
 
     def forget(self) -> None:
-        """The next request reads the list again."""
         self._turn += 1
 
 
@@ -446,43 +435,40 @@ COUNT = "SELECT count(*) FROM ibid.imported WHERE collection = $1 AND tenant = $
 
 
 COPY_ENDING = "_ibid"
-"""Ends the name of our copy of another tool's collection."""
+"""Suffix of our copy of another tool's collection."""
 NOT_IMPORTED = ""
-"""In place of a space: the collection was not imported, another tool only uses the same name."""
+"""In place of a space: not imported, another tool only uses the same name."""
 
 
 @dataclass(slots=True)
 class ImportedCollections:
-    """Where the copy of each collection is. For most collections: under its own name."""
+    """Names of our copies; by default a collection's own name."""
 
     copies: dict[str, str] = field(default_factory=dict)
-    """The name of our copy, by the name of the other tool's collection."""
+    """Our copy's name by the name of the other tool's collection."""
     spaces: dict[str, str | None] = field(default_factory=dict)
-    """The embedding space of its own vectors; None: another model's; NOT_IMPORTED."""
+    """Embedding space of its own vectors; None: another model's; NOT_IMPORTED."""
 
     def copy_of(self, name: str) -> str:
-        """The collection in Qdrant that holds our copy."""
         return self.copies.get(name, name)
 
     def name_of(self, physical: str) -> str | None:
-        """The inverse of `copy_of`; None for an imported collection, which holds no copy."""
+        """Inverse of `copy_of`; None for an imported collection, which holds no copy."""
         if physical in self.copies:
             return None
         return next((name for name, copy in self.copies.items() if copy == physical), physical)
 
     def has_others(self, physical: str, space: str) -> bool:
-        """True if points of other tools may be there that a search in this space should find."""
+        """True if it may have points of other tools that a search in this space should find."""
         if physical in self.copies:
             return self.spaces[physical] in {space, NOT_IMPORTED}
         return physical not in self.copies.values()
 
     def is_imported(self, name: str) -> bool:
-        """True if `ibid adopt` imported the collection."""
         return self.spaces.get(name, NOT_IMPORTED) != NOT_IMPORTED
 
 
 def free(name: str, taken: Iterable[str]) -> str:
-    """A name for our copy of a collection that no other has."""
     taken, home = set(taken), name + COPY_ENDING
     while home in taken:
         home = home + COPY_ENDING
@@ -490,12 +476,10 @@ def free(name: str, taken: Iterable[str]) -> str:
 
 
 async def imported(pool: Pool, collection: str, points: Iterable[str]) -> dict[str, str]:
-    """The row's id of each of these points that was imported, whether or not the row is still there."""
     with retrieval_faults():
         return {row[0]: row[1] for row in await pool.fetch(IDS, collection, list(points))}
 
 
 async def imported_count(pool: Pool, collection: str, tenant: str, user_id: str = "") -> int:
-    """How many points of an owner were imported."""
     with retrieval_faults():
         return int(await pool.fetchval(COUNT, collection, tenant, user_id))

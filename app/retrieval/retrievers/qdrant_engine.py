@@ -1,21 +1,18 @@
-"""The embedded Qdrant's process (`main`, with FOLDER [read-only] [suspect...]), started by
-`qdrant.py`: its collections in one folder, a shard each.
+"""The embedded Qdrant's process (`main`, with FOLDER [read-only] [suspect...]), started by `qdrant.py`.
 
-Everything blocks; safe in threads. A search compares every point that the filter leaves. A write is on disk
-when it returns; writers that come together share one flush. What fails is tried once more on files read anew;
-a collection whose files cannot be read is then put aside and named in `set_aside`: it is missing from
-then on, and the outbox writes it anew. Collections that older versions made with a sparse vector are read and
-written as they are; compaction leaves that vector out. Collections that are suspected of having crashed the
-last process (their names as JSON) are put aside first; read-only, nothing in the folder is moved.
+Blocking; thread-safe. A search compares every point that passes the filter. A write is on disk when it
+returns; concurrent writers share one flush. A failed call is retried once on reopened files; if those cannot
+be read, the collection is put aside and named in `set_aside`, and the outbox writes it again. Collections
+suspected of having crashed the last process (their names as JSON) are put aside first. A sparse vector of
+older versions is kept until compaction. Read-only, nothing in the folder is moved.
 
-A collection has a folder, and in it a file with its true name and shape. Names come from clients of the API,
-so a folder is named after a hash (any name is safe, on any disk) with as much of the name in front as is
-plain. The vendor's files are in a numbered folder within, and the file says which number counts: a new one is
-built beside and then takes over in one step, crash or not.
+A collection is a shard in a folder of its own, with a file of its true name and shape. Names come from API
+clients, so the folder's name is a hash after a readable part. The vendor's files are in a numbered folder
+within: a new one is built beside the old and takes over in one step, crash or not.
 
 Raises `RetrievalError` (`missing`: no such collection; `rejected`: the engine refuses), `NoRoom` before a
 write that the disk might not hold (`app/disk.py`), `OSError`, and `EngineError` for all else. Exit codes:
-REFUSED when the folder cannot be used, INTERNAL after an unexpected error.
+REFUSED if the folder cannot be used, INTERNAL after an unexpected error.
 """
 
 import errno
@@ -56,16 +53,16 @@ from app.types import Embedding
 
 SHAPE_FILE = "collection.json"
 ASIDE = ".aside"
-"""Ends the folder of a collection that could not be read; the newest one of each is kept."""
+"""Suffix of the folder of an unreadable collection; the newest of each is kept."""
 DELETED = ".gone"
-"""Ends the folder of one that is being deleted."""
+"""Suffix of a folder that is being deleted."""
 PLAIN = 40
-"""Characters of the name that its folder shows."""
+"""Readable characters in a folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A collection's name, indexed fields and current folder, as its file SHAPE_FILE keeps them."""
+    """A collection's name, indexed fields and current folder, as stored in SHAPE_FILE."""
 
     name: str
     dim: int
@@ -73,7 +70,7 @@ class Shape:
     tenants: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     turn: int = 1
-    """The number of the current folder of the vendor's files."""
+    """Number of the current folder of the vendor's files."""
 
     def also(self, keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]) -> "Shape":
         """With these fields indexed too."""
@@ -93,7 +90,6 @@ def folder_of(root: Path, name: str) -> Path:
 
 
 def read_shape(folder: Path) -> Shape | None:
-    """From its file; None: there is none that can be read."""
     try:
         kept = json.loads((folder / SHAPE_FILE).read_text("utf-8"))
         fields = {name: tuple(kept[name]) for name in ("keys", "tenants", "times")}
@@ -103,7 +99,7 @@ def read_shape(folder: Path) -> Shape | None:
 
 
 def write_shape(folder: Path, shape: Shape) -> None:
-    """In one step: a crash leaves the old file or the new one."""
+    """Atomic: a crash leaves the old file or the new one."""
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f"{SHAPE_FILE}.new"
     with draft.open("w", encoding="utf-8") as file:
@@ -115,7 +111,7 @@ def write_shape(folder: Path, shape: Shape) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """A folder's own entries are on disk: a rename is not, before that."""
+    """Flush a folder's entries: a rename is not durable before that."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -128,12 +124,10 @@ def files_of(folder: Path, shape: Shape) -> Path:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes that a folder's files take on the disk."""
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*"))
 
 
 def shapes_in(root: Path) -> Iterator[tuple[Path, Shape]]:
-    """Every collection's folder and shape."""
     for folder in sorted(root.iterdir() if root.is_dir() else ()):
         shape = None if folder.name.endswith((DELETED, ASIDE)) else read_shape(folder)
         if shape:
@@ -141,7 +135,7 @@ def shapes_in(root: Path) -> Iterator[tuple[Path, Shape]]:
 
 
 def sweep(root: Path) -> None:
-    """Remove what a crash left half deleted or half built. Only while nobody uses the folder."""
+    """Remove what a crash left half deleted or half built. Only while nothing uses the folder."""
     for gone in root.glob(f"*{DELETED}"):
         shutil.rmtree(gone, ignore_errors=True)
     for folder, shape in shapes_in(root):
@@ -149,26 +143,24 @@ def sweep(root: Path) -> None:
 
 
 def tidy(folder: Path, shape: Shape) -> None:
-    """Remove all but the current folder."""
     for each in folder.iterdir():
         if each.is_dir() and each.name != str(shape.turn):
             shutil.rmtree(each, ignore_errors=True)
 
 
 def set_aside(folder: Path) -> None:
-    """Rename the folder of a collection that cannot be read, for whoever wants to look."""
     aside = folder.with_name(folder.name + ASIDE)
     shutil.rmtree(aside, ignore_errors=True)
     folder.replace(aside)
 
 
 def forget_aside(folder: Path) -> None:
-    """Remove the folder that was put aside: it holds texts too."""
+    """Remove the folder that was put aside: it contains texts too."""
     shutil.rmtree(folder.with_name(folder.name + ASIDE), ignore_errors=True)
 
 
 def delete_folder(folder: Path) -> None:
-    """Rename it first, so that a crash leaves nothing that looks whole."""
+    """Rename it first, so that a crash leaves nothing that looks complete."""
     gone = folder.with_name(folder.name + DELETED)
     shutil.rmtree(gone, ignore_errors=True)
     if folder.exists():
@@ -184,15 +176,14 @@ REFUSALS = (
     "Wrong input",
     "Bad request",
 )
-"""How its words begin when the request is at fault, and not the files."""
+"""Beginnings of messages for a faulty request, as opposed to faulty files."""
 SCARCE = ("os error 12)", "os error 23)", "os error 24)", "os error 28)", "os error 122)")
-"""Memory, handles, room on the disk: the files are not to blame."""
+"""Out of memory, handles, or disk space: no fault of the files."""
 FULL = SCARCE[-2:]
-"""Those of the disk."""
 
 
 class EngineError(Exception):
-    """The engine failed. `files`: its files may be what is wrong; `full`: the disk has no room."""
+    """The engine failed. `files`: its files may be damaged; `full`: the disk is full."""
 
     def __init__(self, said: str) -> None:
         super().__init__(said)
@@ -201,10 +192,10 @@ class EngineError(Exception):
 
 
 class VendorErrors:
-    """Around every call of the qdrant_edge."""
+    """Translates errors; used around every call of qdrant_edge."""
 
     def __enter__(self) -> None:
-        """Nothing to set up."""
+        pass
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -219,15 +210,13 @@ vendor_errors = VendorErrors()
 
 
 BATCH = 256
-"""Points an update, so that searches come in between."""
+"""Points per update, so that searches run in between."""
 SEARCHERS = 2
-"""Threads of the engine's own a collection: unset it starts 8 or more for each, and there may be hundreds."""
+"""Threads of the engine per collection: the default is 8 or more for each of perhaps hundreds."""
 EXACT = qdrant_edge.SearchParams(exact=True)
 
 
 class StoredCollection:
-    """The files of one collection, in its folder."""
-
     def __init__(self, folder: Path, shape: Shape, vendor: qdrant_edge.EdgeShard) -> None:
         self.folder = folder
         self.shape = shape
@@ -243,14 +232,12 @@ class StoredCollection:
 
     @classmethod
     def make(cls, folder: Path, shape: Shape) -> "StoredCollection":
-        """A new and empty one, on disk."""
         vendor = build(files_of(folder, shape), shape)
         write_shape(folder, shape)
         return cls(folder, shape, vendor)
 
     @classmethod
     def load(cls, folder: Path, shape: Shape) -> "StoredCollection":
-        """The one that is there."""
         files = files_of(folder, shape)
         disk.check(files, 0, disk.mapped(files))
         with vendor_errors:
@@ -270,7 +257,6 @@ class StoredCollection:
             return by_score([point_of(found) for found in self._vendor.query(request)])
 
     def scroll(self, where: Where, limit: int, after: str | None, *, vectors: bool) -> list[Point]:
-        """Points by id, those after `after`."""
         with vendor_errors:
             request = qdrant_edge.ScrollRequest(
                 offset=None if after is None else identity(after),
@@ -287,7 +273,7 @@ class StoredCollection:
             return self._vendor.count(qdrant_edge.CountRequest(exact=True, filter=condition(where)))
 
     def index(self, shape: Shape) -> None:
-        """Index what `shape` wants beside what is indexed already."""
+        """Create missing indexes of `shape`."""
         with self._writing, vendor_errors:
             for operation in indexes(shape, self.shape):
                 with disk.room(self.folder):
@@ -307,7 +293,7 @@ class StoredCollection:
         self.flush()
 
     def _write(self, operation: qdrant_edge.UpdateOperation, *, least: int = disk.RESERVE) -> None:
-        """One update, given to the shard that is being built too. `least`: what must be free on the disk."""
+        """One update, also for the shard being built. `least`: bytes that must be free on the disk."""
         with self._writing, disk.room(self.folder, least), vendor_errors:
             try:
                 self._vendor.update(operation)
@@ -317,7 +303,7 @@ class StoredCollection:
                 self._meanwhile.append(operation)
 
     def flush(self) -> None:
-        """Everything written before is on disk when it returns."""
+        """On return all earlier writes are on disk."""
         mine = self._written
         with self._flushing, vendor_errors:
             if self._flushed < mine:
@@ -326,7 +312,7 @@ class StoredCollection:
                 self._flushed = now
 
     def compact(self) -> None:
-        """Built anew beside, from what is in it; then it takes over. Writes meanwhile are in both."""
+        """Rebuild the files beside the old ones, then switch. Concurrent writes go to both."""
         with self._compacting:
             after = replace(self.shape, turn=self.shape.turn + 1)
             beside = files_of(self.folder, after)
@@ -342,7 +328,6 @@ class StoredCollection:
             forget_aside(self.folder)
 
     def _copied(self, beside: Path, shape: Shape) -> qdrant_edge.EdgeShard:
-        """A new shard with all the points."""
         made = build(beside, shape)
         with vendor_errors:
             for page in self._pages():
@@ -352,7 +337,6 @@ class StoredCollection:
         return made
 
     def _pages(self) -> Iterator[list[qdrant_edge.Point]]:
-        """All points, as they are written."""
         offset: qdrant_edge.PointId | None = None
         while True:
             ask = qdrant_edge.ScrollRequest(
@@ -364,7 +348,7 @@ class StoredCollection:
                 return
 
     def _take_over(self, made: qdrant_edge.EdgeShard, shape: Shape) -> None:
-        """What was written meanwhile goes in too; from then on the new one counts."""
+        """Add what was written meanwhile, then switch to the new shard."""
         with self._writing, self._flushing, vendor_errors:
             for operation in self._meanwhile or ():
                 with disk.room(self.folder):
@@ -376,14 +360,12 @@ class StoredCollection:
             tidy(self.folder, shape)
 
     def close(self) -> None:
-        """Everything on disk, files let go of."""
         with self._writing, self._flushing, vendor_errors:
             self._vendor.flush()
             self._vendor.close()
 
 
 def build(files: Path, shape: Shape) -> qdrant_edge.EdgeShard:
-    """A new shard with its vector and indexes."""
     with disk.room(files), vendor_errors:
         files.mkdir(parents=True)
         made = qdrant_edge.EdgeShard.create(str(files), config(shape))
@@ -394,13 +376,12 @@ def build(files: Path, shape: Shape) -> qdrant_edge.EdgeShard:
 
 
 def config(shape: Shape) -> qdrant_edge.EdgeConfig:
-    """The vector of a shard, and how many threads it may have."""
     dense = qdrant_edge.EdgeVectorParams(size=shape.dim, distance=qdrant_edge.Distance.Cosine)
     return qdrant_edge.EdgeConfig(vectors={DENSE: dense}, max_search_threads=SEARCHERS)
 
 
 def indexes(shape: Shape, known: Shape | None = None) -> Iterator[qdrant_edge.UpdateOperation]:
-    """Of the fields that are not known yet."""
+    """Updates that create indexes which `known` does not have."""
     had = {*known.keys, *known.tenants, *known.times} if known else set()
     wanted: dict[str, qdrant_edge.PayloadSchemaType | qdrant_edge.PayloadSchemaParams] = {}
     wanted.update(dict.fromkeys(shape.keys, qdrant_edge.PayloadSchemaType.Keyword))
@@ -412,7 +393,6 @@ def indexes(shape: Shape, known: Shape | None = None) -> Iterator[qdrant_edge.Up
 
 
 def condition(where: Where) -> qdrant_edge.Filter:
-    """A filter as the engine takes it."""
     must: list[qdrant_edge.ConditionType] = [one_of(key, values) for key, values in where.has]
     for key, values in where.open:
         must.append(qdrant_edge.Filter(should=[qdrant_edge.IsEmptyCondition(key), one_of(key, values)]))
@@ -422,18 +402,15 @@ def condition(where: Where) -> qdrant_edge.Filter:
 
 
 def one_of(key: str, values: Sequence[str]) -> qdrant_edge.FieldCondition:
-    """The field holds one of the values."""
     return qdrant_edge.FieldCondition(key, match=qdrant_edge.MatchAny(list(values)))
 
 
 def record(point: Point) -> qdrant_edge.Point:
-    """A point to be written."""
     vectors: dict[str, qdrant_edge.NamedVector] = {} if point.dense is None else {DENSE: floats(point.dense)}
     return qdrant_edge.Point(identity(point.id), vectors, dict(point.payload))
 
 
 def point_of(found: qdrant_edge.Record | qdrant_edge.ScoredPoint) -> Point:
-    """A point that was read."""
     vectors = found.vector
     return Point(
         str(found.id),
@@ -447,7 +424,7 @@ Result = TypeVar("Result")
 
 
 class EmbeddedQdrant:
-    """An open folder, made if it is missing. A collection is opened at its first use. `read_only`: nothing is
+    """An open folder, created if missing. A collection is opened at its first use. `read_only`: nothing is
     moved or tidied."""
 
     def __init__(self, root: Path, *, read_only: bool = False) -> None:
@@ -466,7 +443,7 @@ class EmbeddedQdrant:
     def create(
         self, name: str, dim: int, keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]
     ) -> None:
-        """Make a collection, or index the fields that are not indexed yet."""
+        """Create a collection, or its missing indexes."""
         wanted, folder = Shape(name, dim).also(keys, tenants, times), folder_of(self._root, name)
         with self._opening:
             collection = self._collections.get(name) or self._load(folder)
@@ -490,7 +467,7 @@ class EmbeddedQdrant:
         self._use_if_there(name, lambda collection: collection.remove(where))
 
     def search(self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool) -> list[Point]:
-        """The nearest; every point that the filter leaves is compared."""
+        """Compares every point that passes the filter."""
         return (
             self._use_if_there(
                 name, lambda collection: collection.search(where, dense, limit, payload=payload)
@@ -507,11 +484,9 @@ class EmbeddedQdrant:
         )
 
     def count(self, name: str, where: Where) -> int | None:
-        """None: there is no such collection."""
         return self._use_if_there(name, lambda collection: collection.count(where))
 
     def compact(self, name: str) -> None:
-        """Build the files anew, so that none holds what was removed; searches and writes go on."""
         self._use_if_there(name, lambda collection: collection.compact())
 
     def check(self) -> Mapping[str, str | int]:
@@ -519,19 +494,17 @@ class EmbeddedQdrant:
         return {"server": "embedded", "version": version("qdrant-edge-py"), "collections": folders}
 
     def suspect(self, name: str) -> None:
-        """Move a collection's folder away: its files are suspected of crashing the process."""
+        """Put a collection aside: its files are suspected of crashing the process."""
         folder = folder_of(self._root, name)
         if folder.exists():
             self._set_folder_aside(folder, name)
 
     def close(self) -> None:
-        """Write everything to the disk and let go of the files."""
         with self._opening:
             for collection in list(self._collections.values()):
                 self._close(collection)
 
     def _use_if_there(self, name: str, work: Callable[[StoredCollection], Result]) -> Result | None:
-        """Work on a collection; None: there is none."""
         try:
             return self._use(name, work)
         except RetrievalError as error:
@@ -540,7 +513,7 @@ class EmbeddedQdrant:
             raise
 
     def _use(self, name: str, work: Callable[[StoredCollection], Result]) -> Result:
-        """Work on a collection, twice if need be; see the module."""
+        """Run `work` on a collection, twice if necessary; see the module."""
         collection = self._collection(name)
         try:
             return work(collection)
@@ -556,7 +529,6 @@ class EmbeddedQdrant:
             raise
 
     def _collection(self, name: str) -> StoredCollection:
-        """The collection, opened at its first use."""
         if found := self._collections.get(name):
             return found
         with self._opening:
@@ -566,7 +538,7 @@ class EmbeddedQdrant:
         return collection
 
     def _load(self, folder: Path) -> StoredCollection | None:
-        """From its folder; None: there is none, or it had to be put aside."""
+        """None if the folder is missing or had to be put aside."""
         shape = read_shape(folder)
         if shape is None:
             return None
@@ -581,7 +553,7 @@ class EmbeddedQdrant:
         return collection
 
     def _reload(self, collection: StoredCollection) -> StoredCollection:
-        """The collection's files read again, unless another call has done so."""
+        """Reopen the collection's files, unless another call has done so."""
         with self._opening:
             if self._collections.get(collection.shape.name) is collection:
                 self._close(collection)
@@ -590,14 +562,13 @@ class EmbeddedQdrant:
         return self._collection(collection.shape.name)
 
     def _set_aside(self, collection: StoredCollection) -> None:
-        """Unless another call has done so."""
+        """Put it aside, unless another call has done so."""
         with self._opening:
             if self._collections.get(collection.shape.name) is collection:
                 self._close(collection)
                 self._set_folder_aside(collection.folder, collection.shape.name)
 
     def _close(self, collection: StoredCollection) -> None:
-        """Close it, however broken it is."""
         del self._collections[collection.shape.name]
         try:
             collection.close()
@@ -605,7 +576,7 @@ class EmbeddedQdrant:
             sys.stderr.write(f"a collection could not be closed: {str(error)[:80]}\n")
 
     def _set_folder_aside(self, folder: Path, name: str) -> None:
-        """Put a folder aside, and remember to tell."""
+        """Put a folder aside and note its name for the next reply."""
         sys.stderr.write(f"a collection of qdrant cannot be read; it is put aside: {folder.name}\n")
         if not self._read_only:
             set_aside(folder)
@@ -617,7 +588,6 @@ READS = frozenset({"search", "scroll", "count"})
 
 
 def main() -> None:
-    """Open the folder, answer calls, close it."""
     parent, (folder, read_only, *suspects) = connected()
     engine = opened(parent, Path(folder), read_only=bool(read_only))
     for name in suspects:
@@ -628,7 +598,6 @@ def main() -> None:
 
 
 def opened(parent: Parent, folder: Path, *, read_only: bool) -> EmbeddedQdrant:
-    """The folder; exit if it cannot be used."""
     try:
         return EmbeddedQdrant(folder, read_only=read_only)
     except OSError as error:
@@ -636,8 +605,8 @@ def opened(parent: Parent, folder: Path, *, read_only: bool) -> EmbeddedQdrant:
 
 
 def answer(engine: EmbeddedQdrant, call: Call) -> None:
-    """Answer a call: a reply, or a fault (`fault`: missing, rejected, full, unavailable). Both name
-    the collections that were put aside (`set_aside`)."""
+    """Answer a call: a reply, or a fault (`fault`: missing, rejected, full, unavailable). Both list the
+    collections that were put aside (`set_aside`)."""
     try:
         reply, data = perform(engine, call.name, call.payload, bytes(call.data))
     except RetrievalError as error:
@@ -659,7 +628,7 @@ def answer(engine: EmbeddedQdrant, call: Call) -> None:
 def perform(
     engine: EmbeddedQdrant, do: str, given: Mapping[str, Any], data: bytes
 ) -> tuple[dict[str, Any], bytes]:
-    """Call a method of `EmbeddedQdrant`; the reply's payload and data. Vectors travel as data."""
+    """Call a method of `EmbeddedQdrant`; returns the reply's payload and data. Vectors travel as data."""
     arguments = dict(given)
     if "where" in arguments:
         arguments["where"] = where_of(arguments["where"])
@@ -672,7 +641,6 @@ def perform(
 
 
 def names_set_aside(engine: EmbeddedQdrant) -> dict[str, list[str]]:
-    """Take the names of the collections that were put aside."""
     names = []
     while engine.set_aside:
         names.append(engine.set_aside.popleft())
@@ -680,7 +648,6 @@ def names_set_aside(engine: EmbeddedQdrant) -> dict[str, list[str]]:
 
 
 def where_of(given: dict[str, Any]) -> Where:
-    """A filter as it came."""
     fields = {
         name: tuple((key, tuple(each)) for key, each in given[name]) for name in ("has", "lacks", "open")
     }

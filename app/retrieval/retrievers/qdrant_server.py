@@ -1,9 +1,8 @@
 """A Qdrant server or cluster (`QDRANT_URL`), through the vendor's client.
 
 Import this late: the vendor takes two seconds and 100 MB. Writes wait until they are searchable, a search is
-one round trip. Small collections are searched exactly, large ones by the server's index. Collections of
-others are searched and written by their own vector's name; which one is learnt when a collection is first
-met and remembered. Times are seconds.
+one round trip. Small collections are searched exactly, large ones by the server's index. Other tools'
+collections are searched and written by the name of their own vector, which is read once. Times are seconds.
 """
 
 import asyncio
@@ -33,19 +32,19 @@ from app.retrieval.retrievers.qdrant import READ_SECONDS, WRITE_SECONDS, Qdrant
 from app.types import Embedding
 
 CALL_SECONDS = 60
-"""The vendor's own deadline, for calls that nobody waits for any more; whoever asks has a shorter one."""
+"""The vendor's own deadline, for abandoned calls; callers have shorter ones."""
 SEARCH_SECONDS = 4
-"""Told to the server: what takes longer it may end."""
+"""Timeout sent to the server, which may then end the search."""
 CONNECTIONS = 32
 SHAPES_AT_ONCE = 8
 BATCH = 128
-"""Points a write."""
+"""Points per write."""
 EXACT_MOST = 200_000
-"""Points of a collection that are compared one by one; larger ones are asked by their index."""
+"""Largest collection that is searched exactly; larger ones use their index."""
 BEAM = 256
-"""How far the index is looked through."""
+"""Search width of the index (ef)."""
 VACUUM = models.OptimizersConfigDiff(deleted_threshold=0.0001, vacuum_min_vector_number=100)
-"""When the server rewrites its files: as soon as it lets itself be told."""
+"""Makes the server rewrite its files as soon as its limits allow."""
 
 Result = TypeVar("Result")
 
@@ -76,7 +75,6 @@ class QdrantRemote(Qdrant):
             return sorted(self._known.values(), key=lambda each: each.name)
 
     async def _read_shape(self, name: str) -> Collection | None:
-        """One; None: it is gone."""
         try:
             with faults():
                 info = await self._client.get_collection(name)
@@ -105,7 +103,7 @@ class QdrantRemote(Qdrant):
                     await self._client.create_payload_index(name, field, wanted[field], wait=True)
 
     async def _create(self, name: str, dim: int) -> None:
-        """Another replica may have been faster."""
+        """Another replica may have created it first."""
         try:
             await self._client.create_collection(
                 name,
@@ -122,7 +120,7 @@ class QdrantRemote(Qdrant):
                 await self._client.delete_collection(name)
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
-        """Searchable when it returns; in a collection of others by the vectors that it has."""
+        """Searchable on return; in another tool's collection, under the name of its vector."""
 
         async def put(shape: Collection) -> None:
             for at in range(0, len(points), BATCH):
@@ -164,7 +162,7 @@ class QdrantRemote(Qdrant):
                 raise
 
     async def _with_shape(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
-        """Something with a collection as it is known; if that is refused, as it is by now."""
+        """Run `work` with a collection's cached shape; if it is refused, once more with the current one."""
         known = self._known.get(name)
         if known:
             try:
@@ -209,7 +207,7 @@ class QdrantRemote(Qdrant):
             return 0
 
     async def compact(self, name: str) -> None:
-        """The server rewrites its files by itself; it is told to do so as soon as it lets itself be told."""
+        """The server rewrites its files by itself; this only lowers its threshold."""
         async with self.deadline(None):
             with faults(missing_ok=True):
                 await self._client.update_collection(name, optimizers_config=VACUUM)
@@ -225,7 +223,8 @@ class QdrantRemote(Qdrant):
 
 
 def connected(url: str, key: str | None, dim: int = 0) -> QdrantRemote:
-    """A client; the first call connects. The key goes as a header of ours: the vendor warns without TLS."""
+    """A client that connects at its first call. Sends the key in a header of our own: the vendor warns
+    without TLS."""
     limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
     return QdrantRemote(
         AsyncQdrantClient(
@@ -242,7 +241,7 @@ def connected(url: str, key: str | None, dim: int = 0) -> QdrantRemote:
 
 @contextmanager
 def faults(*, missing_ok: bool = False) -> Iterator[None]:
-    """The vendor's errors as ours. `missing_ok`: that there is no such collection is no error."""
+    """Translate the vendor's errors. `missing_ok`: ignore a missing collection."""
     try:
         yield
     except UnexpectedResponse as error:
@@ -263,21 +262,19 @@ def faults(*, missing_ok: bool = False) -> Iterator[None]:
 
 
 def refusal(status: int) -> RetrievalError:
-    """What a status says: too much, down, or that it would not do this."""
     if status == 429:
         return RetrievalError("overloaded")
     return RetrievalError("unavailable", rejected=status < 500, missing=status == 404)
 
 
 def own_refusal(error: ValueError) -> RetrievalError:
-    """A plain `ValueError` of the client is what its own checks refuse, any other an answer without JSON."""
+    """A plain `ValueError` is a refusal by the client's own checks, a subclass a reply without JSON."""
     plain = type(error) is ValueError
     missing = plain and str(error).endswith("not found")  # the client's memory mode
     return RetrievalError("unavailable", rejected=plain, missing=missing)
 
 
 def condition(where: Where) -> models.Filter:
-    """A filter as the server takes it."""
     must: list[models.Condition] = [one_of(key, values) for key, values in where.has]
     for key, values in where.open:
         missing = models.IsEmptyCondition(is_empty=models.PayloadField(key=key))
@@ -288,17 +285,14 @@ def condition(where: Where) -> models.Filter:
 
 
 def one_of(key: str, values: Sequence[str]) -> models.FieldCondition:
-    """The field holds one of the values."""
     return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
 
 
 def json_id(id_: int | UUID) -> int | str:
-    """A point's id as JSON has it."""
     return id_ if isinstance(id_, int) else str(id_)
 
 
 def record(point: Point, shape: Collection) -> models.PointStruct:
-    """A point to be written, its vector under the name that the collection has for it."""
     vector: models.VectorStruct = {}
     if point.dense is not None:
         vector = {shape.dense: floats(point.dense)} if shape.dense else floats(point.dense)
@@ -306,7 +300,6 @@ def record(point: Point, shape: Collection) -> models.PointStruct:
 
 
 def point_of(found: models.ScoredPoint | models.Record, shape: Collection) -> Point:
-    """A point that was read; an unnamed vector comes without a name."""
     vectors = found.vector if isinstance(found.vector, Mapping) else {"": found.vector}
     return Point(
         str(found.id),
@@ -317,8 +310,8 @@ def point_of(found: models.ScoredPoint | models.Record, shape: Collection) -> Po
 
 
 def shape_of(name: str, info: models.CollectionInfo, dim: int = 0) -> Collection:
-    """What a collection is, by the dense vector that it is searched by: of several one that is of our size,
-    `dim`, if there is. Of size 0: it has none."""
+    """A collection's shape with the dense vector to search: of several, one of size `dim` if there is. Size
+    0: it has none."""
     params, points = info.config.params, info.points_count or 0
     vectors = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors}
     dense = {each: found for each, found in vectors.items() if found and not found.multivector_config}
