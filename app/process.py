@@ -19,6 +19,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -266,7 +267,9 @@ class Child:
 
     async def _open(self, ours: socket.socket) -> None:
         reader, self._writer = await asyncio.open_unix_connection(sock=ours, limit=READ_AHEAD)
-        self._tasks = [asyncio.create_task(self._read(reader)), asyncio.create_task(self._log_output())]
+        work = self._read(reader), self._log_output()
+        # Not in the context of the question that started it: log lines would name that request.
+        self._tasks = [asyncio.create_task(each, context=Context()) for each in work]
         await self._ready
 
     async def _log_output(self) -> None:

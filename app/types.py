@@ -314,7 +314,11 @@ class Trace:
         packed = self.packed
         left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
         rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
-        lost = [f"{item.source} did not answer: {item.reason}" for item in self.degraded]
+        partly = {entry.source for entry in packed}
+        lost = [
+            f"{item.source} {PARTLY if item.source in partly else 'did not answer'}: {item.reason}"
+            for item in self.degraded
+        ]
         text = [f'Searched with "{self.searched}"'] if self.searched else []
         none = [] if packed else [f"No context: {self.reason}"]
         return [*self._retrieved(packed), *none, *rest, *lost, *self.told, *text]
@@ -327,6 +331,7 @@ class Trace:
         return [f"Retrieved {count} passages from {source}" for source, count in found.items()]
 
 
+PARTLY = "answered in part"
 REWRITE = "rewrite"
 """`Degraded.source` of a rewriting that did not come, and the reason of one that cannot be used."""
 

@@ -91,12 +91,14 @@ KNOWN = {
 }
 """Selects those of given points that are in the record; keyed by whether they are memories."""
 ENQUEUE = {
-    True: "INSERT INTO ibid.outbox (engine, collection, item)"
-    " SELECT 'qdrant', $2::text, id FROM ibid.memory WHERE space = $1",
-    False: "INSERT INTO ibid.outbox (engine, collection, item)"
-    " SELECT 'qdrant', collection, point FROM ibid.corpus_text WHERE space = $1 AND collection = $2",
+    True: "INSERT INTO ibid.outbox (engine, collection, item) SELECT 'qdrant', $2::text, id FROM"
+    " (SELECT id FROM ibid.memory WHERE space = $1 EXCEPT SELECT item FROM ibid.outbox"
+    " WHERE engine = 'qdrant' AND collection = $2) AS missing",
+    False: "INSERT INTO ibid.outbox (engine, collection, item) SELECT 'qdrant', $2::text, point FROM"
+    " (SELECT point FROM ibid.corpus_text WHERE space = $1 AND collection = $2 EXCEPT SELECT item"
+    " FROM ibid.outbox WHERE engine = 'qdrant' AND collection = $2) AS missing",
 }
-"""Enqueues all rows of a collection; keyed by whether they are memories."""
+"""Enqueues all rows of a collection that are not in the outbox; keyed by whether they are memories."""
 KNOWN_VECTORS = {
     True: "SELECT id, embedding FROM ibid.memory WHERE id = ANY($1) AND $2 <> '' AND space = $3",
     False: "SELECT point, embedding FROM ibid.corpus_text"

@@ -78,7 +78,10 @@ STATE = f"""
         ) AS few) AS waiting,
         (SELECT cursor FROM ({LAST_REFILL}) AS refill) AS cursor
 """  # noqa: S608 - a constant of ours
-REFILL = "INSERT INTO ibid.outbox (engine) VALUES ($1)"
+REFILL = """
+    WITH replaced AS (DELETE FROM ibid.outbox WHERE engine = $1 AND item = '')
+    INSERT INTO ibid.outbox (engine) VALUES ($1)
+"""
 LAST = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1"
 WAITING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND seq <= $2)"
 
@@ -141,6 +144,8 @@ class Outbox:
         """When failed collections are retried."""
         self._engine_works = True
         """True if the engine took something when it was last written to."""
+        self.fault: RetrievalError | Unavailable | None = None
+        """Why the engine, or one of its collections, does not take what was written."""
 
     @property
     def name(self) -> str:
@@ -152,15 +157,17 @@ class Outbox:
             self._wake.clear()
             try:
                 await self.drain()
-                if failed:
-                    log.info("engine follows again", engine=self._copy.name)
-                failed = False
             except (RetrievalError, Unavailable) as error:
                 if not failed:
                     log.warning("engine does not follow", engine=self._copy.name, reason=error.detail)
-                failed = True
+                failed, self.fault = True, error
                 await asyncio.sleep(RETRY_ENGINE_SECONDS)
                 continue
+            if failed:
+                log.info("engine follows again", engine=self._copy.name)
+            failed = False
+            if not self._waiting_for_retry():
+                self.fault = None
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
                     await self._wake.wait()
@@ -343,6 +350,7 @@ class Outbox:
                 failed[collection] = error
         self._retry_at |= dict.fromkeys(failed, time.monotonic() + RETRY_COLLECTION_SECONDS)
         self._engine_works = len(failed) < len(items)
+        self.fault = next(iter(failed.values()), self.fault)
         for collection, fault in failed.items():
             log.warning(
                 "a collection does not follow",
@@ -427,6 +435,8 @@ class EngineProbe:
 
     async def check(self) -> Mapping[str, str | int | float]:
         facts = await self._probe.check()
+        if self._outbox.fault:
+            raise self._outbox.fault.with_traceback(None)
         with suppress(Unavailable):
             facts = {**facts, **await self._outbox.facts()}
         return facts

@@ -56,8 +56,21 @@ class PdfParser:
 
     async def parse(self, path: Path, filename: str) -> ParsedDocument:
         with await asyncio.to_thread(path.open, "rb") as file:
-            data = await self._call_worker(file.fileno(), filename)
+            try:
+                data = await self._call_worker(file.fileno(), filename)
+            except Died as died:
+                if died.code != -signal.SIGKILL:
+                    raise exit_problem(died.code, self.limits.memory_mb) from None
+                await asyncio.to_thread(file.seek, 0)
+                data = await self._call_killed_again(file.fileno(), filename)
         return await asyncio.to_thread(decode, data)
+
+    async def _call_killed_again(self, file: int, filename: str) -> bytes | bytearray:
+        """Once more: the system may have killed the worker because others needed memory."""
+        try:
+            return await self._call_worker(file, filename)
+        except Died as died:
+            raise exit_problem(died.code, self.limits.memory_mb) from None
 
     async def _call_worker(self, file: int, filename: str) -> bytes | bytearray:
         """The worker inherits the file's descriptor, since it may not be allowed to open the path."""
@@ -79,7 +92,7 @@ class PdfParser:
         except Died as died:
             if isinstance(died, NotStarted) and died.code is None:
                 raise Unavailable(f"PDFs cannot be read: {died}", retry_after=RETRY_SECONDS) from died
-            raise exit_problem(died.code, limits.memory_mb) from None
+            raise
 
 
 def exit_problem(code: int | None, memory_mb: int) -> BadInput:

@@ -6,10 +6,12 @@ the swap, which is one transaction. Raises `RetrievalError` if the embedder fail
 """
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 
 from app.db.documents import Unembedded, embedded_text
 from app.db.outbox import Outbox
 from app.db.vectors import VectorStore
+from app.errors import RetrievalError, Unavailable
 from app.models.base import Embedder
 from app.types import Space
 
@@ -41,7 +43,8 @@ class Reembed:
             texts = await self._vectors.missing(self._space.name, BATCH)
             if not texts and await self._vectors.swap(self._space):
                 for outbox in self._outboxes:
-                    await outbox.drain()
+                    with suppress(RetrievalError, Unavailable):  # the service tries again
+                        await outbox.drain()
                     self.waiting += filter(None, [await outbox.pending()])
                 return
             if texts:

@@ -5,7 +5,7 @@ import asyncio
 import shutil
 import struct
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -815,6 +815,59 @@ async def test_a_refill_tells_how_far_it_is(pool: Pool, monkeypatch: pytest.Monk
     assert len(logged.of("engine is being refilled")) == 50
     assert logged.of("engine refilled")[0]["rows"] == 50
     assert (await probe.check(), await entered(pool)) == ({"version": "1"}, [])
+
+
+async def test_an_engine_that_takes_nothing_is_not_ready(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it answers: writes wait."""
+
+    class Engine:
+        name = "qdrant"
+
+        async def check(self) -> dict[str, str | int | float]:
+            return {"version": "1"}
+
+    monkeypatch.setattr(outbox_, "RETRY_ENGINE_SECONDS", 0.05)
+    monkeypatch.setattr(outbox_, "RETRY_COLLECTION_SECONDS", 0.05)
+    copy = Failing(error=RetrievalError("unavailable"))
+    outbox = Outbox(pool, copy, "me")
+    probe = EngineProbe(Engine(), outbox)
+    await say(pool, "I moved.")
+    running = asyncio.create_task(outbox.run())
+    try:
+        await until(lambda: outbox.fault is not None)
+        with pytest.raises(RetrievalError, match="unavailable"):
+            await probe.check()
+        copy.error = None
+        await until(lambda: outbox.fault is None)
+        assert await probe.check() == {"version": "1"}
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_refill_is_asked_for_once(pool: Pool) -> None:
+    outbox = Outbox(pool, Failing(rows=3), "me")
+    for _ in range(3):
+        await outbox.ask_refill()
+    assert len(await entered(pool)) == 1
+
+
+async def test_a_collection_that_no_refill_can_write_does_not_fill_the_outbox(house: House) -> None:
+    """Its rows wait once, however often the refill is tried."""
+    async with house.running():
+        items = await say(house.pool, "I moved.", "I slept.")
+        await house.outbox.drain()
+        shutil.rmtree(house.folder)
+        house.folder.write_text("no folder")
+        await house.edge.close()
+        house.edge.process = EngineThread(house.folder)  # type: ignore[assignment]
+        for _ in range(3):
+            with suppress(RetrievalError, Unavailable):
+                house.outbox.report_loss()
+                await house.outbox.drain()
+
+        waiting = [item for *_, item in await entered(house.pool)]
+        assert len(waiting) <= len(items) + 2
 
 
 @pytest.mark.parametrize("waiting", [False, True], ids=["nothing waits", "an entry waits"])

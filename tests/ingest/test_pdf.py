@@ -206,6 +206,22 @@ async def test_a_worker_that_fails_is_a_refusal(path: Path, code: str, problem: 
         await read_by(path, code)
 
 
+KILLED = "import os, pathlib, signal; os.kill(os.getpid(), signal.SIGKILL)"
+
+
+async def test_a_worker_that_the_system_kills_is_started_once_more(path: Path, tmp_path: Path) -> None:
+    """It may want the memory for others. Killed again, the file is refused."""
+    seen = tmp_path / "seen"
+    first = f"import pathlib\nif not pathlib.Path({str(seen)!r}).exists():\n"
+    first += f"    pathlib.Path({str(seen)!r}).touch()\n    {KILLED}\n"
+    read = await read_by(
+        path, f"{first}import runpy; runpy.run_module('app.ingest.worker', run_name='__main__')"
+    )
+    assert [chunk.text for chunk in read.chunks] == ["x"]
+    with pytest.raises(PdfTooComplex):
+        await read_by(path, KILLED)
+
+
 @pytest.mark.parametrize("said", ["b'x' * (4 << 20)", "b''"], ids=["one frame", "many frames"])
 async def test_a_worker_that_says_too_much_is_not_listened_to(path: Path, said: str) -> None:
     """What it says is bounded here as well as there."""

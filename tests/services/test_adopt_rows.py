@@ -282,11 +282,14 @@ NEXT = Space("fake@2", "fake", 2, 0.0)
 
 
 class Engine(Outbox):
-    def __init__(self) -> None:
+    def __init__(self, fault: RetrievalError | None = None) -> None:
         self.filled = 0
+        self._fault = fault
 
     async def drain(self) -> None:
         self.filled += 1
+        if self._fault:
+            raise self._fault
 
     async def pending(self) -> str:
         return "qdrant has yet to take a refill"
@@ -299,16 +302,18 @@ async def run(work: Reembed) -> int:
 async def test_everything_is_embedded_and_swapped(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In batches, title and heading in front; then the space is current and the index filled."""
+    """In batches, title and heading in front; then the space is current and each engine is filled, though
+    another does not answer."""
     monkeypatch.setattr(moving, "BATCH", 2)
     await ready(pool, ALICE, upload(tmp_path, "a\nb\nc"), "a\nb\nc")
     embedder, engine = FakeEmbedder(), Engine()
-    work = Reembed(VectorStore(pool), embedder, (engine,), NEXT)
+    away = Engine(RetrievalError("unavailable"))
+    work = Reembed(VectorStore(pool), embedder, (away, engine), NEXT)
     assert (await work.total(), work.space) == (3, NEXT.name)
     assert await run(work) == 3
     assert embedder.asked == [f"Title\nHeading\n{name}" for name in "abc"]
     assert (await SpaceStore(pool).current(), engine.filled) == (NEXT, 1)
-    assert work.waiting == ["qdrant has yet to take a refill"]
+    assert work.waiting == ["qdrant has yet to take a refill"] * 2
 
 
 async def test_an_interrupted_move_goes_on(
