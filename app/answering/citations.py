@@ -138,11 +138,11 @@ class Tail:
         self.opens: list[int] = []
         """Places of brackets that may still become markers, innermost last."""
         self.mark: int | None = None
-        """Place from which all is held until inline code closes."""
+        """Place from which everything is held until inline code closes."""
         self.hole = -1
-        """Place where something was last taken out."""
+        """Place of the last removal."""
         self.head = ""
-        """The current line, as far as it matters."""
+        """Beginning of the current line."""
         self._out: list[str] = []
         self._last = ""
 
@@ -251,18 +251,18 @@ class Code:
     def __init__(self) -> None:
         self.mode = Mode.PLAIN
         self.fence = ""
-        """Backticks at the head of this line: a fence, if no other backtick follows in the line."""
+        """Backticks at the head of this line: a fence, unless another backtick follows in the line."""
         self._run = ""
         """The backticks or tildes that opened the span or the fence."""
         self._indent = 0
-        """Spaces before the fence: a list it may belong to ends where a line has fewer."""
+        """Spaces before the fence: a list around it ends at a line with fewer."""
         self._lost = False
         self._blank = True
-        """Whether the line before is blank, or indented code, or there is none."""
+        """True if the line before is blank, indented code, or missing."""
         self._held = False
-        """Whether indented lines may belong to a list's item."""
+        """True if indented lines may belong to a list's item."""
         self._indented = False
-        """Whether this line is indented code, as far as it is known."""
+        """True if this line is indented code, as far as it was read."""
 
     @property
     def prose(self) -> bool:
@@ -387,9 +387,9 @@ class CitationFilter:
 
     def __init__(self, labels: Iterable[str]) -> None:
         self.cited: list[str] = []
-        """Packed labels that left, distinct, in order of first appearance."""
+        """Packed labels that were sent, distinct, in order of first appearance."""
         self.unknown: list[str] = []
-        """Labels that did not, likewise."""
+        """Labels that were removed, likewise."""
         self._known = catalogue(labels)
         self._rest = ""
         """Not yet read, from `_at` on."""
@@ -475,7 +475,7 @@ class CitationFilter:
     def _ticks(self, run: str) -> None:
         tail = self._tail
         if tail.hole == len(tail.held) and tail.before.endswith(run[0]):
-            tail.put(" ")  # a marker taken out must not join two runs into one that means something else
+            tail.put(" ")  # removing a marker must not join two runs of backticks
         self._code.ticks(run, tail.head, tail.before)
         if self._code.mode is not Mode.SPAN and tail.mark is not None:
             self._note(tail.held[tail.mark :])
@@ -509,7 +509,7 @@ class CitationFilter:
             linked = self._linked(content, marker)
             if linked is None:
                 return False
-            if linked:  # a link stays as it is, also one that is called like a label
+            if linked:  # a link is not changed, even if its text looks like a label
                 self._count(marker.cited, ())
                 marker = None
         marker = marker or self._emptied(content)
@@ -517,7 +517,7 @@ class CitationFilter:
         if marker:
             self._settle(marker)
         else:
-            # Brackets around brackets that stay have no label's form.
+            # Brackets that contain brackets are no label.
             self._tail.opens.clear()
             self._tail.put(token)
         return True
@@ -529,7 +529,7 @@ class CitationFilter:
         escaped = (len(before) - len(before.rstrip("\\"))) % 2 or content.endswith("\\")
         if escaped or self._tail.held[place] != "[" or self._rest[self._at] != "]":
             return False
-        # A label that can be nothing else is no link by reference: those may never be told an address.
+        # A certain label is no link by reference: the link's definition may never come.
         ahead = self._rest[self._at + 1 :][:LINK_MAX]
         return links(ahead, referred=not marker.sure, final=self._final)
 
@@ -603,5 +603,5 @@ def closing(text: str) -> str:
             opened = ""
     if opened:
         return f"\n{margin}{opened}\n"
-    # Where the line is no code but a paragraph of a list, a blank line does no harm.
+    # If the line is a list's paragraph and not code, a blank line does no harm.
     return "\n\n" if INDENTED.match(text.rpartition("\n")[2]) else ""

@@ -51,7 +51,7 @@ class Recorder:
         self._rejected: AnswerRecord | None = None
         self._tries = 0
         self.lost = 0
-        """Answers dropped because the backlog was full, or the store would not take them."""
+        """Answers dropped because the backlog was full, or the store refused them."""
 
     name = "answers"
 
@@ -127,7 +127,7 @@ class Recorder:
         """At shutdown: write the backlog, or count it as lost."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FINISH_SECONDS):
-                while not await self.drain():  # noqa: ASYNC110 - nobody tells us when it is back
+                while not await self.drain():  # noqa: ASYNC110 - no event announces that the store is back
                     await asyncio.sleep(PAUSE)
         if self._backlog:
             log.error("answers not kept", lost=self.lost + len(self._backlog))

@@ -106,7 +106,7 @@ def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:
     np.cumsum(totals, out=starts[1:])
     rows = np.zeros(int(starts[-1]), dtype=np.uint32)
     counts = np.zeros(int(starts[-1]), dtype=np.uint16)
-    free = starts[:-1].copy()  # where the next part's postings of each term go
+    free = starts[:-1].copy()  # where the next part's postings of each term start
     first = 0
     for part, place in zip(alive, places, strict=True):
         sizes = np.diff(part.starts).astype(np.int64)
@@ -236,7 +236,7 @@ class Lexical:
         total = sum(int(each.sum()) for each in lengths)
         self._mean_length = max(LEAST_MEAN, total / self.passages) if total else 1.0
         self.frequencies = np.zeros(len(self.terms), dtype=np.intp)
-        """Live passages that hold each term."""
+        """Number of live passages with each term."""
         for number in range(len(segments)):
             self.frequencies += self._document_frequencies(number)
         few = max(min(RARE_COUNT, self.passages / 2), RARE_SHARE * self.passages)

@@ -56,9 +56,9 @@ class QdrantRemote(Qdrant):
         super().__init__()
         self._client = client
         self._dim = dim
-        """Of our vectors: of several that another's points have one of this size is theirs that we ask by."""
+        """Size of our vectors: if another tool's points have several, one of this size is searched."""
         self._known: dict[str, Collection] = {}
-        """Shapes by name, forgotten when one does not fit any more."""
+        """Shapes by name, dropped when a call shows that one is outdated."""
 
     async def collections(self) -> list[Collection]:
         async with self.deadline(READ_SECONDS):
@@ -171,10 +171,10 @@ class QdrantRemote(Qdrant):
             except RetrievalError as error:
                 if not error.rejected:
                     raise
-        found = await self._read_shape(name)  # not met yet, or made anew by somebody with another shape
+        found = await self._read_shape(name)  # unknown, or recreated with another shape
         if found is None or found == known:
             if self._known.pop(name, None) and found is None and self.breaker.on_recovery:
-                self.breaker.on_recovery()  # it vanished: whoever can give it back looks
+                self.breaker.on_recovery()  # it vanished: the outbox checks whether it must refill it
             raise RetrievalError("unavailable", rejected=True, missing=found is None)
         self._known[name] = found
         with faults():
@@ -233,7 +233,7 @@ def connected(url: str, key: str | None, dim: int = 0) -> QdrantRemote:
             check_compatibility=False,
             headers={"api-key": key} if key else None,
             limits=limits,
-            verify=not url.startswith("http://"),  # else certificates are read that nobody asks for
+            verify=not url.startswith("http://"),  # avoids reading certificates that are not used
         ),
         dim,
     )
