@@ -336,11 +336,7 @@ def _legs(  # noqa: PLR0917 - all that the search found
 ) -> Legs:
     """The two rankings, with the passages of both in the order of their places."""
     others = [passage for passage in other.passages if not search.contains(passage.id)]
-    nearest = [*(passages[address] for address in near if address in passages), *others]
-    meaning = [Hit(each.id, each.similarity or 0.0, 0.0, False, 0.0, 0.0) for each in nearest]
-    if others:
-        meaning.sort(key=lambda hit: (-hit.score, hit.key))
-    del meaning[limit:]
+    meaning = _nearest([*(passages[address] for address in near if address in passages), *others])[:limit]
     kept = {hit.key for hit in meaning}
     shown = {passages[address].id: passages[address] for address in sorted(passages, key=search.key)}
     shown |= {passage.id: passage for passage in others if passage.id in kept}
@@ -357,6 +353,12 @@ def _legs(  # noqa: PLR0917 - all that the search found
         notes=other.notes,
         engine=bool(others) or not all(index.exact for index in search.indexes),
     )
+
+
+def _nearest(passages: Iterable[Passage]) -> list[Hit]:
+    """Dense hits, best first."""
+    hits = [Hit(each.id, each.similarity or 0.0, 0.0, False, 0.0, 0.0) for each in passages]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.key))
 
 
 def _by_key(hits: Iterable[Hit]) -> dict[str, Hit]:
