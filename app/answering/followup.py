@@ -119,7 +119,7 @@ def _subject(lower: Tokens) -> bool:
 
 
 def _people(tokens: Tokens, lower: Tokens, n: int) -> bool:
-    """`What do they eat in Japan?`: people there; in a month or a year, `they` are mentioned before."""
+    """`What do they eat in Japan?` means people there; with a month or a year, `they` is a reference."""
     if lower[n] != "they" or _near(lower, n - 1) != "do":
         return False
     places = [place + 1 for place in range(n, len(lower)) if lower[place] == "in"]
