@@ -167,7 +167,7 @@ class Circuit:
     def begin(self) -> tuple[int, float]:
         begun = self._clock()
         if not self.closed:
-            # The probe. Whoever comes meanwhile is refused; a probe that never ends gives way to another.
+            # The probe. Calls meanwhile are refused; a probe that never ends is replaced by another.
             self._probe_at = begun + self._seconds
         return self._openings, begun
 

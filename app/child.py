@@ -208,7 +208,7 @@ def prctl(option: int, value: int) -> None:
 
 def end(code: int, said: str = "") -> NoReturn:
     """Exit at once, also from a thread. The parent logs `said`."""
-    with suppress(OSError):  # the parent may be gone
+    with suppress(OSError):  # the parent may be dead
         if said:
             sys.stderr.write(f"{said}\n")
         sys.stdout.flush()
@@ -237,7 +237,7 @@ def confine(parent: int, memory_mb: int, seconds: float) -> None:
     before: that user may not be able to read them."""
     if sys.platform == "linux":
         with suppress(OSError):
-            # Should the machine run out of memory, the kernel is to take this process first.
+            # If memory runs out, the kernel should kill this process first.
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
         prctl(PR_SET_NO_NEW_PRIVS, 1)
     limits = {
@@ -253,12 +253,12 @@ def confine(parent: int, memory_mb: int, seconds: float) -> None:
     os.nice(10)
     if sys.platform == "linux" and os.geteuid() == 0:
         "".encode("utf-16-le")  # its codec is a module
-        # A root that may not change its user is none outside its container: it goes on as it is.
+        # A root that may not change its user has no rights outside its container: it stays root.
         with suppress(OSError):
             os.setgroups([])
             os.setresgid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED)
             os.setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED)
-        # A change of user clears the wish to die with the parent (prctl(2)).
+        # A change of user clears the parent-death signal (prctl(2)).
         end_with(parent)
 
 

@@ -54,7 +54,7 @@ def in_memory(folder: Path) -> bool:
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
         lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         return False
     return any(line.split()[2] == number and " - tmpfs " in line for line in lines)
 

@@ -85,7 +85,7 @@ def _levels(handler: logging.Handler, level: str) -> None:
         server = logging.getLogger(name)
         server.handlers, server.propagate = [], True
         server.setLevel(max(logging.INFO, logging.getLevelName(level)))
-    # It warns of every broken form, quoting from it.
+    # Its warnings about broken forms quote them.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
     # Our own line per request says more, and never the query string.
     logging.getLogger("uvicorn.access").disabled = True

@@ -230,7 +230,7 @@ async def open_qdrant(
         store = hashlib.sha256(f"{await identity(pool)} {settings.qdrant.url or ''}".encode()).hexdigest()
         seconds = settings.rag.timeout_seconds
         on = (pool, engine, catalogue, indexes, space)
-        greeting = asyncio.create_task(greet(engine), name="qdrant-version")  # a start waits for no server
+        greeting = asyncio.create_task(greet(engine), name="qdrant-version")  # a start must not wait
         try:
             yield QdrantParts(
                 engine,
@@ -315,7 +315,7 @@ async def warm_policy() -> None:
 
 def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRunner:
     record, events = DocumentStore(open_.pool), EventStore(open_.pool)
-    # The queue waits for a model that is away; here requests only become as small as a slow one needs.
+    # The queue waits for a model that is down; here requests only get smaller for a slow one.
     embedder = Patient(open_.embedder, 0)
     ingest = Ingest(record, parser or PdfParser(settings.document), embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}

@@ -204,7 +204,7 @@ def opening(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
 
 def answered(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Drops unanswered questions: many chat templates refuse two questions in a row."""
-    following = (*(turn.role for turn in turns[1:]), Role.USER)  # what comes next is a question
+    following = (*(turn.role for turn in turns[1:]), Role.USER)  # the next turn is a question
     return tuple(
         turn
         for turn, after in zip(turns, following, strict=False)
@@ -228,7 +228,7 @@ def select(
     verdicts |= dict.fromkeys(map(id, duplicates), Verdict.DUPLICATE)
     verdicts |= dict.fromkeys(map(id, matches), Verdict.SKIPPED if short else Verdict.OVER_BUDGET)
     verdicts |= dict.fromkeys(map(id, packed), Verdict.PACKED)
-    if packed and len(packed) == budget.passages:  # whatever follows the last of them was not even measured
+    if packed and len(packed) == budget.passages:  # later ones were not measured
         last = next(at for at in range(len(matches) - 1, -1, -1) if matches[at] is packed[-1])
         verdicts |= dict.fromkeys(map(id, matches[last + 1 :]), Verdict.OVER_LIMIT)
     return [Candidate(item.passage, item.words, verdicts[id(item)]) for item in (*candidates, *duplicates)]

@@ -475,7 +475,7 @@ class CitationFilter:
     def _ticks(self, run: str) -> None:
         tail = self._tail
         if tail.hole == len(tail.held) and tail.before.endswith(run[0]):
-            tail.put(" ")  # a marker taken out must not join two runs into one that means something else
+            tail.put(" ")  # removing a marker must not join two runs of backticks
         self._code.ticks(run, tail.head, tail.before)
         if self._code.mode is not Mode.SPAN and tail.mark is not None:
             self._note(tail.held[tail.mark :])
@@ -509,7 +509,7 @@ class CitationFilter:
             linked = self._linked(content, marker)
             if linked is None:
                 return False
-            if linked:  # a link stays as it is, also one that is called like a label
+            if linked:  # a link is not changed, even if its text looks like a label
                 self._count(marker.cited, ())
                 marker = None
         marker = marker or self._emptied(content)
@@ -517,7 +517,7 @@ class CitationFilter:
         if marker:
             self._settle(marker)
         else:
-            # Brackets around brackets that stay have no label's form.
+            # Brackets that contain brackets are no label.
             self._tail.opens.clear()
             self._tail.put(token)
         return True
@@ -529,7 +529,7 @@ class CitationFilter:
         escaped = (len(before) - len(before.rstrip("\\"))) % 2 or content.endswith("\\")
         if escaped or self._tail.held[place] != "[" or self._rest[self._at] != "]":
             return False
-        # A label that can be nothing else is no link by reference: those may never be told an address.
+        # A certain label is no link by reference: the link's definition may never come.
         ahead = self._rest[self._at + 1 :][:LINK_MAX]
         return links(ahead, referred=not marker.sure, final=self._final)
 
@@ -603,5 +603,5 @@ def closing(text: str) -> str:
             opened = ""
     if opened:
         return f"\n{margin}{opened}\n"
-    # Where the line is no code but a paragraph of a list, a blank line does no harm.
+    # If the line is a list's paragraph and not code, a blank line does no harm.
     return "\n\n" if INDENTED.match(text.rpartition("\n")[2]) else ""

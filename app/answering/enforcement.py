@@ -34,7 +34,7 @@ ENDING = re.compile(
     rf"|(?<![。！？])[。！？]++[”’」』）]*+{CITED}(?=\s*+[^\s\[【])"
     r"|(?<=\S)(?=[^\S\n]*+\n\s*+[^\s\[【])"
 )
-# A mark, or blanks, behind which the next sentence has not begun yet, or a citation is arriving.
+# A mark, or blanks, that the next sentence has not followed yet, or a citation that is arriving.
 WAITING = re.compile(
     r"(?:(?<![.!?…])[.!?…]++[\"'”’»)*_]*+|(?<![。！？])[。！？]++[”’」』）]*+)"
     rf"{CITED}\s*+(?:[\[【][^\[\]【】\n]{{0,200}}+)?\Z"
@@ -100,7 +100,7 @@ class SentenceBuffer:
                 self._ended = True
                 return found.end()
             self._seen = found.end()
-        # What is behind the last mark that waits is never looked through again.
+        # Text after the last waiting mark is not scanned again.
         waiting = WAITING.search(self._held, self._seen)
         least = len(self._held) - OPEN
         self._seen = max(least, self._seen, waiting.start() if waiting else len(self._held))

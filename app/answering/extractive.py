@@ -183,7 +183,7 @@ def by_words(question: str, offered: Sequence[QuotableSentence]) -> list[Quotabl
 
 def rarities(asked: Set[int], offered: Sequence[QuotableSentence]) -> dict[int, float]:
     seen = Counter(term for sentence in offered for term in sentence.terms & asked)
-    # A word that no sentence holds counts too: what is missing makes the rest say less.
+    # A term that no sentence contains counts too: it lowers every score.
     return {term: math.log(1 + len(offered) / max(1, seen[term])) for term in asked}
 
 
@@ -323,7 +323,7 @@ def bare(prompt: Prompt) -> str:
     """Reply without passages: to a greeting, or why there is nothing."""
     if is_pure_reentry_greeting(prompt.message):
         return WELCOME
-    if prompt.reason is Reason.EMPTY and prompt.form is not DOCUMENT_FORM:  # no PDF would change that
+    if prompt.reason is Reason.EMPTY and prompt.form is not DOCUMENT_FORM:  # another PDF would not help
         return UNFILLED if prompt.form is PROJECT_FORM else OTHERWISE[prompt.form]
     return WITHOUT.get(prompt.reason, OTHERWISE[prompt.form])
 

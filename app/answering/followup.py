@@ -250,8 +250,8 @@ PART = 300
 SAID = 10_000
 """Characters read of the last answer."""
 
-# Whoever asks writes these texts. No class below holds the mark that opens its own pattern, so that a scan
-# that fails is not begun again inside: time grows with the length, not with its square.
+# Clients write these texts. No class below matches the mark that opens its own pattern, so a failed scan is
+# not restarted inside: time is linear, not quadratic.
 QUOTED = re.compile(r"\"[^\"]+\"|“[^“”]+”|«[^«»]+»|„[^„“”]+[“”]|`[^`]+`|(?<!\w)['‘][^'‘’]+['’](?!\w)")
 TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[,;:.?!]")
 CLITIC = re.compile(r"(?:'s|'re|'ll|'d|'ve)$")

@@ -132,7 +132,7 @@ def escape_code(text: str, most: int, language: str) -> str:
     """A fenced block that nothing in it can close."""
     shown = sanitise_text(broken(cut_text(text, most)))
     fence = "`" * max(3, 1 + max(map(len, TICKS.findall(shown)), default=0))
-    # A backtick behind the fence would make it none (CommonMark §4.5).
+    # A backtick after the fence would invalidate it (CommonMark §4.5).
     info = language.replace("`", "'")
     return f"{fence}{info}\n{shown}\n{fence}"
 
@@ -173,7 +173,7 @@ def fitted(form: Form, row: Row, most: int, count: Callable[[str], int]) -> str:
     """The same in at most `most` tokens, with all cuts shortened alike; 0: no limit."""
 
     def fits(text: str) -> bool:
-        # A token is a byte at least: what is short enough is not even counted.
+        # A token has at least one byte, so short texts are not counted.
         return len(text.encode(errors="replace")) <= most or count(text) <= most
 
     text = entry(form, row)
@@ -302,7 +302,7 @@ DAAS_SECTIONS = (
         note="Retrieved {count} dreams via vector similarity search",
         most=5,
         between="\n\n---\n\n",
-        # Three stay under 1,000 with heading and separators, in scripts too whose every character is a token.
+        # Three stay under 1,000 with heading and separators, even in scripts with a token per character.
         tokens=320,
     ),
 )

@@ -289,7 +289,7 @@ class Recall:
             cards = group.create_task(self._read_cards(question.scope, tuple(kinds), first, lost))
             moment = group.create_task(self.moment(question.scope, first, lost))
         found = search.result()
-        # Many texts may be long, and each is looked through.
+        # Many texts may be long, and each is scanned.
         drawn = await asyncio.to_thread(
             retrieve_personal_memory,
             found.candidates,

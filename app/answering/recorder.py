@@ -127,7 +127,7 @@ class Recorder:
         """At shutdown: write the backlog, or count it as lost."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FINISH_SECONDS):
-                while not await self.drain():  # noqa: ASYNC110 - nobody tells us when it is back
+                while not await self.drain():  # noqa: ASYNC110 - no event announces that the store is back
                     await asyncio.sleep(PAUSE)
         if self._backlog:
             log.error("answers not kept", lost=self.lost + len(self._backlog))

@@ -171,7 +171,7 @@ class Replayed:
 
 
 def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
-    message = answer.question  # the API lets in none that the record would have to mend
+    message = answer.question  # the API accepts only text that is stored unchanged
 
     def texts(blocks: Sequence[Block]) -> list[str]:
         return [text for block in blocks if (text := text_of(block, message, today)) is not None]
@@ -239,7 +239,7 @@ def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
         ]
         yield from found
         text = text_of(block, answer.question, today)
-        if not found:  # made otherwise, of the same
+        if not found:  # same references, other rendering
             after = NOT_KEPT if unkept(block) else None
             yield from differing(title(block), block.sha256, after if text is None else sha256(text))
 

@@ -54,7 +54,7 @@ def made(draft: ConversationDraft) -> Made:
     if not lines:
         return begun(said)
     own = [line for line in lines if line.asked] or lines
-    # What was found says more than what was asked, and what the user said himself more than what he was told.
+    # Statements say more than questions, and the user's own more than the assistant's.
     found = [line for line in lines if line.states] or lines
     return Made(
         title=shortened(opening(own).text.rstrip(".。"), TITLE),
@@ -167,7 +167,7 @@ class Digest:
         return told.completed(await asyncio.to_thread(made, draft)) if told.wanting else told
 
     async def _told(self, draft: ConversationDraft, until: float) -> Made:
-        assert self._model is not None  # noqa: S101 - asked by the one caller
+        assert self._model is not None  # noqa: S101 - checked by its one caller
         prompt, seconds = Prompt(ASKED, shown(draft)), min(until - deadline(0), SUMMARY_SECONDS)
         try:
             text = await read_answer(self._model, prompt, name=self._name, most=HEARD, seconds=seconds)

@@ -86,7 +86,7 @@ async def ready(opened: Opened, response: Response) -> Readiness:
 async def _checked(probe: Probe, *, needed: bool) -> DependencyCheck:
     started = time.perf_counter()
     facts, reason = await _asked(probe)
-    ms = facts.pop("ms", round((time.perf_counter() - started) * 1000))  # a kept result knows what it took
+    ms = facts.pop("ms", round((time.perf_counter() - started) * 1000))  # a cached result has its own
     return DependencyCheck(
         name=probe.name, ok=reason is None, needed=needed, ms=ms, facts=facts, reason=reason
     )

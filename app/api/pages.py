@@ -27,7 +27,7 @@ COMMON = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Checked each time: the page and the service change together.
+    # Revalidated each time: the page and the service change together.
     "Cache-Control": "no-cache",
 }
 CLOSED = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"

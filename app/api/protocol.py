@@ -111,7 +111,7 @@ class Protocol(HttpToolsProtocol):
             if self._is_idle():
                 self._wait()
             elif self.cycle.more_body:
-                self.flow.pause_reading()  # until the application asks for more: one read a turn of the loop
+                self.flow.pause_reading()  # one read per turn of the loop
 
     def on_message_begin(self) -> None:
         self._reported = self._in_head = True

@@ -35,7 +35,7 @@ PING_SECONDS = 15.0
 """Between comments that keep proxies from closing an idle connection."""
 LAST_WORD_SECONDS = 0.5
 """Time for the client to read the last event of an interrupted answer."""
-# With the content type, because Starlette would add a charset, and `text/event-stream` has none to choose.
+# With the content type, because Starlette would add a charset, which `text/event-stream` does not have.
 EVENT_HEADERS = {"Content-Type": MEDIA, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 T = TypeVar("T")
@@ -122,7 +122,7 @@ class EventStream(Response):
         self._reply = reply
         self._instance = instance
         self._watch = watch
-        # A token is sent as it is: it is one text, and there are hundreds.
+        # Tokens are encoded by hand: each is one text, and there are hundreds.
         self._models: dict[str, type[Out]] = {
             "meta": shapes.meta,
             "citations": CitationMarks,
@@ -132,7 +132,7 @@ class EventStream(Response):
         self._done = False
         self._ready = b""
         """Events that wait for the next one, or for the end."""
-        # A ping that waited for a slow client must not follow the end.
+        # A ping that waited for a slow client must not come after the end.
         self._last = asyncio.Lock()
         self._ended = False
 

@@ -76,7 +76,7 @@ async def connect(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
     """A client of the service that holds the folder, or of our own until the end of the block."""
     lock = await holder(settings.ibid.data_dir)
     if lock is None:
-        importlib.import_module("app.wiring")  # takes seconds, in which another command may take the folder
+        importlib.import_module("app.wiring")  # takes seconds, in which another command may lock the folder
         lock = await holder(settings.ibid.data_dir)
     if lock is None:
         async with own_service(settings) as opened:

@@ -181,7 +181,7 @@ async def recorded_space(settings: Settings) -> tuple[Space | None, bool]:
             space = await store.current()
             return space, bool(space and await store.vectors_in(space.name))
     except IbidError:
-        return None, False  # told by the check of Postgres
+        return None, False  # reported by the check of Postgres
 
 
 async def chat(settings: Settings) -> str:
@@ -360,7 +360,7 @@ async def usable(settings: Settings, name: str) -> bool:
     async with client(lock.url, lock.token) as service:
         for pause in (*PAUSES, None):
             response = await service.get("/readyz")
-            try:  # a 503 has them too
+            try:  # a 503 has a body, too
                 checks = response.json()["checks"]
             except (ValueError, KeyError, TypeError):
                 said = f"{lock.url}/readyz answers {response.status_code} with what is no report"
@@ -396,7 +396,7 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
     async with open_points(settings, dim=space.dim) as points:
         try:
             shapes = await points.collections()
-        except RetrievalError:  # told by the check of Qdrant
+        except RetrievalError:  # reported by the check of Qdrant
             return {}
     odd = [each.name for each in shapes if not fits(each, space)]
     moved = {name: MOVE for name in odd if name in imports.copies.values()}

@@ -67,7 +67,7 @@ def evaluate(
     config = configured(None)
     figures.library()
     before = figures.earlier(against) if against else {}
-    benchmarks = [data.read(folder, split) for folder in folders]  # all, before work is put into the first
+    benchmarks = [data.read(folder, split) for folder in folders]  # all, before the first is measured
     results = list[Mapping[str, Any]]()
     with lines_of(queries) as lines, open_vectors(config.ibid.data_dir / VECTORS) as vectors:
         for benchmark in benchmarks:

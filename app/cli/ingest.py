@@ -192,7 +192,7 @@ async def upload(client: "httpx.AsyncClient", path: Path, form: UploadOptions) -
         with await asyncio.to_thread(path.open, "rb") as file:
             files = {"file": (legible(path.name), file, "application/pdf")}
             response = await client.post("/api/documents", data=form.fields(), files=files)
-    except OSError as error:  # when it is opened, or half-way: a disk that fails, a share that is gone
+    except OSError as error:  # on opening or midway: a failing disk, a lost share
         problem = {"title": "The file cannot be read", "detail": error.strerror or str(error)}
         return Outcome(path, Status.FAILED, problem=problem)
     try:

@@ -83,7 +83,7 @@ async def listed(config: Settings, *, json: bool) -> None:
 
 def table(found: Sequence[ApiKey]) -> Table:
     drawn = Table(box=None)
-    drawn.add_column("ID", min_width=36)  # never cut: `revoke` wants all of it
+    drawn.add_column("ID", min_width=36)  # never cut: `revoke` needs all of it
     for title in ("Tenant", "User", "Name", "Begins", "Made", "Revoked"):
         drawn.add_column(title, overflow="fold")
     for key in found:

@@ -47,7 +47,7 @@ class SkipReason(StrEnum):
     IGNORED = "ignored by git"
     FOLDER = "folder of a tool"
     LINK = "link"
-    SECRET = "secret by its name"  # noqa: S105 - the reason, not one
+    SECRET = "secret by its name"  # noqa: S105 - a reason for skipping, no password
     UNKNOWN = "neither code nor text"
     MADE = "made by a machine"
     LARGE = "too large"
@@ -194,7 +194,7 @@ def compiled(lines: list[str]) -> GitIgnoreSpec | None:
     """None if pathspec cannot read a line."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of regular expressions that lines become
+            warnings.simplefilter("ignore", FutureWarning)  # about regular expressions made from lines
             return GitIgnoreSpec.from_lines(lines)
     except (ValueError, re.error):
         return None

@@ -67,7 +67,7 @@ def serve(
     logging.shutdown()
     sys.stdout.flush()
     # The interpreter would take 0.6 s more to free what the kernel frees at once, three times that on a busy
-    # machine, and a vendor's thread could keep it for ever.
+    # machine, and a vendor's thread could keep it alive for ever.
     os._exit(0)
 
 
@@ -76,7 +76,7 @@ async def served(config: Settings) -> None:
     threading.Thread(target=exit_late, args=(stopping,), name="deadline", daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, work, stopping)
-    # Checked before the port, which the same service would hold too: this message is the better one.
+    # Checked before the port, which a running service would occupy too: this message is clearer.
     if read_lock(config.ibid.data_dir):
         raise held(config.ibid.data_dir)
     with suppress(asyncio.CancelledError), closing(bind(config.ibid.host, config.ibid.port)) as bound:

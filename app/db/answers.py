@@ -148,10 +148,9 @@ def turn(name: str, sha256: str, key: str | None, text: str, *_: object) -> Bloc
     return Block(Kind.TURN, sha256, text, name, refs)
 
 
-# The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's;
-# its turns came with the first (xmax is 0 where a row is new). One statement, one commit: half of it is never
-# there, and an answer's end waits for one round trip. Turns of one instant are a microsecond apart. Of a
-# session that was removed, or a user who was erased, since the question came nothing is written.
+# A repeated write replaces the answer, never another user's; its turns came with the first write (xmax is 0
+# for a new row). One statement, so it is atomic and needs one round trip. Turns of one instant are a
+# microsecond apart. Nothing is written if the session or user was removed since the question came.
 ANSWER = """
     WITH kept AS (
         INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint,
@@ -178,8 +177,8 @@ TURNS = """
     WHERE fresh ORDER BY n
 """
 KEEP = ANSWER + TURNS
-# The trace table may be an older tool's, its columns of other types: each value becomes what its column is.
-# It need not have a unique index: the answer's own row says whether this one is new.
+# The trace table may be an older tool's: each value is cast to its column's type, and it need not have a
+# unique index, so the answer's own row tells whether this one is new.
 ROW = "jsonb_populate_record(NULL::public.vantage_answer_trace, $20::jsonb) AS told"
 KEEP_RULED = f"""{ANSWER},
     added AS (
@@ -191,8 +190,8 @@ KEEP_RULED = f"""{ANSWER},
         FROM kept, {ROW} WHERE NOT fresh AND trace.answer_id = told.answer_id)
 {TURNS}"""  # noqa: S608 - constants of ours
 GET = f"SELECT {', '.join(STORED_COLUMNS)}, body FROM ibid.answer WHERE tenant = $1"  # noqa: S608 - as above
-# By its id an answer is its user's, whichever key asked; a key for all that names nobody sees
-# any of its tenant. `Recorder.find` says so of those that wait.
+# By its id an answer is found for its user, with any key; a tenant key without a user sees any of its tenant.
+# The same rule as in `Recorder.find`.
 SEEN = "id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', owner)))"
 ONE = f"{GET} AND {SEEN}"
 ASKED = f"""
@@ -201,8 +200,8 @@ ASKED = f"""
 SAID = f"{GET} AND owner = $2 AND user_id = $3 AND text <> ''"
 HEARD = f"{SAID} AND thread_id {{thread}} ORDER BY id DESC LIMIT 1"
 LAST, LAST_UNTHREADED = HEARD.format(thread="= $4"), HEARD.format(thread="IS NULL AND session_id IS NULL")
-# Of an older tool's table the columns may be of any type: ids are compared as text. Of a row of ours the
-# answer stands, and says itself who may see it.
+# An older tool's columns may have any type, so ids are compared as text. For rows of ours the answer itself
+# decides who may see it.
 SELECT_USED = """
     SELECT to_jsonb(trace) -> 'memory_ids' AS ids FROM public.vantage_answer_trace AS trace
     WHERE tenant = $1 AND user_id = $2 AND answer_id::text = $3
@@ -328,7 +327,7 @@ CHUNKS = f"""
     JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND state = 'ready') AS document USING (id)
     JOIN ibid.chunk AS chunk ON chunk.document_id = document.id AND chunk.ordinal = wanted.ordinal
 """  # noqa: S608 - constants of ours
-# A document that was replaced has another id and the same name: what its label names today.
+# A replaced document has another id and the same name: find what the label names now.
 NAMESAKES = f"""
     SELECT DISTINCT ON (wanted.key) wanted.key, chunk.text
     FROM unnest($4::text[], $5::text[], $6::int[]) AS wanted (key, name, ordinal)
@@ -341,7 +340,7 @@ KEPT = f"""
     SELECT {MEMORY_COLUMNS} FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
 """  # noqa: S608 - constants of ours
-# A client that brings its history along mostly brings what was said here: the words are in the thread.
+# A client's own history mostly consists of this thread's turns, so their texts are found there.
 SELECT_SAID = f"""
     SELECT key, content FROM (
         SELECT content, encode(sha256(convert_to(content, 'UTF8')), 'hex') AS key FROM public.chat_log
@@ -462,7 +461,7 @@ class OriginalStore:
         with required():
             try:
                 return await self._points.scroll(collection, wanted, limit=len(ids))
-            except RetrievalError:  # a collection that has gone refuses too, as does a wrong key
+            except RetrievalError:  # a missing collection is refused too, as is a wrong key
                 if collection in {shape.name for shape in await self._points.collections()}:
                     raise
                 return []

@@ -69,7 +69,7 @@ def same(key: str) -> str:
 
 TABLES = {CardShape.CARD: "ibid.vantage_card", CardShape.FACT: "ibid.vantage_fact"}
 COLUMNS = "id, vantage_id, user_id, text, key, weight, created_at, updated_at"
-# Two at once: the second waits for the first, and replaces it.
+# The second of two concurrent writers waits for the first and replaces its row.
 PUT = f"""
     INSERT INTO {{table}} AS kept (id, tenant, vantage_id, user_id, text, key, weight, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, statement_timestamp(), statement_timestamp())
@@ -77,7 +77,7 @@ PUT = f"""
     SET text = excluded.text, key = excluded.key, weight = excluded.weight, updated_at = clock_timestamp()
     RETURNING {COLUMNS}, xmax = 0 AS fresh
 """  # noqa: S608 - constants of ours
-# What a user has under a key stands before what all have under it: two answers to one question are none.
+# A user's own fact hides the shared one with the same key: two answers would contradict each other.
 SELECT_SHOWN = f"""
     SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}} AS kept
     WHERE tenant = $1 AND vantage_id = $2 AND (user_id IS NULL OR user_id = $3)
@@ -86,7 +86,7 @@ SELECT_SHOWN = f"""
         WHERE own.tenant = $1 AND own.vantage_id = $2 AND own.user_id = $3 AND own.key = kept.key))
 """  # noqa: S608 - constants of ours
 FIRST = "ORDER BY weight DESC, updated_at DESC, id LIMIT $4"
-# A user's own and those of all; a tenant key that names nobody: everybody's.
+# A user's own and the shared ones; for a tenant key without a user, all.
 VISIBLE = "tenant = $1 AND ($2::text IS NULL OR user_id IS NULL OR user_id = $2)"
 LIST = f"""
     SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}}
@@ -116,7 +116,8 @@ class CardStore:
         name = card_id(scope.tenant, draft)
         row = (draft.vantage_id, draft.user_id, draft.text, draft.key, draft.weight)
         async with transaction(self._pool) as connection:
-            # First, as every writer for a user: an erasure under way is waited for (docs/adr/0017).
+            # Before other locks, as every writer for a user: an erasure in progress is waited for
+            # (docs/adr/0017).
             await check_not_erased(connection, scope.tenant, draft.user_id or "")
             kept = await connection.fetchrow(statement_for(PUT, draft.shape), name, scope.tenant, *row)
         assert kept is not None  # noqa: S101 - an upsert without a condition returns its row

@@ -277,7 +277,7 @@ async def write_chunks(
     of the inserted rows: an updated row may have been deleted meanwhile."""
     lines = [row_values(key, entry, sha256) for key, (entry, _) in rows.items()]
     _, inserted = await write_rows(connection, columns, ROWS, lines, scope=scope, space=space, there=there)
-    if rows and columns["id"].type == UUID:  # else a search makes them when it first needs them
+    if rows and columns["id"].type == UUID:  # else a search makes them at first use
         await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
     return {row["id"] for row in inserted}
 

@@ -214,7 +214,7 @@ async def find_slots(
 ) -> list[RowSlot]:
     kind = columns["session_id"].type
     named = [Called(*names(scope, entry)) for entry in entries]
-    # Another tool may have written over a row of ours: nobody else gives it such an id.
+    # Another tool may have overwritten a row of ours: only our rows have such an id.
     ours = {key for each in named for key in links(kind, each.ours)}
     own: dict[str, asyncpg.Record] = {}
 
@@ -283,7 +283,7 @@ def words(stored: str | None) -> tuple[str, ...]:
 
 
 BRIEF = 10_000
-# A row without a time is the oldest; both infinities are times that a cursor can name.
+# A row without a time is the oldest; a cursor can hold both infinities.
 AT = "least(greatest(coalesce(kept.indexed_at::timestamptz, '0001-01-02'), '0001-01-02'), '9999-12-30')"
 LIST = f"""
     SELECT {READ.format(most=BRIEF)}, {AT} AS place FROM {TABLE} AS kept
@@ -339,7 +339,7 @@ class ConversationStore:
             updated, inserted = await write_rows(
                 connection, columns, ROWS, lines, scope=scope, space=space, there=there
             )
-            if columns["session_id"].type == UUID:  # words are kept of rows that are known by one
+            if columns["session_id"].type == UUID:  # terms are stored only for UUIDs
                 await keep(
                     connection, CONVERSATION, {key: words[entries[at].sha256] for key, at in new.items()}
                 )

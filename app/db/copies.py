@@ -432,7 +432,7 @@ class QdrantCopy:
         name, left = (await self._read_imports()).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
         older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
-        for where in (Where(has=NOT_OURS), older):  # a server's may hold millions of another tool's
+        for where in (Where(has=NOT_OURS), older):  # a server's collection may have millions of other points
             after = None
             while page := await self._points.scroll(physical, where, limit=PAGE, after=after):
                 after = page[-1].id

@@ -21,8 +21,7 @@ REFILL_ALL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant'), ('chroma')"
 CONNECT_SECONDS = 10.0
 MISSING = "its file is missing"
 
-# Long values are kept in a table of their own (TOAST), told by the one that they belong to. Small ones first:
-# they are the most.
+# Long values are in a TOAST table, reported under the table it belongs to. Small tables first, as most are.
 RELATIONS = """
     SELECT this.oid, this.relkind = 'i' AS is_index, this.oid::regclass::text AS name,
         coalesce(owner.oid, index.indrelid, this.oid)::regclass::text AS of,
@@ -78,7 +77,7 @@ async def look(dsn: str, *, seconds: float = SECONDS) -> Look:
             await connection.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
         relations = await connection.fetch(RELATIONS)
         for row in relations:
-            held = row["is_tree"] and row["of"] not in tables  # beside a damaged table a tree cannot be held
+            held = row["is_tree"] and row["of"] not in tables  # a damaged table cannot be compared
             try:
                 said = await complaint(connection, row["oid"], (READ, HOLD) if held else (READ,), until)
             except TimeoutError:
@@ -102,7 +101,7 @@ async def complaint(connection: asyncpg.Connection, oid: int, statements: Sequen
             if (left := until - time.monotonic()) <= 0:
                 raise TimeoutError
             await connection.execute(statement, oid, timeout=left)
-    except asyncpg.InvalidParameterValueError:  # pg_prewarm's word for a relation without its first file
+    except asyncpg.InvalidParameterValueError:  # pg_prewarm's error for a relation without its first file
         return MISSING
     except DAMAGE as error:
         return str(error)

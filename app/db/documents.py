@@ -144,7 +144,7 @@ CLEAR = """
         SELECT 'purge', id, tenant, owner, session_id FROM gone)
     SELECT count(*) FROM gone
 """
-# Removed rows keep their users: an erasure waits until they are cleared away.
+# Removed rows keep their users: an erasure waits until they are purged.
 RELEASE = """
     WITH mine AS (
         UPDATE ibid.document SET removed_at = now()
@@ -260,7 +260,7 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
     rows = await connection.fetch(OWN, scope.tenant, scope.owner, scope.session_id)
     own = [label_name(row["name"]) for row in rows]
     if not in_the_way(own, seen):
-        return list(seen)  # the thousands of global names stay unread
+        return list(seen)  # avoid reading thousands of global names
     labels = await global_labels(connection, scope, own, seen)
     return [replace(item, label=labels.get(item.id, item.label)) for item in seen]
 
@@ -299,13 +299,13 @@ NAMES = """
     WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
     AND state IN ('processing', 'ready')
 """
-# Removed until it is admitted: so no unique index sees a row whose bytes are still coming, and two
-# uploads of one file do not wait for each other before it is known who was first.
+# Marked as removed until it is admitted, so that no unique index sees a row whose bytes are still coming, and
+# two uploads of one file do not wait for each other before one of them is first.
 ARRIVE = """
     INSERT INTO ibid.document (id, tenant, owner, session_id, filename, name, sha256, size, users, removed_at)
     VALUES ($1, $2, $3, $4, $5, '', $6, $7, ARRAY[$8], now())
 """
-# The clock under the lock: `created_at` orders the uploads of one name.
+# The time under the lock: `created_at` orders the uploads of one name.
 ADMIT = f"""
     UPDATE ibid.document SET removed_at = NULL, created_at = clock_timestamp(), name = $2, replaces = $3
     WHERE id = $1 RETURNING {COLUMNS}
@@ -316,7 +316,7 @@ WITHDRAW = """
     AND state = 'processing' AND filename = $4 AND created_at > $5
     RETURNING id
 """
-# Before the part's lock, as an erasure takes them: first the user's mark, then the documents.
+# In the order of an erasure, before the part's lock: first the user's mark, then the documents.
 JOIN = f"""
     UPDATE ibid.document SET users = users || $2::text WHERE id = $1 AND NOT users @> ARRAY[$2::text]
     RETURNING {COLUMNS}
@@ -334,7 +334,7 @@ FACTS = """
     WHERE id = $1 AND removed_at IS NULL AND state <> 'failed' RETURNING id
 """
 KEPT = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
-# Only one that is being read: ready twice is ready once.
+# Only one that is being read: a repetition changes nothing.
 READ = """
     SELECT filename, created_at FROM ibid.document
     WHERE id = $1 AND removed_at IS NULL AND state = 'processing' FOR UPDATE
@@ -368,7 +368,7 @@ INSERT_CHUNK = (
 FIRST_LOOK, LAST_LOOK = 0.02, 0.5
 """First and longest pause between two looks at documents that requests wait for."""
 LOOK_SECONDS = 5.0
-# A failed one is reported to all who wait for it, also after the first of them has had it dropped.
+# A failure is reported to all waiting requests, even after the first of them has replaced it.
 LOOK = f"""
     SELECT {COLUMNS} FROM ibid.document WHERE id = ANY($1) AND (removed_at IS NULL OR state = 'failed')
 """  # noqa: S608 - constants of ours
@@ -388,7 +388,7 @@ SELECT_CHUNK = f"""
         ON document.id = chunk.document_id
     WHERE ordinal = $5
 """  # noqa: S608 - constants of ours
-# By way of the jobs, of which there are few: a tenant may have any number of documents.
+# Starts from the jobs, of which there are few: a tenant may have any number of documents.
 READING = f"""
     SELECT id, filename FROM ibid.document WHERE {IN_REACH} AND state = 'processing'
     AND id IN (SELECT document_id FROM ibid.job WHERE kind = 'ingest' AND tenant = $1)
@@ -446,7 +446,7 @@ async def make_visible(
     if namesakes:
         name = namesakes[-1][
             "name"
-        ]  # it takes over the label, so that earlier citations still lead somewhere
+        ]  # the new document takes over the label, so that earlier citations lead to it
     else:
         taken = await connection.fetch(NAMES, *place(part))
         name = unique(label_name(filename), (row["name"] for row in taken))
@@ -505,7 +505,7 @@ class DocumentStore:
         already, (that document, False), also when two uploads race. `Conflict`: the name is taken."""
         part, filename = home(scope, upload.session_id), clean(upload.filename)
         user = scope.user_id or ""
-        self._pool.check_room(2 * upload.size)  # in the table and in the log
+        self._pool.check_room(2 * upload.size)  # once in the table and once in the log
         async with self._upload_turn():
             for _ in range(ROUNDS):
                 if known := await self._same_bytes(part, filename, upload, user):
@@ -651,7 +651,7 @@ class DocumentStore:
             part = DocumentPart(scope.tenant, row["owner"], row["session_id"])
             await hold(connection, part)
             if not await connection.fetchval(STILL_THERE, document_id):
-                return False  # another request was faster
+                return False  # another request did it first
             await connection.execute(GONE, document_id)
             await bump(connection, part)
             await enqueue(connection, "purge", document_id, part)

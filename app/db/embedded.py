@@ -95,7 +95,7 @@ class ClusterPlaces:
         for page in (self.data / "postmaster.pid", self.run / f"{SOCKET_NAME}.lock"):
             command = Path(f"/proc/{owner(page)[0]}/cmdline")
             if command.exists() and os.fsencode(self.data) not in command.read_bytes():
-                page.unlink(missing_ok=True)  # its owner may just be ending
+                page.unlink(missing_ok=True)  # the file's owner may just be exiting
 
     def vacate(self) -> None:
         if self.run.parent != self.home:
@@ -164,7 +164,7 @@ def socket_folder(home: Path) -> Path:
     path = str(beside / SOCKET_NAME)
     if len(os.fsencode(path)) <= SOCKET_LIMIT and PLAIN.fullmatch(path):
         return beside
-    return Path("/tmp", f"ibid-{hashlib.sha256(os.fsencode(home)).hexdigest()[:16]}")  # noqa: S108 - settle() looks whose it is
+    return Path("/tmp", f"ibid-{hashlib.sha256(os.fsencode(home)).hexdigest()[:16]}")  # noqa: S108 - settle() checks its owner
 
 
 def real(path: Path, kind: int) -> os.stat_result | None:
@@ -189,7 +189,7 @@ def settle(places: ClusterPlaces) -> None:
         places.run.mkdir(mode=0o700)
     elif places.run.parent != places.home:
         ours = run.st_uid in (os.geteuid(), places.user)
-        if not ours or stat.S_IMODE(run.st_mode) != 0o700:  # in /tmp anybody can be there first
+        if not ours or stat.S_IMODE(run.st_mode) != 0o700:  # in /tmp another user can create it first
             raise StartError(f"{places.run} is another's, or others may look into it: remove it")
 
 
@@ -202,7 +202,7 @@ def give(places: ClusterPlaces) -> None:
     if all(folder.st_uid == user for folder in found if folder):
         return
     os.chown(places.run, user, group, follow_symlinks=False)
-    # By descriptors: a folder that becomes a link meanwhile leads nowhere. HOME itself may be root's link.
+    # By descriptors: a folder replaced by a link meanwhile is not followed. HOME itself may be root's link.
     for _, folders, files, descriptor in os.fwalk(places.home.resolve()):
         os.fchown(descriptor, user, group)
         for name in (*folders, *files):
@@ -250,12 +250,12 @@ OPTIONS: Mapping[str, str] = {
     "max_connections": "50",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
-    "wal_recycle": "off",  # what was erased must not live on in files kept for reuse (db/postgres.py)
+    "wal_recycle": "off",  # erased rows must not survive in recycled files (db/postgres.py)
     "wal_level": "minimal",  # no replicas of an embedded server
     "max_wal_senders": "0",
     "max_logical_replication_workers": "0",
     "max_parallel_workers_per_gather": "0",
-    "io_method": "sync",  # three processes less
+    "io_method": "sync",  # saves three processes
     "jit": "off",
     "idle_in_transaction_session_timeout": "60s",
     "timezone": "UTC",
@@ -290,8 +290,8 @@ class Cluster:
                 stdin=stdin,
                 stdout=out,
                 stderr=out,
-                env={"LC_ALL": "C"},  # a PGDATA or PGPORT of ours would be obeyed
-                start_new_session=True,  # Ctrl-C is for us; we stop the server when we are done with it
+                env={"LC_ALL": "C"},  # our own PGDATA or PGPORT would take effect
+                start_new_session=True,  # Ctrl-C is for us; we stop the server after closing everything else
             )
         finally:
             os.close(out)
@@ -331,7 +331,7 @@ class Cluster:
         try:
             async with asyncio.timeout(READY_SECONDS):
                 while process.returncode is None:
-                    # Its own pid: a predecessor that is on its way out may still be ready.
+                    # Its own pid: a predecessor that is exiting may still be ready.
                     if self.places.postmaster() == (process.pid, "ready") and await self.answers():
                         return True
                     await asyncio.sleep(POLL_SECONDS)
@@ -342,7 +342,7 @@ class Cluster:
     async def answers(self) -> bool:
         try:
             connection = await asyncpg.connect(self.dsn, timeout=2)
-        except DAMAGE as error:  # a catalog's: no connection will ever be made
+        except DAMAGE as error:  # a catalog's error: no connection will succeed
             raise StartError(
                 f"Postgres is damaged: {error}. Restore {self.places.home} from a backup"
             ) from error

@@ -95,7 +95,7 @@ class Listener:
                 await connection.remove_listener(self._channel, self._notified)
             removed = True
         with suppress(*DOWN):
-            if not removed:  # the pool resets nothing: whoever has it next would be rung at
+            if not removed:  # the pool resets nothing: the next user would get the notifications
                 connection.terminate()
             await self._pool.release(connection, timeout=CLOSE_SECONDS)
 
@@ -113,10 +113,10 @@ def is_open(connection: Connection | None) -> bool:
 
 
 # SKIP LOCKED: two workers never wait for each other, nor take the same row. An earlier job of the same
-# document goes first, so that a purge cannot overtake the reading that it is to clean up after.
-# A document over which workers die rests ever longer, from the fourth death on: the service lives meanwhile,
-# and whoever kills it for reasons of his own rarely meets the same one again. A lease that ran out in a
-# living worker is no death: the queue was away.
+# document goes first, so that a purge cannot overtake the reading it cleans up after. From the fourth death
+# of a worker on, a document's job pauses ever longer: the service stays up meanwhile, and an unrelated kill
+# rarely hits the same document again. A lease that ran out in a living worker is no death: the queue was
+# away.
 CLAIM = """
     WITH next AS MATERIALIZED (
         SELECT id FROM ibid.job AS job
@@ -133,7 +133,7 @@ CLAIM = """
     FROM next WHERE job.id = next.id
     RETURNING job.id, kind, document_id, tenant, owner, session_id, attempts, lost
 """
-# A lease is known by its worker and attempt: whoever lost it can do nothing to the job any more.
+# A lease is identified by worker and attempt: a worker that lost it cannot change the job.
 OURS = "id = $1 AND worker = $2 AND attempts = $3"
 BEAT = f"UPDATE ibid.job SET lease_until = now() + make_interval(secs => $4) WHERE {OURS} RETURNING id"  # noqa: S608
 FINISH = f"DELETE FROM ibid.job WHERE {OURS}"  # noqa: S608 - a constant of ours

@@ -89,7 +89,7 @@ def bind_life(parent: int) -> None:
     if sys.platform != "linux":
         return
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    # A shell starts what it puts in the background with SIGQUIT ignored, and exec passes that on.
+    # A shell starts background processes with SIGQUIT ignored, and exec passes that on.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
     if os.getppid() != parent:
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str]) -> None:
         if os.geteuid() == 0:
             leave_root(user, group, arguments[3:split])
         bind_life(parent)
-        os.execv(command[0], list(command))  # noqa: S606 - to become it is the point
+        os.execv(command[0], list(command))  # noqa: S606 - this program's purpose
     except OSError as error:
         sys.stderr.write(f"{error.strerror or error}\n")
         sys.exit(FAILED)

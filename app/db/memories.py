@@ -238,7 +238,7 @@ async def last_places(
 
 async def stamp(connection: Connection) -> tuple[datetime, int]:
     now = await connection.fetchrow(NOW)
-    assert now is not None  # noqa: S101 - no table that it could be missing from
+    assert now is not None  # noqa: S101 - sequences and clocks always return a row
     return now["now"], now["revision"]
 
 
@@ -276,7 +276,7 @@ def memory(row: asyncpg.Record) -> Memory:
     return Memory(**(values | changed))
 
 
-# What is there under the id is a card that this one replaces.
+# A row with this id is a card, which is replaced.
 WRITE = f"""
     INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms, days)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
@@ -413,7 +413,7 @@ SAYINGS, RECALLS = 100, 50
 """Texts of the assistant, and answers whose memories are read: an echo repeats what was just said."""
 
 WITH_ME = "(user_id = $4 OR (user_id IS NULL AND $3 <> ''))"
-# An answer that is written while its question's words are kept came after them: no echo of it yet.
+# Excludes an answer written while its own question is being stored: the question came before it.
 SAID = f"""
     SELECT content FROM public.chat_log
     WHERE tenant = $1 AND owner = $2 AND thread_id = $3 AND {WITH_ME}

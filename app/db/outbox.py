@@ -229,7 +229,7 @@ class Outbox:
         """Why the engine's position requires a refill from the first row; "" if it does not, or one is
         pending."""
         found, position = await state(self._pool, self._copy.name), await self._copy.position()
-        last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts
+        last = (await state(self._pool, self._copy.name)).last  # with entries made and taken meanwhile
         if found.cursor == []:
             return ""
         if position is None:
@@ -256,7 +256,7 @@ class Outbox:
         else:
             return ""
         after = await state(self._pool, self._copy.name)
-        return reason if replace(after, last=before.last) == before else None  # `last` is of both engines
+        return reason if replace(after, last=before.last) == before else None  # `last` counts both engines
 
     async def ask_refill(self) -> None:
         with postgres_faults():
@@ -310,7 +310,7 @@ class Outbox:
         await self._check_loss()
         with postgres_faults():
             entries = await holder.fetch(NEXT_ENTRIES, self._copy.name, BATCH, self._waiting_for_retry())
-            if not entries and not self._engine_works:  # not those collections failed, but the engine
+            if not entries and not self._engine_works:  # the engine failed, not single collections
                 entries = await holder.fetch(NEXT_ENTRIES, self._copy.name, BATCH, [])
             refill = await holder.fetchrow(LAST_REFILL, self._copy.name)
         fault = None
@@ -364,12 +364,13 @@ class Outbox:
             if not (cursor and self._total):
                 self._total = await self._copy.total()
             if not cursor:
-                # It tells a restart that the engine holds what the cursor says. Without it, that begins anew.
+                # Tells a restart that the engine holds what the cursor says; without it the refill starts
+                # over.
                 with suppress(RetrievalError, Unavailable):
                     await self._copy.save_position(Position(self._identity, self._seq))
             rows, after = await self._copy.refill_page(cursor)
         except BaseException:
-            self._compared = 0.0  # a server may have lost what it had taken, without telling
+            self._compared = 0.0  # a server may have lost data without reporting it
             raise
         done += rows
         if after is None:
@@ -393,7 +394,7 @@ class Outbox:
             async with holder.transaction():
                 await holder.execute(statement, *values)
                 await holder.execute(SAVE_POSITION, self._copy.name, self._seq)
-                # The lock was ours just now.
+                # The lock was ours a moment ago.
                 await self._copy.save_position(Position(self._identity, self._seq))
 
     async def _check_position(self, refill: asyncpg.Record | None) -> None:

@@ -61,7 +61,7 @@ async def recorded(dsn: str) -> list[str] | None:
         found: list[str] | None = await connection.fetchval(RECORDED)
     except DAMAGE as error:
         raise damaged(error) from error
-    except asyncpg.PostgresError:  # no such table or schema, or not for us: alembic will tell
+    except asyncpg.PostgresError:  # no such table or schema, or no permission: alembic reports it
         return None
     else:
         return found
@@ -106,7 +106,7 @@ async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIte
     async with open_server(settings) as dsn:
         try:
             await (migrate_if_needed(dsn) if migrate else check_revision(dsn))
-        except ValueError:  # its text quotes the DSN, and so perhaps the password
+        except ValueError:  # its text quotes the DSN, perhaps with the password
             raise StartError(
                 "POSTGRES_DSN is not of the form postgresql://user:password@host/database"
             ) from None
@@ -152,7 +152,7 @@ async def identity(pool: Pool) -> str:
     copy of the other's."""
     with postgres_faults():
         parts = list(await pool.fetchrow(BASE) or ())
-        with suppress(asyncpg.SyntaxOrAccessError):  # class 42: not permitted, or not there
+        with suppress(asyncpg.SyntaxOrAccessError):  # class 42: no permission, or it does not exist
             parts.append(await pool.fetchval(SERVER))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -166,7 +166,7 @@ OLD_SECONDS = 60.0
 """Seconds to wait for older statements: a rewritten table would keep the rows that they may still see."""
 
 XID = "SELECT pg_current_xact_id()::xid"
-# age() counts back from now: an older snapshot has the greater age.
+# age() counts back from now: an older snapshot has a greater age.
 OLDER = """
     SELECT count(*) FROM pg_stat_activity
     WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND age(backend_xmin) > age($1::text::xid)
@@ -193,7 +193,7 @@ async def compact(dsn: str, tables: Sequence[str]) -> None:
 async def wait_for_older_snapshots(connection: asyncpg.Connection) -> None:
     now = str(await connection.fetchval(XID))
     async with asyncio.timeout(OLD_SECONDS):
-        while await connection.fetchval(OLDER, now):  # noqa: ASYNC110 - nobody tells us
+        while await connection.fetchval(OLDER, now):  # noqa: ASYNC110 - no event announces it
             await asyncio.sleep(0.1)
 
 

@@ -393,7 +393,7 @@ async def located(
 ) -> list[str]:
     """The id of each. Looks up `count` links of each chain first; n taken links cost as much as n rows."""
     while True:
-        # In a thread: a megabyte of code has thousands of chunks, and each link takes 6 µs.
+        # In a thread: a megabyte of code has thousands of chunks, at 6 µs for each link.
         chains = await asyncio.to_thread(lambda n: [links(type_, name.ours, n) for name in names], count)
         found = await find(sorted(given(type_, names).union(*chains)))
         keys = [chosen(type_, name, chain, found) for name, chain in zip(names, chains, strict=True)]
@@ -420,7 +420,7 @@ FOLD = """
     INSERT INTO ibid.project_event (tenant, kind, owner, project, mark)
     SELECT tenant, kind, owner, project, bit_xor(mark) FROM gone GROUP BY 1, 2, 3, 4
 """
-# By the index of the ids alone. Who keeps terms holds on to their row, so both are seen or neither.
+# By the index of the ids alone. Writers of terms lock their row, so both are seen or neither.
 ORPHANS = """
     DELETE FROM ibid.project_words AS words WHERE kind = $1
     AND NOT EXISTS (SELECT FROM {table} AS held WHERE held.{id} = words.id::uuid)
@@ -448,7 +448,7 @@ class EventStore:
         """Delete terms of rows that no longer exist."""
         for table in (CONVERSATION, CHUNK):
             async with transaction(self._pool) as connection:
-                if (await shape(connection, table.name))[table.id].type == UUID:  # others have none kept
+                if (await shape(connection, table.name))[table.id].type == UUID:  # other tables have no terms
                     orphans = ORPHANS.format(table=table.name, id=table.id)
                     await connection.execute(orphans, table.kind, timeout=FOLD_SECONDS)
 

@@ -43,8 +43,8 @@ class Utterance:
 
 OLDEST = "'epoch'::timestamptz"
 SPOKEN = "role IN ('user', 'assistant') AND content IS NOT NULL"
-# A session's newest turn is the first row of its stretch of the index, and the next session's is found by
-# skipping the rest; only the sessions of the page have their turns counted.
+# A session's newest turn is the first row of its range of the index, and the next session is found by
+# skipping the rest; turns are counted only for the sessions of the page.
 LIST = f"""
     WITH RECURSIVE spoken AS (
         (SELECT session_id, created_at FROM public.chat_log
@@ -76,7 +76,8 @@ LIST = f"""
 """  # noqa: S608 - constants of ours
 UNTIMED = "~"
 """Before the id in the cursor of a row without a time; such rows are the oldest."""
-# The index of the newest, read backwards. An id is whatever type the column has that was there before us.
+# Reads the index of the newest turns backwards. Ids have the type of the column, which may be an older
+# tool's.
 SELECT_TURNS = f"""
     SELECT CASE WHEN created_at IS NULL THEN '{UNTIMED}' ELSE '' END || id AS key,
         coalesce(thread_id, '') AS thread_id, role, content, coalesce(created_at, {OLDEST}) AS at, answer_id
@@ -153,7 +154,7 @@ def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
 
 async def emptied(connection: Connection, part: DocumentPart) -> bool:
     await hold(connection, part)
-    # What is being written of it ends before, what is written later finds the mark (`ibid.session_stands`).
+    # Writes in progress end before; later ones find the mark (`ibid.session_stands`).
     await take_turns(connection, "ibid.said", *place(part))
     documents = await cleared(connection, part)
     await connection.execute(MARK, *place(part))
@@ -174,7 +175,7 @@ TURNS = f"""
     WHERE {THREAD} AND role IN ('user', 'assistant') AND content IS NOT NULL
     ORDER BY created_at DESC NULLS LAST, id DESC LIMIT $5
 """  # noqa: S608 - a constant of ours
-# Of an older tool's table the ids may be of any type: they are compared as what they are.
+# An older tool's ids may have any type: they are compared in that type.
 THESE = f"""
     SELECT role, content, created_at, id::text AS key FROM public.chat_log
     WHERE {THREAD} AND role IN ('user', 'assistant') AND content IS NOT NULL AND id IN (

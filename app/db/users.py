@@ -100,8 +100,8 @@ class Receipt:
 CHANNEL = "ibid_erased"
 """Notified with tenant and user after an erasure, so that replicas drop the user's indexes."""
 ERASED = "SELECT pg_notify($1, $2)"
-# Until it ends it is due in ten minutes: by then it has broken off, and all of its holdings may be dirty. So
-# they are for the next one that begins before it has ended.
+# Until it ends it is due in ten minutes: if it breaks off, all of its holdings may be dirty, so they count as
+# dirty for the next erasure that begins before it has ended.
 BEGIN = """
     INSERT INTO ibid.memory_user AS known (tenant, user_id, version, erased_at, due_at)
     SELECT $1, $2, 1, at, at + interval '10 minutes' FROM (SELECT clock_timestamp() AS at) AS this
@@ -113,8 +113,8 @@ BEGIN = """
             ELSE excluded.erased_at END
     RETURNING erased_at
 """
-# The version again: a search that began between the two may have found what was not yet gone. What is dirty
-# gets a new time: a compaction under way began before these deletes, and clears only what it was given.
+# Raises the version again: a search between both statements may have found rows that were deleted later.
+# Dirty holdings get a new time: a compaction in progress began before these deletes, and clears only its own.
 END = """
     UPDATE ibid.memory_user SET version = version + 1,
         ended_at = CASE WHEN erased_at = $3 THEN clock_timestamp() ELSE ended_at END,
@@ -126,8 +126,8 @@ END = """
 """
 PERSONAL_COLLECTIONS = (RAW,)
 """Qdrant collections with a person's vectors: an erasure waits until they are deleted there."""
-# A purge has yet to take a removed document away, or an engine a vector: rewriting files would keep them.
-# Reference texts are their tenant's; one that waits for its collection keeps nobody's erasure back.
+# A purge is pending for a removed document, or an engine has yet to delete a vector: rewriting files now
+# would keep them. Reference texts belong to the tenant; pending ones delay no erasure.
 DUE = """
     SELECT tenant, user_id, CASE WHEN ended_at IS NULL THEN $2::text[] ELSE dirty END AS dirty,
         coalesce(dirty_at, erased_at) AS dirty_at
@@ -146,7 +146,7 @@ DUE = """
 LISTEN_SECONDS = 60.0
 LATER = "interval '1 hour'"
 """When files that could not be rewritten are tried again."""
-# Of an erasure that is under way (due later), what was dirty before it is clean, and it may yet break off.
+# Excludes an erasure in progress (due later): its earlier dirt may be clean, and it may yet break off.
 DONE = f"""
     UPDATE ibid.memory_user AS known SET dirty = nullif(string_to_array(kept, ','), '{{}}'),
         dirty_at = CASE WHEN kept <> '' THEN known.dirty_at END,
@@ -160,8 +160,8 @@ DONE = f"""
     WHERE known.tenant = done.tenant AND known.user_id = done.user_id
     AND coalesce(known.dirty_at, erased_at) = done.dirty_at
 """  # noqa: S608 - a constant of ours
-# Nothing was ever kept of these names. The row stays until nothing that was asked for before it can still be
-# written, and no cache (a day at most) still holds a result under a version that would come again.
+# Nothing was ever stored for these names. The row stays until no earlier request can still write, and no
+# cache (a day at most) can hold a result under a version that would recur.
 BLANK = """
     DELETE FROM ibid.memory_user AS known
     WHERE ended_at < clock_timestamp() - interval '2 days' AND compacted_at IS NULL AND dirty_at IS NULL
@@ -190,7 +190,7 @@ class ErasureStore:
         async with transaction(self._pool) as connection:
             row = await connection.fetchrow(END, *who, mark.erased_at, list(dirty))
             await connection.execute(ERASED, CHANNEL, "\x1f".join(who))
-        assert row is not None  # noqa: S101 - `begin` wrote it, and only days later it may go
+        assert row is not None  # noqa: S101 - `begin` wrote the row, which is swept only after days
         return Mark(mark.erased_at, tuple(row["dirty"]), row["dirty_at"], row["compacted_at"])
 
     async def due(self) -> list[Due]:
@@ -251,7 +251,7 @@ READ_PAGE = """
     ORDER BY ({key}) COLLATE "C" LIMIT $4
 """
 ERASE = "WITH gone AS (DELETE FROM {table} WHERE {where} RETURNING 1) SELECT count(*) FROM gone"
-# One statement sees one state: what a row that stays has told of itself stays too.
+# One statement sees one state, so events of remaining rows remain.
 GONE = """
     WITH events AS (DELETE FROM ibid.project_event WHERE tenant = $1 AND owner = $2 AND kind = $3)
     DELETE FROM {table} WHERE {where} RETURNING {row}::text AS id
@@ -267,7 +267,7 @@ AGAIN = """
     INSERT INTO ibid.outbox (engine, collection, item)
     SELECT 'qdrant', 'memory_raw', id FROM ibid.memory WHERE tenant = $1 AND user_id = $2
 """
-# As of the erasure, whose files are not rewritten before it is taken.
+# As of the erasure: files are not rewritten before the engine has taken it.
 ERASE_OTHERS = """
     INSERT INTO ibid.outbox (engine, collection, item, written_at)
     SELECT 'qdrant', 'memory_raw', $3, erased_at FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2
@@ -301,7 +301,7 @@ SINGLE = (
     CHAT_LOG,
     HoldingTable("answers", "ibid.answer", SELF_OR_OWNER),
     HoldingTable("activity", "ibid.activity", key="user_id"),
-    # The trace table may be an older tool's: its ids of another type, its times left out.
+    # The trace table may be an older tool's: ids of another type, no times.
     HoldingTable(
         "vantage_traces",
         "public.vantage_answer_trace",
@@ -312,7 +312,7 @@ SINGLE = (
     HoldingTable("vantage_facts", "ibid.vantage_fact"),
 )
 """Holdings of a single table."""
-# Older tools' tables too: without a key, a row's place tells rows of one id apart.
+# Also for older tools' tables: without a key, ctid distinguishes rows with one id.
 INDEXED = "coalesce(to_char(indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '')"
 KEYED = f"{INDEXED} || ' ' || {{}}::text || ' ' || ctid::text"
 DERIVED_TABLES = ("ibid.text_next", "ibid.project_words", "ibid.project_event")
@@ -415,7 +415,7 @@ class Documents(HoldingRows):
             raise Unavailable("an erasure names its user")
         count = 0
         async with transaction(self._pool) as connection:
-            # In their order, as every writer of several parts would: nobody waits in a ring.
+            # Ordered, as every writer of several parts locks them, so that there is no deadlock.
             for row in await connection.fetch(PARTS, scope.tenant, scope.user_id):
                 part = DocumentPart(scope.tenant, row["owner"], row["session_id"])
                 await hold(connection, part)

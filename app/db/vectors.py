@@ -15,8 +15,8 @@ from app.db.rows import Connection, transaction
 from app.errors import Missing
 from app.types import Embedding, Space
 
-# A chunk of a removed document is on its way out; one of a document still in work is written in the space
-# of the service that writes it, and counted here too: the swap must not leave it behind.
+# Chunks of a removed document will be deleted. Those of an unfinished document are in the space of the
+# service that writes them, and counted too: the swap must not leave them behind.
 LACKING = """
     FROM ibid.chunk AS chunk JOIN ibid.document AS document ON document.id = chunk.document_id
     WHERE chunk.space <> $1 AND document.removed_at IS NULL AND NOT EXISTS (
@@ -68,8 +68,8 @@ MOVE_TEXT = """
     UPDATE {table} AS kept SET embedding = next.embedding, space = next.space FROM ibid.text_next AS next
     WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}
 """
-# What is ours stands in `embedding`, where the column takes it; only we write a hash (emptied where another
-# tool has written over the row: alembic 0012). The words of a row are known by its version, and stay known.
+# Our vector is in `embedding` if the column's type allows it; only we write a hash (emptied if another tool
+# overwrites the row: alembic 0012). A row's terms are keyed by its version, and stay valid.
 MOVE_ROW = """
     WITH allowed AS (
         SELECT atttypmod IN (-1, $2) AS any_of_ours FROM pg_attribute

@@ -21,12 +21,12 @@ Foreign = Callable[[Scope, str], Awaitable[bool]]
 Mine = tuple[list[str], list[str]]
 """The user's ids: those in Postgres, and those that older tools wrote."""
 
-# What is in the record, whoever's, is not asked for elsewhere: a removed memory's point goes a moment later.
+# Any row in Postgres is decided here: a removed memory's point disappears a moment later.
 KNOWN = """
     SELECT id, tenant = $1 AND user_id = $2 AS mine FROM ibid.memory WHERE id = ANY($3)
 """
 # The row locks make a removal wait for the vote, and the vote for a removal. 0 deletes; without an answer it
-# deletes the votes of all days, so that a vote of yesterday can be taken back too.
+# deletes the votes of all days, so that yesterday's vote can be withdrawn too.
 CAST = """
     WITH mine AS (
         SELECT id FROM ibid.memory
@@ -120,7 +120,7 @@ class VoteStore:
         owner = (scope.tenant, scope.user_id or "")
         try:
             async with transaction(self._pool) as connection:
-                # First, so that everybody takes this lock before those of rows.
+                # First, so that all take this lock before those of rows.
                 await check_not_erased(connection, *owner)
                 await take_turns(connection, "ibid.memory_vote", *owner)
                 rows = await connection.fetch(CAST, *owner, *mine, *vote)
@@ -187,7 +187,7 @@ class OwnMessage:
 OURS = "origin <> ALL($3) AND kind <> ALL($4)"
 TOLD_CHARS = 2_000
 """Characters read of a message: rules look at each word, and a long pasted text says no more."""
-# Two indexes, each read to `limit` at most; a message is known by its words.
+# Two indexes, each read to `limit` at most; messages are deduplicated by text.
 OWN = f"""
     WITH said AS (
         SELECT left(content, {TOLD_CHARS}) AS text, created_at AS at FROM public.chat_log

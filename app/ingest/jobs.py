@@ -113,7 +113,7 @@ class JobRunner:
 
     async def _handle(self, job: Job) -> None:
         handler = self._handlers.get(job.kind)
-        if handler is None:  # a newer replica's kind: leave it to that one
+        if handler is None:  # a newer replica's kind: leave it to that replica
             raise Unavailable(f"no handler here for {job.kind}")
         await handler(job)
 

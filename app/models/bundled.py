@@ -76,7 +76,7 @@ def grasp(letters: float) -> float:
     return max(LEAST, min(1.0, letters / WHOLE) ** 2)
 
 
-def whole(text: str) -> float:  # noqa: ARG001 - what others tell by it
+def whole(text: str) -> float:  # noqa: ARG001 - the signature of `grasped`
     return 1.0
 
 

@@ -203,7 +203,7 @@ class Body:
                 return self._before_fault() or await self._content.readany()
         except TimeoutError:
             raise
-        except (self._errors, RuntimeError) as error:  # the latter: read after the connection's end
+        except (self._errors, RuntimeError) as error:  # the latter if it is read after the connection's end
             raise ConnectionError(type(error).__name__) from error
         finally:
             self._waited += time.monotonic() - began

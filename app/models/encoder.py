@@ -56,7 +56,7 @@ def load() -> tuple[Encoder, Faults]:
         verified(path.read_bytes(), FILES[name], name)
     divided = tokenizer().encode
     options = onnxruntime.SessionOptions()
-    # One thread a run, several runs at once: dearer any other way (docs/adr/0006).
+    # One thread a run, several runs at once: cheaper than any other combination (docs/adr/0006).
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(
@@ -70,7 +70,7 @@ def load() -> tuple[Encoder, Faults]:
         ids = np.array([divided(clean).ids], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         first = session.run(None, inputs)[0][0, 0]
-        # numpy's own sum, for BLAS has settings that other processes need not have (`bundled.py`).
+        # numpy's own sum: BLAS would need settings that other processes lack (`bundled.py`).
         unit: np.ndarray[tuple[int], np.dtype[np.float32]] = first / np.sqrt(np.sum(first * first))
         return unit.astype("<f4").tobytes()
 
@@ -170,7 +170,7 @@ class Lane:
             work, n = taken
             try:
                 vector = self.embed(work.texts[n])
-            except self.faults as error:  # its message may be the text
+            except self.faults as error:  # its message may quote the text
                 log.warning("embedding failed: %s, %d letters", type(error).__name__, len(work.texts[n]))
                 work.fail("embedding")
                 continue

@@ -64,7 +64,7 @@ class HttpReranker:
             return await self._scores(query, texts)
 
     async def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        tei = self.tei  # others may learn it meanwhile: an answer is to the form that it was asked in
+        tei = self.tei  # another request may switch the form meanwhile: parse in the form that was sent
         size = BATCH if tei else len(texts)
         try:
             batches = [texts[at : at + size] for at in range(0, len(texts), size)]

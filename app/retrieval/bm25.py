@@ -106,7 +106,7 @@ def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:
     np.cumsum(totals, out=starts[1:])
     rows = np.zeros(int(starts[-1]), dtype=np.uint32)
     counts = np.zeros(int(starts[-1]), dtype=np.uint16)
-    free = starts[:-1].copy()  # where the next part's postings of each term go
+    free = starts[:-1].copy()  # where the next part's postings of each term start
     first = 0
     for part, place in zip(alive, places, strict=True):
         sizes = np.diff(part.starts).astype(np.int64)

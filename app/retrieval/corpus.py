@@ -58,7 +58,7 @@ class CorpusSource(PointSource[CollectionKey]):
     name = CORPUS
     table = PointTable("ibid.corpus_text", "point", "title || E'\\n' || text")
 
-    # The record.
+    # Rows in Postgres.
 
     async def reach(self, scope: Scope) -> Reached[CollectionKey]:
         with self._pool.reading():
@@ -87,7 +87,8 @@ class CorpusSource(PointSource[CollectionKey]):
         self, reached: Reached[CollectionKey], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
         addresses = {search.passage_id(address): address for address in similar}
-        # Again, so that no index however late shows another tenant's, or a collection that was not asked for.
+        # Checked again, so that a stale index never shows another tenant's texts, or a collection not asked
+        # for.
         collections = [collection for (_, collection), _ in reached.versions]
         points = [self.row_id(key) for key in addresses]
         rows = await self._fetch(SHOWN, points, reached.scope.tenant, collections)
@@ -99,7 +100,7 @@ class CorpusSource(PointSource[CollectionKey]):
             if key in addresses
         }
 
-    # The engine.
+    # Points of other tools.
 
     async def nearest(
         self, reached: Reached[CollectionKey], scope: CollectionKey, vector: Embedding, limit: int
@@ -167,7 +168,7 @@ class CorpusSource(PointSource[CollectionKey]):
     async def _failed(self, name: str, error: RetrievalError) -> ForeignPoints:
         """A missing collection becomes a note, one that does not answer a fault."""
         gone = False
-        if error.rejected:  # otherwise nothing that is known is in doubt
+        if error.rejected:  # otherwise the known collections remain valid
             self._catalogue.forget()
             with suppress(RetrievalError):
                 gone = await self._catalogue.get(name) is None

@@ -230,7 +230,7 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
         "heading": heading,
         "url": f"/api/documents/{document.id}/chunks/{ordinal}{seen}",
     }
-    # In the order of its fields: names take as long as values.
+    # Positional: names take as long as values.
     return Passage(
         DocumentSource.name,
         passage_id((document.id, ordinal)),

@@ -53,7 +53,7 @@ SHARP, SOFT = 1.25, 0.75
 def weight(words: Sequence[float], meaning: Sequence[float]) -> float:
     """Weight of lexical retrieval, 1 if nothing is known: it grows with the lexical contrast and falls with
     the dense one. Takes scores and similarities, each best first."""
-    # A shorter leg than the other has named every passage with a word: the next one holds none.
+    # A shorter list than the other has every passage with a term: the next one has none.
     scores = [*words, 0.0] if len(words) < len(meaning) else words
     if len(scores) < 2 or len(meaning) < 2 or scores[0] <= 0:
         return 1.0

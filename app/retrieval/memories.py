@@ -76,7 +76,7 @@ class MemorySource(PointSource[User]):
     name = MEMORIES
     table = PointTable("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))
 
-    # The record.
+    # Rows in Postgres.
 
     async def reach(self, scope: Scope) -> Reached[User]:
         if not scope.user_id:
@@ -115,13 +115,13 @@ class MemorySource(PointSource[User]):
         similar: Mapping[Address, float | None],
     ) -> Mapping[Address, Passage]:
         addresses = {search.passage_id(address): address for address in similar}
-        scope = reached.scope  # again, so that no index however late shows another's
+        scope = reached.scope  # checked again, so that a stale index never shows another user's
         rows = await self._fetch(SHOWN, [*addresses], scope.tenant, scope.user_id)
         marks = label_suffixes(self.name, [row["id"] for row in rows])
         made = ((addresses[row["id"]], row) for row in rows)
         return {address: memory_row_passage(row, marks[row["id"]], similar[address]) for address, row in made}
 
-    # What a search sees.
+    # Filters of a search.
 
     def allowed(self, reached: Reached[User], segment: Segment) -> Mask | None:
         """A namespace sees itself and memories without one; a scope without a namespace sees all."""
@@ -133,7 +133,7 @@ class MemorySource(PointSource[User]):
     def spread(self) -> NeighbourScores:
         return spread
 
-    # The engine.
+    # Points of other tools.
 
     async def nearest(
         self, reached: Reached[User], scope: User, vector: Embedding, limit: int
@@ -154,7 +154,7 @@ class MemorySource(PointSource[User]):
     async def _foreign_count(self, scope: Scope, standing: "MemoryStanding") -> int | str:
         """Number of other tools' points of the user; a random string if the engine does not answer."""
         if not self._foreign_here or standing.since is not None:
-            return 0  # while an erasure is under way they are not shown
+            return 0  # hidden during an erasure
         try:
             async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
                 return await self._points.count(RAW, others_of(scope))
@@ -189,7 +189,7 @@ class MemorySource(PointSource[User]):
         try:
             found = [point async for point in self._scrolled(RAW, where, most=MOST_CARDS)]
             rows = await self._imported([point.id for point in found])
-        except RetrievalError as error:  # the search beside this says so in `degraded`
+        except RetrievalError as error:  # the concurrent search reports this in `degraded`
             log.warning("cards of other tools are left out", reason=error.reason)
             return newest_of(ours, CARDS)
         others = [memory_from_point(point) for point in found if point.id not in rows]
@@ -294,8 +294,8 @@ def newest_of(cards: Iterable[Memory], most: int) -> list[Memory]:
     return sorted(kept, key=lambda card: (card.created_at, card.id), reverse=True)
 
 
-# Until an erasure is complete (alembic 0009) only what was written since may be shown: the record
-# knows that, while points that were to go may be there yet, or have outlived it in an engine that was down.
+# Until an erasure is complete (alembic 0009) only later writes may be shown: Postgres knows them, while
+# points to be deleted may still be there, or have survived in an engine that was down.
 USER = """
     SELECT coalesce(known.version, 0) AS version,
         CASE WHEN known.erased_at IS NOT NULL AND known.ended_at IS NULL THEN ARRAY(SELECT id FROM ibid.memory

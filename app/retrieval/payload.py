@@ -31,7 +31,7 @@ def text(payload: Payload) -> str:
 
 def fact(payload: Payload, *names: str, most: int = FACT) -> str:
     if (own := payload.get(names[0])) and type(own) is str and (said := brief(own, most)):
-        return said  # as all that we wrote
+        return said  # as in all our payloads
     below = payload.get("metadata")
     held = chain(map(payload.get, names), map(below.get, names) if isinstance(below, dict) else ())
     return next(filter(None, (brief(value, most) for value in held)), "")

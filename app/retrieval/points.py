@@ -55,7 +55,7 @@ def memory_to_point(scope: Scope, memory: Memory, embedding: Embedding, space: s
         "space": space,
         "fields": dict(memory.fields),
     }
-    # What is not there must not be in the payload: a filter lets those pass that lack the field.
+    # Missing values are left out of the payload: filters accept points without the field.
     kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
     return Point(memory.id, {**kept, **MARK}, embedding)
 
@@ -116,7 +116,7 @@ def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None
         "place": row["place"] or None,
         SAID_ON: day.isoformat() if day else None,
     }
-    # In the order of its fields: names take as long as values.
+    # Positional: names take as long as values.
     return Passage(
         *(MEMORIES, row["id"], text, row["tokens"], label(LABEL, short)),
         *(similar, 0.0, "", fields, row["created_at"] if day else None),

@@ -208,8 +208,8 @@ def chunk_shown(row: Mapping[str, Any]) -> str:
     return project_text.plain((row["chunk_text"] or "")[: project_text.CODE_COLUMNS])
 
 
-# The revision is the row's own: of what this transaction wrote, and of what it found. Whoever deletes the row
-# waits, and then sees the terms that were kept meanwhile (docs/adr/0019).
+# The revision is that of the row as this transaction wrote or found it. A concurrent delete waits, and then
+# sees the stored terms (docs/adr/0019).
 KEEP = """
     INSERT INTO ibid.project_words (kind, id, seen, analysis, terms, tokens)
     SELECT $1, given.id, held.xmin::text, $2, given.terms, given.tokens

@@ -83,15 +83,14 @@ VERSIONS = """
     SELECT owner, project, version FROM ibid.project_part
     WHERE {where} AND kind = {kind} ORDER BY owner, project
 """
-# One statement sees one state: the list is the version's.
+# One statement sees one state, so the list matches the version.
 LISTING = """
     SELECT coalesce((SELECT version FROM ibid.project_part
             WHERE tenant = $1 AND owner = $2 AND project = $3 AND kind = $4), 0) AS version,
         (SELECT string_agg({id}::text || ' ' || xmin::text, ',') FROM {table}
             WHERE {where} AND ({shown})) AS rows
 """
-# Rows are looked up by their ids, whatever the planner thinks of the rest: it knows nothing of a table just
-# filled.
+# Forces a look-up by ids: the planner misjudges a table that was just filled.
 SEGMENT = """
     SELECT held.{id}::text AS id, {terms} AS terms, ({searchable}) AS found_by, ({where}) AS here,
         CASE WHEN $4 THEN {vector} END AS vector
@@ -163,7 +162,7 @@ class RowSource(IndexedSource[ProjectPart]):
     def passage(self, row: Row, text: str, tokens: int, mark: str) -> Passage:
         """`mark` is its id for labels."""
 
-    # What projects ask.
+    # For projects' contexts.
 
     async def newest(self, scope: Scope, limit: int) -> list[Passage]:
         """By indexed_at, newest first, undated rows last; similarity None."""
@@ -205,7 +204,7 @@ class RowSource(IndexedSource[ProjectPart]):
         passages = {passage.id: passage for passage in await self._rows(scope, similar)}
         return [passages[key] for key in near if key in passages]
 
-    # The search.
+    # For searches.
 
     async def reach(self, scope: Scope) -> Reached[ProjectPart]:
         """The tenant's rows and the scope's own, of its project or of all."""
@@ -308,7 +307,7 @@ class RowSource(IndexedSource[ProjectPart]):
         found_by: Mask = segment.columns[FOUND_BY]
         return None if found_by.all() else found_by
 
-    # What is read.
+    # Reading rows.
 
     def _where(self, scope: Scope) -> RowFilter:
         return rows_of(scope, self._projects, inside=self.inside)

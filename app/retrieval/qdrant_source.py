@@ -147,7 +147,7 @@ class PointSource(IndexedSource[ScopeKey]):
 
     async def _of_others(self, collection: str, where: Where, vector: Embedding, limit: int) -> ForeignPoints:
         shape = await self._catalogue.get(collection)
-        if shape is None:  # another replica has made it since
+        if shape is None:  # another replica has created it since
             self._catalogue.forget()
             shape = await self._catalogue.get(collection)
         if shape is None:

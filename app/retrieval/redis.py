@@ -51,7 +51,7 @@ class Redis:
 
     async def get(self, key: str) -> bytes | None:
         """The value; None if missing, too large, or not there within PATIENCE."""
-        # One byte more than it may have tells that it has too many; the rest is never sent.
+        # One byte more than allowed shows that a value is too large; the rest is never sent.
         call = self._call(lambda: self._vendor.getrange(PREFIX + key, 0, VALUE_BYTES))
         if call is None:
             return None
@@ -79,7 +79,7 @@ class Redis:
                 async with asyncio.timeout(CALL_SECONDS):
                     found = await command()
         except self._faults as error:
-            # Said once, however many calls were under way when it fell silent.
+            # Logged once, however many calls were under way.
             if not self._breaker.closed and not self._alone:
                 log.warning("the shared cache is left alone", fault=type(error).__name__)
             self._alone = not self._breaker.closed
@@ -130,7 +130,7 @@ async def open_cache(settings: Settings) -> AsyncIterator[Redis | None]:
 
 def connected(url: str) -> Redis:
     """A client that connects at its first call."""
-    # The vendor takes half a second to import, and a service of its own does without.
+    # The vendor takes half a second to import, which a service without a cache need not pay.
     from redis.asyncio import BlockingConnectionPool  # noqa: PLC0415 - heavy vendor, opened late
     from redis.asyncio import Redis as Vendor  # noqa: PLC0415 - heavy vendor, opened late
     from redis.asyncio.retry import Retry  # noqa: PLC0415 - heavy vendor, opened late
@@ -143,7 +143,7 @@ def connected(url: str) -> Redis:
         pool = BlockingConnectionPool.from_url(
             re.sub("^valkey", "redis", url), max_connections=CONNECTIONS, **own
         )
-        # It connects to nothing, but looks at the address's options.
+        # It does not connect, but checks the URL's options.
         pool.make_connection()  # type: ignore[no-untyped-call]
     except (ValueError, TypeError):  # their text may quote the password
         raise StartError("CACHE_URL is not of the form redis://user:password@host:port/0") from None

@@ -122,7 +122,7 @@ class SecondStage:
             await asyncio.wait({own, rewording}, return_when=asyncio.FIRST_COMPLETED)
             vain = own.done() and nothing_there(own.result())
             texts, faults = ((), ()) if vain else await rewording
-            rewording.cancel()  # where it was in vain; else it is done
+            rewording.cancel()  # not needed if there is nothing to find; else it is done
             more = [group.create_task(first(replace(query, text=text, before=()))) for text in texts]
         found = merged(own.result(), [task.result() for task in more], query.threshold)
         told = [f'Searched also with "{text}"' for text in texts]

@@ -118,7 +118,7 @@ class Retrieval:
         """Hash of everything that a result depends on; None if a source has not reported its version."""
         await asyncio.wait(reaching.values(), timeout=min(self.seconds * REACH_SHARE, left(until)))
         if not all(task.done() and not task.exception() for task in reaching.values()):
-            return None  # the search will tell who it was
+            return None  # the search reports the failing source
         standings = [[name, task.result().standing] for name, task in reaching.items()]
         parts = [
             RANKING_VERSION,

@@ -341,5 +341,5 @@ def _means(weights: Mapping[str, float]) -> dict[str, float]:
     for tag, weight in weights.items():
         if weight > 0:
             groups.setdefault(family(tag), []).append(weight)
-    # Divided before it is summed: weights of an older tool may be as large as numbers get.
+    # Divided before it is summed: an older tool's weights may be close to the largest float.
     return {name: sum(weight / len(held) for weight in held) for name, held in groups.items()}

@@ -391,7 +391,7 @@ class ForeignCollections:
         name, own_space = collection.name, space.name if space else None
         async with transaction(self._pool) as connection:
             if await set_home(connection, name, collection.home, own_space):
-                await connection.execute(REFILL, "qdrant")  # what our copy held elsewhere moves
+                await connection.execute(REFILL, "qdrant")  # our copy's points move to another collection
         async for since, page in self._pages(name, vectors=space is not None):
             owned = importable(name, page)
             changed = await self._changed(name, owned)

@@ -99,7 +99,7 @@ class ReplayService:
 
     async def replay(self, scope: Scope, answer_id: str) -> Replayed:
         asked, answer = await self._answers.found(scope, answer_id)
-        if answer.recipe is None:  # of an older version, or its asker left before there was a prompt
+        if answer.recipe is None:  # an older version's, or its client disconnected before there was a prompt
             what = Change("recipe", None, NOT_KEPT if answer.prompt_sha256 else NOT_ASKED)
             return Replayed(answer.prompt_sha256, None, (what,))
         try:
@@ -107,7 +107,7 @@ class ReplayService:
                 today = await self._today(asked, answer, answer.recipe)
         except TimeoutError:
             raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from None
-        # A long message is weighed again, forty passages are quoted and hashed: milliseconds.
+        # Weighing a long message, quoting and hashing forty passages takes milliseconds.
         return await asyncio.to_thread(replayed, answer, answer.recipe, today)
 
     async def _today(self, asked: Scope, answer: Answer, recipe: Recipe) -> Today:

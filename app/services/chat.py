@@ -310,7 +310,7 @@ def selected(
         candidates, short = chosen(question, found, budget, limits.threshold, meter)
         return candidates, reason(found, candidates, short=short)
     kept, copies = list(found.candidates), list[Candidate]()
-    if len({item.passage.source for item in kept}) > 1:  # each source alone has none any more
+    if len({item.passage.source for item in kept}) > 1:  # within each source there are none any more
         kept, copies = without_identical(kept)
     short = skipped(question.message, kept, limits.threshold)
     candidates = select(

@@ -258,7 +258,7 @@ class FeedbackService:
             answer = await self._answers.get(scope, answer_id)
         except Missing:
             return answer_id, await self._answers.used(scope, answer_id)
-        if not answer.text:  # only inspected, or ended before a word: there is nothing to judge
+        if not answer.text:  # a dry run, or ended before the first word
             raise Missing("that answer has no text")
         return answer.id, memories(answer)
 

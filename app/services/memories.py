@@ -147,7 +147,7 @@ class MemoryService:
         `RemovedMeanwhile` if the user was erased after that, or since this call began.
         """
         until = deadline(seconds)
-        # By the clock that erasures are dated by. One that runs behind it refuses too much, never too little.
+        # The same clock as for erasures. If it lags behind `asked`, too much is refused, never too little.
         began = await self._record.clock()
         since = min(asked, began) if asked else began
         said = await self._own(scope, drafts, asked)

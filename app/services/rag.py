@@ -67,7 +67,7 @@ class RagService:
 
     async def _context(self, run: Run) -> Context:
         question, limits = run.question, self._pipeline.limits
-        # A yes is small talk too, but it may answer what was asked before.
+        # A yes is small talk too, but it may answer an earlier question.
         if is_small_talk(question.message) and not is_assent(question.message):
             context = await self._small_talk(run)
         else:
@@ -102,7 +102,7 @@ def recall_context(
     candidates = select_recalled(wants, known, by, budget, meter)
     passages = packed_passages(candidates)
     packed = {passage.id for passage in passages}
-    others = [card for card in known.cards if card.id not in packed]  # a packed memory is no card as well
+    others = [card for card in known.cards if card.id not in packed]  # a card is not shown as a memory, too
     cards = fitting(others, meter, meter(persona)) if persona else []
     prompt = build_system_prompt(
         system_text(candidates, TEXTS),

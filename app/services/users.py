@@ -134,7 +134,7 @@ class UserService:
         async def lags(engine: Outbox) -> bool:
             try:
                 return not await engine.wait_drained(FOLLOW_SECONDS)
-            except IbidError as error:  # the record has gone meanwhile: what it is about is erased
+            except IbidError as error:  # Postgres has failed since; the user is erased
                 log.warning("not known whether an engine follows", engine=engine.name, slug=error.slug)
                 return True
 
@@ -185,7 +185,7 @@ class UserService:
     async def run(self) -> None:
         """Rewrite files for as long as the service lives, also those of an earlier process."""
         while True:
-            self._more.clear()  # before the look: an erasure that ends during it is looked for soon
+            self._more.clear()  # before the look: an erasure that ends during it is handled soon
             try:
                 await self._look()
             except IbidError as error:

@@ -149,7 +149,7 @@ class Decided:
         return (
             recipe_block(Kind.REENTRY, reentry, keep=True),
             recipe_block(Kind.OVERLAY, overlay, keep=True),
-            # Turns that were weighed and are not shown: a replay weighs them again.
+            # Turns that were weighed but are not shown: a replay weighs them again.
             recipe_block(Kind.POLICY, rules, refs=turns if self.bare else ()),
             recipe_block(Kind.LENS, lens, name=lens_name(self.question.mix.lens_fm)),
             recipe_block(Kind.CARDS, cards, refs=self.cards.refs),

@@ -272,7 +272,7 @@ class Expression:
 def expressions(text: str) -> tuple[Expression, ...]:
     text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
     held = parts(text)
-    if HINTS.isdisjoint(held):  # most texts, and this is soon seen
+    if HINTS.isdisjoint(held):  # most texts, and fast to check
         return ()
     read = reads(plain(text, held))
     letters = "".join(letter for letter, _ in read)
@@ -296,7 +296,7 @@ def reads(text: str) -> list[Read]:
     last: Read = ("", 0)
     for word in WORD.findall(text):
         found = KNOWN.get(word) or (NOTHING if word[0] > "9" else written(word))
-        repeated = found is last is NOTHING  # patterns ask for neighbours: one gap is as good as ten
+        repeated = found is last is NOTHING  # patterns only see neighbours: one gap is as good as ten
         if repeated or not found[0]:
             continue
         if found[0] in NUMERAL and last[0] in NUMERAL:
@@ -426,7 +426,7 @@ def resolved(found: Expression, at: date) -> Span | None:
     """The days of an expression relative to a day, without its bound; None: impossible."""
     try:
         return RESOLVE[found.form](found, at)
-    except (ValueError, OverflowError):  # 30 February, a thousand years ago
+    except (ValueError, OverflowError):  # 29 or 30 February, or a thousand years ago
         return None
 
 

@@ -325,7 +325,7 @@ class ChromaProcess(Chroma):
         cleared, self._cleared = self._cleared, False
         self._lost = self._lost or (REMADE if cleared else child.hello["lost"])
         if last:
-            self._breaker.note(True)  # for `on_recovery`: its files may be others
+            self._breaker.note(True)  # for `on_recovery`: its files may be different
         return child
 
     async def _begin(self, *, aside: bool) -> Child:
@@ -406,7 +406,7 @@ class ChromaServer(Chroma):
         if known := self._ids.get(collection):
             try:
                 return await self._ask_collection(do, known, matrix, arguments)
-            except MissingCollection:  # somebody dropped it: it is made again, once for all that ask
+            except MissingCollection:  # it was deleted: created again, once for all concurrent calls
                 if self._ids.get(collection) == known:
                     del self._ids[collection]
                 self._lost = LOST

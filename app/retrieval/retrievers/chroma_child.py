@@ -85,7 +85,7 @@ class EmbeddedChroma:
         )
         self._ids: dict[str, str] = {}
         self._bindings: Any = called(make)
-        # Opened without them, a damaged folder would take writes and lose them.
+        # Opened without its folders, a damaged engine would accept writes and lose them.
         tenant, name = DATABASE
         called(self._bindings.get_tenant, tenant)
         called(self._bindings.get_database, name, tenant)
@@ -152,7 +152,7 @@ def called(method: Callable[..., Json], *arguments: object) -> Json:
     try:
         return method(*arguments)
     except errors() as error:
-        down = getattr(error, "code", lambda: 500)() >= 500  # `code` tells refusals apart
+        down = getattr(error, "code", lambda: 500)() >= 500  # `code` distinguishes refusals
         raise ChromaFault(f"{type(error).__name__}: {error}", down=down) from error
 
 
@@ -169,7 +169,7 @@ def filter_json(where: Where) -> str | None:
 def define_errors() -> None:
     """Register the vendor's error classes without its client. At its first fault the engine would otherwise
     import the whole client, or abort if no file can be opened."""
-    found = importlib.util.find_spec(VENDOR)  # finds it, and runs nothing of it
+    found = importlib.util.find_spec(VENDOR)  # finds the module without running its code
     if VENDOR in sys.modules or found is None:
         return
     package = sys.modules[VENDOR] = ModuleType(VENDOR)
@@ -253,7 +253,7 @@ def check_sizes(header: Path) -> None:
     `ChromaFault`."""
     content = header.read_bytes()
     if len(content) != HEADER.size or content[:4] != LINKS.pack(1):
-        return  # not as we know it: to be tried, like all else
+        return  # an unknown form: decided by trying it
     fields = HEADER.unpack(content)
     data = header.with_name("data_level0.bin")
     if not data.exists() or data.stat().st_size < fields[3] * fields[4]:
@@ -316,10 +316,10 @@ def tidy(folder: Path, exact_bytes: int) -> str:
             live = db.execute("SELECT count(*) FROM embeddings").fetchone()[0]
             dim = db.execute("SELECT max(dimension) FROM collections").fetchone()[0] or 0
     except sqlite3.Error:
-        return ""  # none yet, or not as we know it: the vendor will say what is wrong
+        return ""  # missing or of an unknown form: the vendor's error will say what is wrong
     sizes = list(folder.glob("*/length.bin"))
     drop([size.parent for size in sizes if size.parent.name not in segments])
-    # Four bytes a place, of the living and the dead.
+    # Four bytes per slot, live or deleted.
     dead = sum(size.stat().st_size for size in sizes if size.exists()) // 4 - live
     if dead <= live + SLOTS_SPARE or live > REMADE_MOST or 4 * dim * live > exact_bytes:
         return ""
@@ -359,7 +359,7 @@ def opened(parent: Parent, folder: Path, exact_bytes: int = 0, mode: Sequence[st
             parent.refuse(error.detail)
         end(BROKEN, error.detail)
     except BaseException as error:
-        if type(error).__module__ == "pyo3_runtime":  # the vendor's panics are no `Exception`
+        if type(error).__module__ == "pyo3_runtime":  # the vendor's panics do not derive from `Exception`
             end(BROKEN, type(error).__name__)
         raise
     parent.ready({"lost": lost})

@@ -16,7 +16,7 @@ NEAREST = """
 """
 
 
-async def nearest(  # noqa: PLR0917 - what is searched, and for what
+async def nearest(  # noqa: PLR0917 - the parameters of the search
     pool: Pool, space: Space, table: ProjectTable, part: ProjectPart, vector: Embedding, limit: int
 ) -> list[tuple[str, float]]:
     """Ids and cosines, best first, ties by id; without rows that have nothing to show or no vector of the

@@ -290,7 +290,7 @@ class QdrantProcess(Qdrant):
             log.error("qdrant's engine crashed; collections are put aside", count=len(suspects))
             self._blame.forget()
         if last:
-            self.breaker.note(True)  # for `on_recovery`: its files may be others
+            self.breaker.note(True)  # for `on_recovery`: its files may be different
         return child
 
 
@@ -318,7 +318,7 @@ async def open_points(settings: Settings, *, dim: int = 0, read_only: bool = Fal
     if url is None:
         qdrant = QdrantProcess(settings.ibid.data_dir / "qdrant", read_only=read_only)
     else:
-        # Two seconds and 100 MB that an embedded engine does without.
+        # An embedded engine saves these two seconds and 100 MB.
         from app.retrieval.retrievers.qdrant_server import connected  # noqa: PLC0415 - heavy, opened late
 
         try:
@@ -393,7 +393,7 @@ class CollectionCache:
         turn = self._turn
         async with self._listing:
             if self._known < turn or self._clock() >= self._until:
-                asked = self._turn  # what is forgotten from now on is for those who ask from now on
+                asked = self._turn  # a later `forget` counts for later requests
                 self._listed = {each.name: each for each in await self._points.collections()}
                 self._known, self._until = asked, self._clock() + self._seconds
             return self._listed

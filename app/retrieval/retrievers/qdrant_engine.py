@@ -297,7 +297,7 @@ class StoredCollection:
         with self._writing, disk.room(self.folder, least), vendor_errors:
             try:
                 self._vendor.update(operation)
-            finally:  # half of it may be done
+            finally:  # it may be half done
                 self._written += 1
             if self._meanwhile is not None:
                 self._meanwhile.append(operation)
@@ -324,7 +324,7 @@ class StoredCollection:
                 self._take_over(self._copied(beside, after), after)
             finally:
                 self._meanwhile = None
-                tidy(self.folder, self.shape)  # half a copy would keep room that is wanted
+                tidy(self.folder, self.shape)  # half a copy would waste space
             forget_aside(self.folder)
 
     def _copied(self, beside: Path, shape: Shape) -> qdrant_edge.EdgeShard:
@@ -355,7 +355,7 @@ class StoredCollection:
                     made.update(operation)
             made.flush()
             write_shape(self.folder, shape)
-            # Searches under way keep the old one until they end; its files go now.
+            # Running searches keep the old one until they end; its files are deleted now.
             self._vendor, self.shape, self._flushed = made, shape, self._written
             tidy(self.folder, shape)
 
@@ -557,7 +557,7 @@ class EmbeddedQdrant:
         with self._opening:
             if self._collections.get(collection.shape.name) is collection:
                 self._close(collection)
-                if read_shape(collection.folder) is None:  # somebody removed it
+                if read_shape(collection.folder) is None:  # it was removed meanwhile
                     self.set_aside.append(collection.shape.name)
         return self._collection(collection.shape.name)
 
@@ -614,7 +614,7 @@ def answer(engine: EmbeddedQdrant, call: Call) -> None:
     except (TypeError, ValueError, OverflowError, RecursionError):  # the engine cannot hold such a value
         call.fail({"fault": "rejected", **names_set_aside(engine)})
     except NoRoom as error:
-        # A collection that cannot be opened for want of room is one that does not answer.
+        # A collection that cannot be opened for lack of space counts as unavailable.
         fault = "unavailable" if call.name in READS else "full"
         call.fail({"fault": fault, "detail": error.detail, **names_set_aside(engine)})
     except (EngineError, OSError) as error:

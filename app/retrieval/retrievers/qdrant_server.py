@@ -171,10 +171,10 @@ class QdrantRemote(Qdrant):
             except RetrievalError as error:
                 if not error.rejected:
                     raise
-        found = await self._read_shape(name)  # not met yet, or made anew by somebody with another shape
+        found = await self._read_shape(name)  # unknown, or recreated with another shape
         if found is None or found == known:
             if self._known.pop(name, None) and found is None and self.breaker.on_recovery:
-                self.breaker.on_recovery()  # it vanished: whoever can give it back looks
+                self.breaker.on_recovery()  # it vanished: the outbox checks whether it must refill it
             raise RetrievalError("unavailable", rejected=True, missing=found is None)
         self._known[name] = found
         with faults():
@@ -233,7 +233,7 @@ def connected(url: str, key: str | None, dim: int = 0) -> QdrantRemote:
             check_compatibility=False,
             headers={"api-key": key} if key else None,
             limits=limits,
-            verify=not url.startswith("http://"),  # else certificates are read that nobody asks for
+            verify=not url.startswith("http://"),  # avoids reading certificates that are not used
         ),
         dim,
     )
