@@ -70,7 +70,7 @@ class Breaker:
         self._circuits: OrderedDict[tuple[str, str], Circuit] = OrderedDict()
         self._failed = False
         self.on_recovery: Callable[[], None] | None = None
-        """Called at the first success after a failure, whoever asked."""
+        """Called at the first success after a failure, for any caller."""
 
     @property
     def closed(self) -> bool:
@@ -143,7 +143,7 @@ class Circuit:
         self._lasting = lasting
         self.caller = caller
         self._opened = opened
-        """Those of the dependency that are open: this one joins and leaves."""
+        """The dependency's open circuits; this one adds and removes itself."""
         self._consecutive = 0
         self._since = math.inf
         """When the first of these consecutive attempts began."""

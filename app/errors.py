@@ -232,7 +232,7 @@ class ModelError(IbidError):
     def __init__(self, detail: str = "", *, retry_after: int | None = None, down: bool = False) -> None:
         super().__init__(detail, retry_after=retry_after)
         self.down = down
-        """Whether its server failed at large (unreachable, silent, 5xx), rather than this request."""
+        """True if its server failed as a whole (unreachable, silent, 5xx), not just this request."""
 
 
 class ModelRefused(ModelError):
@@ -263,9 +263,9 @@ class RetrievalError(IbidError):
         self.reason = reason
         """One word for `degraded`: timeout, unavailable, overloaded, embedding, not_available."""
         self.rejected = rejected or missing
-        """Whether its server answered, and would not do this: nothing is down (see `Rejected`)."""
+        """True if its server answered and refused: nothing is down (see `Rejected`)."""
         self.missing = missing
-        """Whether there is no such collection: what is to be removed from it is not there."""
+        """True if the collection does not exist, so it has nothing to remove either."""
 
 
 class StartError(IbidError):

@@ -331,9 +331,9 @@ def names() -> list[str]:
 
 
 def ours(present: Mapping[str, str | None]) -> dict[str, str | None]:
-    """The settings among environment variables, by their small names, without blanks and empty ones.
+    """The settings among environment variables, by lower-case names, without blanks and empty ones.
 
-    A `CACHE` or `MEMORY` that somebody else set would be taken for a whole group, and read as JSON.
+    A foreign `CACHE` or `MEMORY` would otherwise be parsed as JSON for a whole group.
     """
     known = set(names())
     found = {name.lower(): (value or "").strip() for name, value in present.items() if name.upper() in known}

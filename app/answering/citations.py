@@ -138,11 +138,11 @@ class Tail:
         self.opens: list[int] = []
         """Places of brackets that may still become markers, innermost last."""
         self.mark: int | None = None
-        """Place from which all is held until inline code closes."""
+        """Place from which everything is held until inline code closes."""
         self.hole = -1
-        """Place where something was last taken out."""
+        """Place of the last removal."""
         self.head = ""
-        """The current line, as far as it matters."""
+        """Beginning of the current line."""
         self._out: list[str] = []
         self._last = ""
 
@@ -251,18 +251,18 @@ class Code:
     def __init__(self) -> None:
         self.mode = Mode.PLAIN
         self.fence = ""
-        """Backticks at the head of this line: a fence, if no other backtick follows in the line."""
+        """Backticks at the head of this line: a fence, unless another backtick follows in the line."""
         self._run = ""
         """The backticks or tildes that opened the span or the fence."""
         self._indent = 0
-        """Spaces before the fence: a list it may belong to ends where a line has fewer."""
+        """Spaces before the fence: a list around it ends at a line with fewer."""
         self._lost = False
         self._blank = True
-        """Whether the line before is blank, or indented code, or there is none."""
+        """True if the line before is blank, indented code, or missing."""
         self._held = False
-        """Whether indented lines may belong to a list's item."""
+        """True if indented lines may belong to a list's item."""
         self._indented = False
-        """Whether this line is indented code, as far as it is known."""
+        """True if this line is indented code, as far as it was read."""
 
     @property
     def prose(self) -> bool:
@@ -387,9 +387,9 @@ class CitationFilter:
 
     def __init__(self, labels: Iterable[str]) -> None:
         self.cited: list[str] = []
-        """Packed labels that left, distinct, in order of first appearance."""
+        """Packed labels that were sent, distinct, in order of first appearance."""
         self.unknown: list[str] = []
-        """Labels that did not, likewise."""
+        """Labels that were removed, likewise."""
         self._known = catalogue(labels)
         self._rest = ""
         """Not yet read, from `_at` on."""

@@ -74,9 +74,9 @@ class SentenceBuffer:
     def __init__(self) -> None:
         self._held = ""
         self._seen = 0
-        """Up to here nothing ends a sentence, whatever comes."""
+        """Characters that were searched for an end."""
         self._ended = False
-        """Whether the piece that was found last is a sentence; not before there is one."""
+        """True if the last piece was a whole sentence."""
 
     def feed(self, text: str) -> list[str]:
         self._held += text

@@ -286,7 +286,7 @@ class Extractive:
 
     def __init__(self, embedder: Embedder | None = None, floor: float = FLOOR) -> None:
         self.embedder = embedder if isinstance(embedder, SentenceEmbedder) else None
-        """None: ranked by words alone, as with an embedder behind a network."""
+        """None: ranked by terms alone, as with an embedder behind a network."""
         self.floor = floor
 
     @asynccontextmanager

@@ -51,7 +51,7 @@ class Recorder:
         self._rejected: AnswerRecord | None = None
         self._tries = 0
         self.lost = 0
-        """Answers dropped because the backlog was full, or the store would not take them."""
+        """Answers dropped because the backlog was full, or the store refused them."""
 
     name = "answers"
 

@@ -1,7 +1,7 @@
 """/answers: how an answer came to be, and what has changed since.
 
-An answer belongs to the tenant and the key's user who asked; for anybody else it is `Missing`. It can be
-looked up as soon as its `done` event is out.
+An answer belongs to the tenant and the key's user who asked; for others it is `Missing`. It can be looked up
+as soon as its `done` event is sent.
 """
 
 from typing import Annotated
@@ -36,5 +36,5 @@ async def get_answer(who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerO
     responses=PROBLEMS,
 )
 async def replay_answer(who: Asker, opened: Opened, answer_id: AnswerId) -> ReplayReport:
-    """From what was kept and what the stores contain today. No model is asked, and no text shown."""
+    """Rebuilds the prompt from the recorded answer and the present stores. Asks no model, shows no text."""
     return ReplayReport.of(answer_id, await opened.replays.replay(scope_of(who), answer_id))

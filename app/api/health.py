@@ -59,7 +59,7 @@ class Readiness(Out):
     responses=responses(),
 )
 async def alive() -> Liveness:
-    """Asks nothing: for restarts, not for routing."""
+    """Checks no dependency: for restarts, not for routing."""
     return Liveness(status="alive", version=VERSION)
 
 

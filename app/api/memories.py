@@ -1,7 +1,7 @@
 """/memories: what people said and want kept; /memory_feedback: votes on it; /temporal and /profiles.
 
 A memory can be searched by the very next request, on every replica. It belongs to the tenant and a user: for
-anybody else it is `Missing`, and its votes count zero.
+others it is `Missing`, without votes.
 """
 
 from typing import Annotated

@@ -58,7 +58,7 @@ class Exchange:
         self._limit = limit
         self._taken = 0
         self._whole = whole
-        """The whole body was received; from here on both directions pass straight through."""
+        """True once the whole body was received; then both directions pass straight through."""
 
     async def receive(self) -> Message:
         """Raises HTTPException (413, 408), the only type that FastAPI passes on while it reads a body."""

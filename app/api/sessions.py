@@ -1,7 +1,6 @@
-"""/api/sessions: what was uploaded and said together; listed, read, removed.
+"""/api/sessions: documents and turns that belong together; listed, read, removed.
 
-A session belongs to the tenant and the key's user: for anybody else it is empty, and removing it is
-`Missing`.
+A session belongs to the tenant and the key's user: for others it is empty, and removing it is `Missing`.
 """
 
 from typing import Annotated

@@ -251,7 +251,7 @@ async def unless_gone(
 async def _let_go(
     task: asyncio.Task[T], leaving: asyncio.Task[None], lost: Callable[[T], Awaitable[None]] | None
 ) -> None:
-    """End both, and close a result that came all the same."""
+    """End both, and close a result that came nevertheless."""
     await end(task, leaving)
     if lost and not task.cancelled() and not task.exception():
         await lost(task.result())

@@ -48,9 +48,9 @@ class OpenAIStream:
         self.finish: Finish | None = None
         self.usage: Usage | None = None
         self.done = False
-        """Whether [DONE] was said."""
+        """True after [DONE]."""
         self.half = b""
-        """The beginning of an event that goes on in its next `data:` line."""
+        """Beginning of an event that continues in its next `data:` line."""
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self.deltas()
@@ -189,9 +189,9 @@ class OpenAIChat:
         """Seconds the model may be silent, before its head and between two deltas."""
         self.answer_tokens = answer_tokens
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
-        """The default model's."""
+        """Of the default model."""
         self.others: OrderedDict[str, Breaker] = OrderedDict()
-        """Those of other models: who asks for one that fails must not close the default to everybody."""
+        """Breakers of other models: requests for a failing one must not open the default's."""
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:

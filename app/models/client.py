@@ -189,11 +189,11 @@ class Body:
     def __init__(self, client: ModelClient, response: "ClientResponse", patience: float) -> None:
         self.content_type = response.headers.get("content-type", "")
         self.patience = patience
-        """Seconds of silence until the next piece that counts (`reset`)."""
+        """Longest silence in seconds before the next piece (`reset`)."""
         self._errors = client.errors
         self._content = response.content
         self._waited = 0.0
-        """Seconds waited since the last of those."""
+        """Seconds waited since the last piece."""
 
     async def next(self) -> bytes:
         """The next piece, b"" at the end. Data that arrived before a fault comes first."""

@@ -203,7 +203,7 @@ class Patient:
         self._embedder = embedder
         self._seconds = seconds
         self._most: int | None = None
-        """Texts of a request that this server answers in time; None: any number."""
+        """Texts per request that this server answers in time; None: any number."""
 
     @property
     def space(self) -> str:

@@ -139,7 +139,7 @@ class Lane:
         self.embed = embed
         self.pace = pace
         self.faults = faults
-        """What `embed` may raise; the caller gets `RetrievalError("embedding")`."""
+        """Errors of `embed`; the caller gets `RetrievalError("embedding")`."""
         self.changed = threading.Condition()
         self.waiting: deque[Work] = deque()
         self.closing = False

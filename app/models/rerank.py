@@ -50,7 +50,7 @@ class HttpReranker:
         self.patience = patience
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
         self.tei = False
-        """Whether the server has asked for `texts`."""
+        """True if the server has asked for `texts`."""
 
     @property
     def name(self) -> str:

@@ -236,7 +236,7 @@ class Lexical:
         total = sum(int(each.sum()) for each in lengths)
         self._mean_length = max(LEAST_MEAN, total / self.passages) if total else 1.0
         self.frequencies = np.zeros(len(self.terms), dtype=np.intp)
-        """Live passages that hold each term."""
+        """Number of live passages with each term."""
         for number in range(len(segments)):
             self.frequencies += self._document_frequencies(number)
         few = max(min(RARE_COUNT, self.passages / 2), RARE_SHARE * self.passages)

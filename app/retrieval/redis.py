@@ -43,11 +43,11 @@ class Redis:
     def __init__(self, vendor: "Vendor", faults: tuple[type[Exception], ...]) -> None:
         self._vendor = vendor
         self._faults = faults
-        """What a call raises when the server is down, slow or refuses."""
+        """Errors of a call when the server is down, slow or refuses."""
         self._breaker = Breaker(time.monotonic)
         self._calls: set[asyncio.Task[object]] = set()
         self._alone = False
-        """Whether it was said that it is left alone."""
+        """True if the open breaker was logged."""
 
     async def get(self, key: str) -> bytes | None:
         """The value; None if missing, too large, or not there within PATIENCE."""

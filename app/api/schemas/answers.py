@@ -91,8 +91,8 @@ class AnswerOut(Out):
     usage: TokenUsage = Field(description="Tokens of the prompt and the answer.")
     timings: dict[str, int] = Field(description="Milliseconds by stage.")
     prompt_sha256: str = Field(description='SHA-256 of the prompt; "": the model was not asked.')
-    rag: RetrievalSummary = Field(description="How retrieval went.")
-    notes: list[str] = Field(description="How retrieval went, in words.")
+    rag: RetrievalSummary = Field(description="What retrieval found, and what of it the model saw.")
+    notes: list[str] = Field(description="Notes on the retrieval, for people.")
     degraded: list[DegradedSource] = Field(description="What did not do its part.")
     searched: str = Field(description="The search text: the question, or a follow-up with what it refers to.")
     sources: dict[str, Literal["exact", "engine"]] = Field(

@@ -100,7 +100,7 @@ class PendingDocumentOut(Out):
 
 
 class RetrievalSummary(Out):
-    """How retrieval went."""
+    """What retrieval found, and what of it the model saw."""
 
     pending: list[PendingDocumentOut] | None = Field(
         None,
@@ -171,9 +171,9 @@ class AnswerHead(Out):
     answer_id: str = Field(description="The answer's id, for /answers/{answer_id} and feedback.")
     session_id: str | None = Field(description="The session; null: the endpoint has none.")
     model: str = Field(description="The chat model.")
-    rag: RetrievalSummary = Field(description="How retrieval went.")
+    rag: RetrievalSummary = Field(description="What retrieval found, and what of it the model saw.")
     citations: list[CitationOut] = Field(description="The passages that the model saw, in prompt order.")
-    notes: list[str] = Field(description="How retrieval went, in words.")
+    notes: list[str] = Field(description="Notes on the retrieval, for people.")
     degraded: list[DegradedSource] = Field(description="What did not do its part; empty: all is well.")
 
 

@@ -60,7 +60,7 @@ class DocumentOut(Out):
 
     @classmethod
     def of(cls, document: Document, asker: Scope, instance: str) -> Self:
-        """As the asker sees it; `instance` is the request's id."""
+        """As `asker` sees it; `instance` is the request's id."""
         return cls(
             id=document.id,
             label=document.label,
@@ -79,7 +79,7 @@ class DocumentOut(Out):
 
 
 def user_of(document: Document, asker: Scope) -> str | None:
-    """The asker if the document is theirs; otherwise, for a tenant key, the first user who sent it."""
+    """The scope's user if the document is theirs; otherwise, for a tenant key, the first user who sent it."""
     if asker.user_id in document.users or asker.owner:
         return asker.user_id if asker.user_id in document.users else None
     return next((user for user in document.users if user), None)

@@ -58,7 +58,7 @@ class ProjectContextOut(Out):
     """What a project shows for a message."""
 
     context: str = Field(description="Markdown without any words around it; empty: nothing was found.")
-    notes: list[str] = Field(description="How retrieval went.")
+    notes: list[str] = Field(description="Notes on the retrieval, for people.")
 
 
 KNOWLEDGE: dict[str, Any] = {

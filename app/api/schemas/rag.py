@@ -80,7 +80,7 @@ class GravityFit(Out):
 
 
 class MemoryExplanation(Out):
-    """Why these memories."""
+    """Why the answer used these memories."""
 
     query_tags: list[str] = Field(description="Tags of the message.")
     feedback: VoteBalance = Field(description="Votes on the memories used.")
@@ -97,7 +97,7 @@ class RagMeta(AnswerHead):
     """Data of the event `meta` of /rag/query."""
 
     memory_used: list[UsedMemory] = Field(description="What the model saw, in that order.")
-    meta_explanation: MemoryExplanation = Field(description="Why these memories.")
+    meta_explanation: MemoryExplanation = Field(description="Why the answer used these memories.")
     bypass: Literal["greeting", "small_talk"] | None = Field(
         description="`greeting`, `small_talk`: nothing was looked up."
     )

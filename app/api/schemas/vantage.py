@@ -74,7 +74,7 @@ class LimitOptions(Body):
 
 
 class RoutingOptions(Body):
-    """What the caller wants of the response class. A REFUSE of the risk rules stays one."""
+    """Constraints on the response class. They cannot lift a REFUSE of the risk rules."""
 
     force: ClassName | None = Field(None, description="This class, whatever was decided.")
     forbid: list[ClassName] = Field(default=[], max_length=CLASSES, description="Never these.")
@@ -160,7 +160,7 @@ class DecisionOut(Out):
 
 
 class AnswerParams(Out):
-    """Budgets and manner."""
+    """Budgets and style of the answer, set by the policy."""
 
     token_target: int = Field(
         description="Tokens at which the answer ends; its first sentence is always sent."
@@ -217,7 +217,7 @@ class VantageMeta(AnswerHead):
 
     response_class: ClassName = Field(description="The response class.")
     decision: DecisionOut = Field(description="The response class, and why.")
-    params: AnswerParams = Field(description="Budgets and manner.")
+    params: AnswerParams = Field(description="Budgets and style of the answer, set by the policy.")
     memory_used: list[UsedMemory] = Field(description="What the model saw, in that order.")
     bypass: Literal["greeting", "small_talk"] | None = Field(
         description="`greeting`, `small_talk`: nothing was looked up."

@@ -95,7 +95,7 @@ class Chroma(ABC):
         self._writing = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
         self._lost = ""
-        """Why it began without what had been written to it; "" once that is reported."""
+        """Why it began without vectors that it had; "" once that is reported."""
         self._on_files_lost: Callable[[str], None] | None = None
 
     def on_files_lost(self, callback: Callable[[str], None] | None) -> None:

@@ -61,7 +61,7 @@ class ChromaFault(IbidError):
     def __init__(self, detail: str, *, down: bool | None = True) -> None:
         super().__init__(detail)
         self.down = down
-        """False: it answered, if only to refuse us; None: says nothing of the next call."""
+        """False: it answered, if only with a refusal; None: says nothing about the next call."""
 
 
 class EmbeddedChroma:

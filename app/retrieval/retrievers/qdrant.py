@@ -64,7 +64,7 @@ class Qdrant(ABC):
     def __init__(self) -> None:
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
         self._lost: list[str] = []
-        """Collections that were not reported yet."""
+        """Lost collections that were not reported yet."""
         self._on_files_lost: Callable[[str], None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -384,7 +384,7 @@ class CollectionCache:
         self._listed: dict[str, Collection] = {}
         self._until = -math.inf
         self._turn = 0
-        """Grows when what is known is forgotten."""
+        """Raised by `forget`."""
         self._known = -1
         """The turn at which the list was requested: it serves requests up to this turn."""
 

@@ -223,11 +223,11 @@ class StoredCollection:
         self._vendor = vendor
         self._writing = threading.Lock()
         self._written = 0
-        """Updates that were made."""
+        """Number of updates."""
         self._flushing = threading.Lock()
         self._flushed = 0
         self._meanwhile: list[qdrant_edge.UpdateOperation] | None = None
-        """What was written while a new shard is built beside; None: none is."""
+        """Updates made while a new shard is built; None: none is."""
         self._compacting = threading.Lock()
 
     @classmethod
@@ -433,7 +433,7 @@ class EmbeddedQdrant:
         self._collections: dict[str, StoredCollection] = {}
         self._opening = threading.Lock()
         self.set_aside: deque[str] = deque()
-        """Names of collections that were put aside; whoever tells takes them out."""
+        """Names of collections put aside, until a reply has reported them."""
         if not read_only:
             sweep(root)
 

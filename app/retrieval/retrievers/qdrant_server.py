@@ -56,9 +56,9 @@ class QdrantRemote(Qdrant):
         super().__init__()
         self._client = client
         self._dim = dim
-        """Of our vectors: of several that another's points have one of this size is theirs that we ask by."""
+        """Size of our vectors: if another tool's points have several, one of this size is searched."""
         self._known: dict[str, Collection] = {}
-        """Shapes by name, forgotten when one does not fit any more."""
+        """Shapes by name, dropped when a call shows that one is outdated."""
 
     async def collections(self) -> list[Collection]:
         async with self.deadline(READ_SECONDS):
