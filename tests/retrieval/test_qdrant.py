@@ -79,7 +79,7 @@ async def test_nothing_set_is_embedded_under_the_data_folder(tmp_path: Path) -> 
 
 async def test_an_address_that_is_none_stops_the_start() -> None:
     with pytest.raises(StartError, match="QDRANT_URL"):
-        async with open_points(Settings(qdrant=QdrantSettings(url="redis://127.0.0.1:1"))):
+        async with open_points(Settings(qdrant=QdrantSettings(url="http://127.0.0.1:port"))):
             pass
 
 
