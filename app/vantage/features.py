@@ -18,7 +18,7 @@ from app.vantage import clarity, topics
 from app.vantage.decision import ATTACKED, DESPAIR, FICTION, PRESSED, SURE
 from app.vantage.distress import Despair, despair, goes_on, pattern, slots
 from app.vantage.lexicon import LEXICON, NO_CLASSES, Hit, entries, hits, sections
-from app.vantage.risk import OPERATIVE, PLAYABLE, RISKS, RULES, THINGS, VERBS, Harm, find_harm
+from app.vantage.risk import OPERATIVE, PLAYABLE, RISKS, RULES, THINGS, VERBS, Harm, find_harm, is_the_askers
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
 from app.vantage.text import CUTS, ENDS, Text, read, reveal
@@ -248,13 +248,9 @@ def _orders(hits: Sequence[Hit], at: int) -> bool:
 def _names_own_people(parsed: Parsed) -> bool:
     """True for `my boss`, and for a full name."""
     return any(
-        "name" in hit.classes or (not NEAR_ASKER.isdisjoint(hit.classes) and _is_my(parsed.text, hit))
+        "name" in hit.classes or (not NEAR_ASKER.isdisjoint(hit.classes) and is_the_askers(parsed.text, hit))
         for hit in parsed.known
     )
-
-
-def _is_my(text: Text, hit: Hit) -> bool:
-    return "my" in text.tokens[max(0, hit.start - 2) : hit.end]
 
 
 def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:

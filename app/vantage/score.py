@@ -32,8 +32,8 @@ WINDOW = 6
 """Tokens from one class of a pair to the other."""
 WORD, NEXT, CLASS, PAIR, BEFORE, AFTER = (np.uint32(n * 0x27D4EB2F & 0xFFFFFFFF) for n in range(1, 7))
 LEFT, RIGHT, LAST = np.uint32(0x9E3779B1), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
-UNWEIGHED = frozenset({"cut", "clone", "exploit", "launder", "card", "sum", "dead_body"})
-"""Classes that are no features: marks, and what was added after the last training."""
+MARKS = frozenset({"cut"})
+"""Classes that mark a place and are no features."""
 LEVELS = (0.1, 0.2, 0.4, 0.55, 0.7)
 """The rules' highest risk, as features."""
 
@@ -109,7 +109,7 @@ def _mixed(hashed: Symbols) -> Symbols:
 @cache
 def class_symbols(classes: Classes) -> tuple[int, ...]:
     """The numbers of classes of the lexicon, which no word has; a mark has none."""
-    return tuple([symbol(f"#{name}") for name in sorted(classes - UNWEIGHED)])
+    return tuple([symbol(f"#{name}") for name in sorted(classes - MARKS)])
 
 
 @lru_cache(maxsize=8192)
