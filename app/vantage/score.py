@@ -80,14 +80,13 @@ def _words_and_classes(text: Text, known: Sequence[Hit]) -> Symbols:
     starts = np.repeat(np.array([hit.start for hit in known], np.intp), counts)
     ends = np.repeat(np.array([hit.end for hit in known], np.intp), counts)
     names = np.fromiter(chain.from_iterable(marked), np.uint32)
-    pairs = [(NEXT, tokens[1:-2], tokens[2:-1])]
-    pairs += [(BEFORE, names, tokens[starts]), (BEFORE, names, tokens[starts + 1])]
-    pairs += [(AFTER, names, tokens[ends + 2]), (AFTER, names, tokens[ends + 3])]
     first, second = _within(starts, ends)
-    pairs.append((PAIR, names[first], names[second]))
-    alone = np.concatenate([tokens[2:-2] * LEFT ^ WORD, names * LEFT ^ CLASS])
-    left = np.concatenate([one * LEFT ^ relation for relation, one, _ in pairs])
-    right = np.concatenate([other for _, _, other in pairs])
+    word, name = tokens * LEFT, names * LEFT
+    alone = np.concatenate([word[2:-2] ^ WORD, name ^ CLASS])
+    before, after = name ^ BEFORE, name ^ AFTER
+    left = np.concatenate([word[1:-2] ^ NEXT, before, before, after, after, name[first] ^ PAIR])
+    places = np.concatenate([starts, starts + 1, ends + 2, ends + 3])
+    right = np.concatenate([tokens[2:-1], tokens[places], names[second]])
     return np.concatenate([_mixed(alone), _mixed((left ^ left >> np.uint32(15)) * LAST + right * RIGHT)])
 
 
