@@ -7,7 +7,7 @@ talk, is clear too. "Fix it" is not. Counts over the first LONGEST tokens and th
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -16,7 +16,7 @@ from app.text.greeting import is_small_talk
 from app.text.languages import words as wordset
 from app.vantage.lexicon import word_lists
 from app.vantage.terms import Finding
-from app.vantage.text import ENDS, Text, read
+from app.vantage.text import ENDS, Text, between_marks, read
 
 LONGEST = 1_000
 """Tokens that are counted: whoever narrows down, shouts or asks does it by then."""
@@ -163,17 +163,6 @@ def breadth(text: Text) -> float:
         numbered = alone
     total = sum(asks.values())
     return 1 - 1 / total if total > 1 else 0.0
-
-
-def between_marks(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Its sentences, each with the mark that ends it; a line's end is one."""
-    begun = 0
-    for n, token in enumerate(tokens):
-        if token in ENDS:
-            yield tuple(tokens[begun : n + 1])
-            begun = n + 1
-    if begun < len(tokens):
-        yield tuple(tokens[begun:])
 
 
 def _asks(sentence: tuple[str, ...], *, item: bool) -> int:

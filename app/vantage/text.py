@@ -7,7 +7,7 @@ text. Positions are token indices. Nothing here raises.
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -134,6 +134,17 @@ def cut(folded: str) -> Text:
     """The tokens of a text that is folded already."""
     cased = tuple(TOKEN.findall(folded))
     return Text(folded, cased, tuple(map(str.lower, cased)))
+
+
+def between_marks(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The sentences, each with the mark that ends it; a line's end is one."""
+    begun = 0
+    for n, token in enumerate(tokens):
+        if token in ENDS:
+            yield tuple(tokens[begun : n + 1])
+            begun = n + 1
+    if begun < len(tokens):
+        yield tuple(tokens[begun:])
 
 
 def reveal(text: Text, known: Collection[str]) -> Text:
