@@ -168,15 +168,20 @@ def breadth(text: Text) -> float:
 def _asks(sentence: tuple[str, ...], *, item: bool) -> int:
     """How many things a sentence asks."""
     listed, asked = lists(), sentence[-1] in MARKS
-    if not asked and not item and listed["begins an ask"].isdisjoint(sentence) and not _is_item(sentence):
+    item = item or _is_item(sentence)
+    if not (asked or item) and listed["begins an ask"].isdisjoint(sentence):
         return 0
     said = [token for token in sentence if token[0].isalnum()]
-    if not said:
-        return 0
-    begun = next((n for n, token in enumerate(said) if token not in listed["courtesy"]), 0)
-    if not (asked or item or _is_item(sentence) or _is_wish(said) or said[begun] in listed["orders"]):
+    begun = _past_courtesy(said)
+    if not said or not (asked or item or _is_wish(said) or said[begun] in listed["orders"]):
         return 0
     return 1 + _joined(sentence, begun, listed["questions" if asked else "questions and orders"])
+
+
+def _past_courtesy(said: Sequence[str]) -> int:
+    """The first word that is more than `please`, `could you`; 0 if none is."""
+    courtesy = lists()["courtesy"]
+    return next((n for n, token in enumerate(said) if token not in courtesy), 0)
 
 
 def _joined(sentence: Sequence[str], begun: int, openings: frozenset[str]) -> int:

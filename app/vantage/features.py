@@ -297,23 +297,23 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return UNSURE
     if "covert" in parsed.counts or not clarity.names_something(text):
         return 1.0
-    if len(text.words) <= FEW and (carried_over := _points_at(text, parsed.counts.keys())) is not None:
-        return carried_over
-    asks = "pronoun" in parsed.counts and not OPERATIVE.isdisjoint(parsed.counts)
-    return UNSURE if asks and THINGS.isdisjoint(parsed.counts) else 0.0
+    return _points_at(text, parsed.counts.keys())
 
 
-def _points_at(text: Text, classes: AbstractSet[str]) -> float | None:
-    """`_continues` for a message of a few words that names something; None: undecided."""
-    if not classes.isdisjoint(MEANS):
-        return 1.0
-    if not ASIDE.isdisjoint(text.words):
-        return 0.0
-    if FRAGMENT.match(f"{' '.join(text.words)} "):
-        return 1.0
-    if not classes.isdisjoint(THINGS):
-        return 0.0
-    return None if classes.isdisjoint(FURTHER) else 1.0
+def _points_at(text: Text, classes: AbstractSet[str]) -> float:
+    """`_continues` for a message that names something: a means or a question without a verb in a few words,
+    or a way of doing what a pronoun means."""
+    if len(text.words) <= FEW:
+        if not classes.isdisjoint(MEANS):
+            return 1.0
+        if not ASIDE.isdisjoint(text.words):
+            return 0.0
+        if FRAGMENT.match(f"{' '.join(text.words)} "):
+            return 1.0
+        if classes.isdisjoint(THINGS) and not classes.isdisjoint(FURTHER):
+            return 1.0
+    asks = "pronoun" in classes and not OPERATIVE.isdisjoint(classes)
+    return UNSURE if asks and THINGS.isdisjoint(classes) else 0.0
 
 
 def _with_earlier_turns(seen: TextRisk, thread: Sequence[str], carried_over: float) -> TextRisk:

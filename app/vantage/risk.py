@@ -623,7 +623,7 @@ def _how_asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
         return rule.factor("known", KNOWN)
     if "make_me" in classes and _is_written(classes):
         return rule.factor("written", WRITTEN)
-    if not OPERATIVE.isdisjoint(classes) or ("detailed" in classes and not STAGED.isdisjoint(classes)):
+    if _wants_a_way(classes):
         past = "past" in classes and PERSONAL.isdisjoint(classes)
         return rule.factor("known", KNOWN) if past else 1.0
     if _is_order(clause, text):
@@ -633,6 +633,11 @@ def _how_asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
         doing = "doing" in clause.hits[index].classes and "world" not in classes
         return max(known, UNSAID) if doing else known
     return rule.factor("told", STATED)
+
+
+def _wants_a_way(classes: AbstractSet[str]) -> bool:
+    """True if steps are asked for, or details of what is done in a tale."""
+    return not OPERATIVE.isdisjoint(classes) or ("detailed" in classes and not STAGED.isdisjoint(classes))
 
 
 def _is_written(classes: AbstractSet[str]) -> bool:
