@@ -11,7 +11,7 @@ root of the number of features, and the logistic is rounded to three digits. Lin
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from math import exp, sqrt
 from typing import NamedTuple
@@ -64,21 +64,23 @@ def features(text: Text, known: Sequence[Hit], rules: Mapping[str, float]) -> tu
     seen = np.zeros(BUCKETS["risk"], np.bool_)
     seen[_words_and_classes(text, known) % np.uint32(len(seen))] = True
     low, high = seen.reshape(2, BUCKETS["attack"])
-    attack = np.flatnonzero(low | high)
+    attack = (low | high).nonzero()[0]
     risk = max(rules.values(), default=0.0)
     fired = [f"rule {rule}" for rule in rules] + [f"risk {level}" for level in LEVELS if risk >= level]
     seen[[symbol(name) % len(seen) for name in fired]] = True
-    return attack, np.flatnonzero(seen)
+    return attack, seen.nonzero()[0]
 
 
 def _words_and_classes(text: Text, known: Sequence[Hit]) -> Symbols:
     """The features that both heads read: words and neighbouring words; classes, pairs of them, and classes
     beside words."""
-    tokens = np.array([0, 0, *map(symbol, text.tokens), 0, 0], np.uint32)
-    marked = [class_symbols(hit.classes) for hit in known]
-    counts = list(map(len, marked))
-    starts = np.repeat(np.array([hit.start for hit in known], np.intp), counts)
-    ends = np.repeat(np.array([hit.end for hit in known], np.intp), counts)
+    tokens = np.zeros(len(text.tokens) + 4, np.uint32)
+    tokens[2:-2] = np.fromiter(map(_SYMBOLS.__getitem__, text.tokens), np.uint32, len(text.tokens))
+    begins, stops, classes = zip(*known, strict=True) if known else ((), (), ())
+    marked = list(map(class_symbols, classes))
+    counts = np.fromiter(map(len, marked), np.intp, len(marked))
+    starts = np.fromiter(begins, np.intp, len(known)).repeat(counts)
+    ends = np.fromiter(stops, np.intp, len(known)).repeat(counts)
     names = np.fromiter(chain.from_iterable(marked), np.uint32)
     first, second = _within(starts, ends)
     word, name = tokens * LEFT, names * LEFT
@@ -111,10 +113,23 @@ def class_symbols(classes: Classes) -> tuple[int, ...]:
     return tuple([symbol(f"#{name}") for name in sorted(classes - MARKS)])
 
 
-@lru_cache(maxsize=8192)
 def symbol(token: str) -> int:
     """A token's number; the same in every process."""
     return zlib.crc32(token[:40].encode("utf-8", "surrogatepass"))
+
+
+class _Symbols(dict[str, int]):
+    """The numbers of tokens that were met; MOST of them are kept."""
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= MOST:
+            self.clear()
+        number = self[token] = symbol(token)
+        return number
+
+
+MOST = 8_192
+_SYMBOLS = _Symbols()
 
 
 @cache
