@@ -187,12 +187,15 @@ def despair(tokens: Sequence[str]) -> Despair:
     told = _is_told(telling) or _is_slang(tokens)
     if not told and not any(_tells(HINTS, sentence) for sentence in telling):
         return Despair.NONE
-    rows = [_row(_joined(sentence)) for sentence in sentences]
+    asked = _asked([_row(_joined(sentence)) for sentence in sentences])
+    return asked if told or asked is Despair.TOLD else Despair.NONE
+
+
+def _asked(rows: Sequence[str]) -> Despair:
+    """What sentences ask for beside what they tell."""
     if any(WAYS.search(COMFORT.sub(" ", row)) for row in rows):
-        return Despair.ASKED if told else Despair.NONE
-    if any(map(_asks, rows)):
-        return Despair.DOUBTFUL if told else Despair.NONE
-    return Despair.TOLD
+        return Despair.ASKED
+    return Despair.DOUBTFUL if any(map(_asks, rows)) else Despair.TOLD
 
 
 def _is_told(telling: Iterable[Sequence[str]]) -> bool:

@@ -37,7 +37,7 @@ PRESSURE: Mapping[str, float] = {
     "urgency": 0.15,
     "flattery": 0.1,
 }
-"""Pressure that each kind of phrase of `pressure.txt` adds; each kind counts once."""
+"""Pressure that each kind of phrase of `words.txt` adds; each kind counts once."""
 OVERRIDING = frozenset({"override", "persona", "extract", "suppress"})
 """Kinds of pressure on the rules. Begging and threats do not cancel the help offered in despair."""
 EXTRACTED = 0.6
@@ -218,19 +218,19 @@ def _free_fiction(seen: TextRisk, parsed: Parsed) -> bool:
         return False
     if seen.pressure >= PRESSED or seen.scores["attack"] >= ATTACKED or _names_own_people(parsed):
         return False
-    if any(name not in PLAYABLE or found.by[name] in SPREADING for name in found.risk):
-        return False
-    if not all(_is_told(parsed, found.at[name]) for name in found.risk):
+    if not all(_is_told(parsed, found, name) for name in found.risk):
         return False
     for name, weight in found.risk.items():
         found.risk[name] = min(weight, NOT_HELD)
     return True
 
 
-def _is_told(parsed: Parsed, at: int) -> bool:
-    """True if the clause that begins at a token tells or wants a tale, and neither orders nor asks for a way
-    of doing what happens in it."""
-    tokens = parsed.text.tokens
+def _is_told(parsed: Parsed, found: Harm, category: str) -> bool:
+    """True if the clause in which a harm was found tells or wants a tale that harms nobody who reads it, and
+    neither orders nor asks for a way of doing what happens in it."""
+    if category not in PLAYABLE or found.by[category] in SPREADING:
+        return False
+    tokens, at = parsed.text.tokens, found.at[category]
     end = next((n for n in range(at, len(tokens)) if tokens[n] in CUTS), len(tokens))
     hits = [hit for hit in parsed.known if at <= hit.start < end]
     classes = NO_CLASSES.union(*(hit.classes for hit in hits))

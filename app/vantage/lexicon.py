@@ -7,9 +7,9 @@ A file is a document of headings, entries and comments:
     name: phrase, phrase,
         phrase
 
-In `words.txt` and `pressure.txt` entries are `class: word word`, and a heading says how words vary: `[verbs]`
-are infinitives, `[nouns]` singulars, `[phrases]` are used as they are; `_` joins the words of a phrase. Read
-once, at import; a broken file stops the start with ValueError.
+In `words.txt` entries are `class: word word`, and a heading says how words vary: `[verbs]` are infinitives,
+`[nouns]` singulars, `[phrases]` are used as they are; `_` joins the words of a phrase. Read once, at import; a
+broken file stops the start with ValueError.
 """
 
 from collections import defaultdict
@@ -159,12 +159,11 @@ def word_lists(name: str) -> Iterator[tuple[str, str, list[str]]]:
 def _load() -> dict[str, Entry]:
     """Every word, and every first word of a phrase, with its classes."""
     classes: dict[tuple[str, ...], set[str]] = {}
-    for name in ("words.txt", "pressure.txt"):
-        for section, key, words in word_lists(name):
-            if section == "irregular":
-                IRREGULAR[key] = words
-            else:
-                _enter(classes, section, key.split(), words)
+    for section, key, words in word_lists("words.txt"):
+        if section == "irregular":
+            IRREGULAR[key] = words
+        else:
+            _enter(classes, section, key.split(), words)
     _inherit(classes)
     return _entries(classes)
 
