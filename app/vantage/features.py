@@ -230,15 +230,19 @@ def _is_told(parsed: Parsed, found: Harm, category: str) -> bool:
     neither orders nor asks for a way of doing what happens in it."""
     if category not in PLAYABLE or found.by[category] in SPREADING:
         return False
-    tokens, at = parsed.text.tokens, found.at[category]
-    end = next((n for n in range(at, len(tokens)) if tokens[n] in CUTS), len(tokens))
+    at = found.at[category]
+    end = _clause_ends(parsed.text.tokens, at)
     hits = [hit for hit in parsed.known if at <= hit.start < end]
     classes = NO_CLASSES.union(*(hit.classes for hit in hits))
-    if "tale" not in classes and not STORY.search(" ".join(tokens[at:end])):
+    if "tale" not in classes and not STORY.search(" ".join(parsed.text.tokens[at:end])):
         return False
     if any(not WAYS.isdisjoint(hit.classes) and "carry_out" not in hit.classes for hit in hits):
         return False  # `plans` is a verb, too
     return "make_me" in classes or ("want" not in classes and not _orders(hits, at))
+
+
+def _clause_ends(tokens: Sequence[str], at: int) -> int:
+    return next((n for n in range(at, len(tokens)) if tokens[n] in CUTS), len(tokens))
 
 
 def _orders(hits: Sequence[Hit], at: int) -> bool:

@@ -8,8 +8,8 @@ A file is a document of headings, entries and comments:
         phrase
 
 In `words.txt` entries are `class: word word`, and a heading says how words vary: `[verbs]` are infinitives,
-`[nouns]` singulars, `[phrases]` are used as they are; `_` joins the words of a phrase. Read once, at import; a
-broken file stops the start with ValueError.
+`[nouns]` singulars, `[phrases]` are used as they are; `_` joins the words of a phrase. Read once, at import;
+a broken file stops the start with ValueError.
 """
 
 from collections import defaultdict

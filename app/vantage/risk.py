@@ -304,7 +304,7 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
     clause = Clause(0)
     for hit in known:
         cut = "cut" in hit.classes
-        if cut or ("how" in hit.classes and hit.start - clause.start > LONG and not clause.classes & DANGER):
+        if cut or ("how" in hit.classes and _is_preface(clause, hit.start)):
             if clause.hits:
                 found.append(clause)
             clause = Clause(hit.end if cut else hit.start)
@@ -317,6 +317,11 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
             clause.hits.append(hit if classes is hit.classes else Hit(hit.start, hit.end, classes))
             clause.classes |= classes
     return [*found, clause] if clause.hits else found
+
+
+def _is_preface(clause: Clause, at: int) -> bool:
+    """True if a clause is long at a token, and named no danger so far."""
+    return at - clause.start > LONG and DANGER.isdisjoint(clause.classes)
 
 
 def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
