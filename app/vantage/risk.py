@@ -470,16 +470,7 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
     """Takes the weights of the rules `act > object` of each act of a clause and the object that it has there.
     `carried`: the classes that `it` and `them` may mean, from earlier clauses."""
     classes = clause.classes
-    acting = ACTING & classes
-    if not acting:
-        return
-    there = classes | carried
-    met = [
-        rule
-        for rule in _acting(acting)
-        if not rule.objects or not rule.objects.isdisjoint(there)
-        if _met(rule, classes)
-    ]
+    met = _rules_met(classes, carried)
     if not met:
         return
     placed, done = not PLACED.isdisjoint(classes), set[tuple[Classes, Classes, bool]]()
@@ -496,6 +487,16 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
             if rule.takes(head) and not rule.acts.isdisjoint(hit.classes):
                 weight = rule.owned(own) * _phrasing_factor(rule, clause, text, index, pressed)
                 found.take(rule.category, rule.id, weight, clause.start)
+
+
+def _rules_met(classes: AbstractSet[str], carried: Classes) -> Sequence[HarmRule]:
+    """The rules whose act, object and further groups a clause of these classes has."""
+    acting = ACTING & classes
+    if not acting:
+        return ()
+    there = classes | carried
+    found = [rule for rule in _acting(acting) if not (rule.objects and rule.objects.isdisjoint(there))]
+    return [rule for rule in found if _met(rule, classes)]
 
 
 def _find_meetings(found: Harm, text: Text, clause: Clause, pressed: bool) -> None:
@@ -539,7 +540,7 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
         if hit.start > act.end + REACH or not _continues(text, act, hit, end, head):
             break
         if things := hit.classes & THINGS:
-            own = own or (not head and text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes))
+            own = own or (not head and _is_own_thing(text, hit))
             # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's. A
             # cousin of ten years is a child.
             kept = OWNING if WHO.isdisjoint(things) else OWNING | MINOR
@@ -547,6 +548,11 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
         elif "pronoun" in hit.classes and not head:
             head, end = carried, hit.end
     return head, end, own or _is_part_of_own(text, clause, index, end)
+
+
+def _is_own_thing(text: Text, hit: Hit) -> bool:
+    """`my car`, which is nobody."""
+    return text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes)
 
 
 def _is_part_of_own(text: Text, clause: Clause, index: int, end: int) -> bool:
