@@ -7,7 +7,7 @@ talk, is clear too. "Fix it" is not. Counts over the first LONGEST tokens and th
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -16,7 +16,7 @@ from app.text.greeting import is_small_talk
 from app.text.languages import words as wordset
 from app.vantage.lexicon import word_lists
 from app.vantage.terms import Finding
-from app.vantage.text import ENDS, Text, read
+from app.vantage.text import ENDS, Text, between_marks, read
 
 LONGEST = 1_000
 """Tokens that are counted: whoever narrows down, shouts or asks does it by then."""
@@ -165,29 +165,23 @@ def breadth(text: Text) -> float:
     return 1 - 1 / total if total > 1 else 0.0
 
 
-def between_marks(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Its sentences, each with the mark that ends it; a line's end is one."""
-    begun = 0
-    for n, token in enumerate(tokens):
-        if token in ENDS:
-            yield tuple(tokens[begun : n + 1])
-            begun = n + 1
-    if begun < len(tokens):
-        yield tuple(tokens[begun:])
-
-
 def _asks(sentence: tuple[str, ...], *, item: bool) -> int:
     """How many things a sentence asks."""
     listed, asked = lists(), sentence[-1] in MARKS
-    if not asked and not item and listed["begins an ask"].isdisjoint(sentence) and not _is_item(sentence):
+    item = item or _is_item(sentence)
+    if not (asked or item) and listed["begins an ask"].isdisjoint(sentence):
         return 0
     said = [token for token in sentence if token[0].isalnum()]
-    if not said:
-        return 0
-    begun = next((n for n, token in enumerate(said) if token not in listed["courtesy"]), 0)
-    if not (asked or item or _is_item(sentence) or _is_wish(said) or said[begun] in listed["orders"]):
+    begun = _past_courtesy(said)
+    if not said or not (asked or item or _is_wish(said) or said[begun] in listed["orders"]):
         return 0
     return 1 + _joined(sentence, begun, listed["questions" if asked else "questions and orders"])
+
+
+def _past_courtesy(said: Sequence[str]) -> int:
+    """The first word that is more than `please`, `could you`; 0 if none is."""
+    courtesy = lists()["courtesy"]
+    return next((n for n, token in enumerate(said) if token not in courtesy), 0)
 
 
 def _joined(sentence: Sequence[str], begun: int, openings: frozenset[str]) -> int:

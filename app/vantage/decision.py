@@ -30,7 +30,7 @@ PRESSED = 0.5
 """Pressure: an attempt to override the rules, beyond a firm word."""
 ATTACKED = 0.35
 """Attack score: the text tries to override, read out or redirect the model's instructions."""
-SCORED = 0.62
+SCORED = 0.61
 """Risk score: the text reads like a request for help in harm, whatever the risk rules found."""
 FLAGGED = 0.5
 """Score of the outside service (VANTAGE_RISK_URL): more likely harm than not."""

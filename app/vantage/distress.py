@@ -14,7 +14,7 @@ from functools import cache
 from itertools import chain
 
 from app.vantage.lexicon import LEXICON, entries, sections
-from app.vantage.text import ENDS
+from app.vantage.text import ENDS, between_marks
 from app.vantage.topics import END
 
 QUESTION = "?？"
@@ -70,7 +70,11 @@ def _telling(lines: Sequence[str]) -> frozenset[str]:
 
 
 _TELLING = {name: _telling(lines) for name, lines in EMERGENCIES.items()}
-_TELLS = frozenset().union(*_TELLING.values())
+_FAMILIES = {
+    word: [name for name, telling in _TELLING.items() if word in telling]
+    for word in frozenset().union(*_TELLING.values())
+}
+"""The families that a word tells of."""
 _NAMES = frozenset(
     word for word, entry in LEXICON.items() if "name" in entry.classes and word not in _KINDS["no name"]
 )
@@ -94,10 +98,11 @@ def warm() -> None:
 
 def alarmed(terms: Sequence[str]) -> bool:
     """True if a message of these `topics.terms` tells of an emergency."""
-    if _TELLS.isdisjoint([term.lstrip("'") for term in terms]):
+    said = " ".join(terms)
+    if _FAMILIES.keys().isdisjoint(said.replace("'", "").split()):
         return False
-    sentences = [sentence.split() for sentence in " ".join(terms).replace(" '", "").split(END)]
-    telling = [words for words in sentences if not _TELLS.isdisjoint(words)]
+    sentences = [sentence.split() for sentence in said.replace(" '", "").split(END)]
+    telling = [words for words in sentences if not _FAMILIES.keys().isdisjoint(words)]
     if sum(map(len, telling)) <= LOOKED:
         return any(map(_calls, telling))
     begin = _first(telling)
@@ -121,7 +126,7 @@ def _calls(words: Sequence[str]) -> bool:
     said = ["someone" if word in _NAMES else word for word in words[start:]]
     row = f" {' '.join(['i', *said] if said and said[0] in _KINDS['bare'] else said)} "
     row = HURRIED.sub(" my \\1 is ", NOUN.sub(" my ", TITLED.sub(" someone ", row)))
-    names = [name for name, telling in _TELLING.items() if not telling.isdisjoint(said)]
+    names = {name for word in said for name in _FAMILIES.get(word, ())}
     met = any(_meant(row, found, name) for name in names for found in family(name).finditer(row))
     return met and not _FRAMED.search(row)
 
@@ -177,19 +182,25 @@ def despair(tokens: Sequence[str]) -> Despair:
     """Finds despair in a message of these tokens (words and marks, folded, in lower case)."""
     if TELLING.isdisjoint(tokens):
         return Despair.NONE
-    sentences = _sentences(tokens)
-    telling = [sentence for sentence in sentences if not TELLING.isdisjoint(sentence)]
-    told = any(_tells(SAYS_SO, sentence) for sentence in telling)
-    told = told or ("kms" in tokens and _slang(sentences))
-    told = told or any(LAST_NOTE.search(_row(sentence)) for sentence in telling)
+    sentences = list(between_marks(tokens))
+    telling = [_joined(sentence) for sentence in sentences if not TELLING.isdisjoint(sentence)]
+    told = _is_told(telling) or _is_slang(tokens)
     if not told and not any(_tells(HINTS, sentence) for sentence in telling):
         return Despair.NONE
-    rows = list(map(_row, sentences))
+    asked = _asked([_row(_joined(sentence)) for sentence in sentences])
+    return asked if told or asked is Despair.TOLD else Despair.NONE
+
+
+def _asked(rows: Sequence[str]) -> Despair:
+    """What sentences ask for beside what they tell."""
     if any(WAYS.search(COMFORT.sub(" ", row)) for row in rows):
-        return Despair.ASKED if told else Despair.NONE
-    if any(map(_asks, rows)):
-        return Despair.DOUBTFUL if told else Despair.NONE
-    return Despair.TOLD
+        return Despair.ASKED
+    return Despair.DOUBTFUL if any(map(_asks, rows)) else Despair.TOLD
+
+
+def _is_told(telling: Iterable[Sequence[str]]) -> bool:
+    """True if a sentence says it outright, or is a last note."""
+    return any(_tells(SAYS_SO, sentence) or LAST_NOTE.search(_row(sentence)) for sentence in telling)
 
 
 def goes_on(words: Iterable[str], empty: Collection[str]) -> bool:
@@ -199,20 +210,17 @@ def goes_on(words: Iterable[str], empty: Collection[str]) -> bool:
     return not named.isdisjoint(_WORDS["means"]) or (bool(named) and named <= _ABOUT)
 
 
-def _sentences(tokens: Iterable[str]) -> list[list[str]]:
-    """The tokens of each sentence: apostrophes joined, commas dropped, `?` kept where it ends in one."""
-    found: list[list[str]] = [[]]
-    for word in tokens:
-        if word in ENDS:
-            if word in QUESTION:
-                found[-1].append("?")
-            found.append([])
+def _joined(sentence: Iterable[str]) -> list[str]:
+    """A sentence's words: apostrophes joined, commas dropped; of marks at its end only `?` is kept."""
+    found: list[str] = []
+    for word in sentence:
+        if word in QUESTION:
+            found.append("?")
         elif word[0] == "'":
-            if found[-1]:
-                found[-1][-1] += word[1:]
-        elif word != ",":
-            found[-1].append(word)
-    return [sentence for sentence in found if sentence]
+            found[-1:] = [found[-1] + word[1:]] if found else []
+        elif word != "," and word not in ENDS:
+            found.append(word)
+    return found
 
 
 def _row(sentence: Iterable[str]) -> str:
@@ -228,10 +236,10 @@ def _tells(patterns: re.Pattern[str], sentence: Sequence[str]) -> bool:
     return not FIGURES.search(row) and not _FRAMED.search(row)
 
 
-def _slang(sentences: Iterable[Iterable[str]]) -> bool:
+def _is_slang(tokens: Collection[str]) -> bool:
     """True if the whole message is `kms`, or little more."""
-    words = {word for word in chain.from_iterable(sentences) if word.isalnum()}
-    return _WORDS["slang"].issuperset(words)
+    words = {word for word in tokens if word.isalnum()} if "kms" in tokens else set[str]()
+    return bool(words) and _WORDS["slang"].issuperset(words)
 
 
 def _asks(row: str) -> bool:

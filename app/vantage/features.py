@@ -18,7 +18,7 @@ from app.vantage import clarity, topics
 from app.vantage.decision import ATTACKED, DESPAIR, FICTION, PRESSED, SURE
 from app.vantage.distress import Despair, despair, goes_on, pattern, slots
 from app.vantage.lexicon import LEXICON, NO_CLASSES, Hit, entries, hits, sections
-from app.vantage.risk import OPERATIVE, PLAYABLE, RISKS, RULES, THINGS, VERBS, Harm, find_harm
+from app.vantage.risk import OPERATIVE, PLAYABLE, RISKS, RULES, THINGS, VERBS, Harm, find_harm, is_the_askers
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
 from app.vantage.text import CUTS, ENDS, Text, read, reveal
@@ -37,7 +37,7 @@ PRESSURE: Mapping[str, float] = {
     "urgency": 0.15,
     "flattery": 0.1,
 }
-"""Pressure that each kind of phrase of `pressure.txt` adds; each kind counts once."""
+"""Pressure that each kind of phrase of `words.txt` adds; each kind counts once."""
 OVERRIDING = frozenset({"override", "persona", "extract", "suppress"})
 """Kinds of pressure on the rules. Begging and threats do not cancel the help offered in despair."""
 EXTRACTED = 0.6
@@ -218,27 +218,31 @@ def _free_fiction(seen: TextRisk, parsed: Parsed) -> bool:
         return False
     if seen.pressure >= PRESSED or seen.scores["attack"] >= ATTACKED or _names_own_people(parsed):
         return False
-    if any(name not in PLAYABLE or found.by[name] in SPREADING for name in found.risk):
-        return False
-    if not all(_is_told(parsed, found.at[name]) for name in found.risk):
+    if not all(_is_told(parsed, found, name) for name in found.risk):
         return False
     for name, weight in found.risk.items():
         found.risk[name] = min(weight, NOT_HELD)
     return True
 
 
-def _is_told(parsed: Parsed, at: int) -> bool:
-    """True if the clause that begins at a token tells or wants a tale, and neither orders nor asks for a way
-    of doing what happens in it."""
-    tokens = parsed.text.tokens
-    end = next((n for n in range(at, len(tokens)) if tokens[n] in CUTS), len(tokens))
+def _is_told(parsed: Parsed, found: Harm, category: str) -> bool:
+    """True if the clause in which a harm was found tells or wants a tale that harms nobody who reads it, and
+    neither orders nor asks for a way of doing what happens in it."""
+    if category not in PLAYABLE or found.by[category] in SPREADING:
+        return False
+    at = found.at[category]
+    end = _clause_ends(parsed.text.tokens, at)
     hits = [hit for hit in parsed.known if at <= hit.start < end]
     classes = NO_CLASSES.union(*(hit.classes for hit in hits))
-    if "tale" not in classes and not STORY.search(" ".join(tokens[at:end])):
+    if "tale" not in classes and not STORY.search(" ".join(parsed.text.tokens[at:end])):
         return False
     if any(not WAYS.isdisjoint(hit.classes) and "carry_out" not in hit.classes for hit in hits):
         return False  # `plans` is a verb, too
     return "make_me" in classes or ("want" not in classes and not _orders(hits, at))
+
+
+def _clause_ends(tokens: Sequence[str], at: int) -> int:
+    return next((n for n in range(at, len(tokens)) if tokens[n] in CUTS), len(tokens))
 
 
 def _orders(hits: Sequence[Hit], at: int) -> bool:
@@ -248,13 +252,9 @@ def _orders(hits: Sequence[Hit], at: int) -> bool:
 def _names_own_people(parsed: Parsed) -> bool:
     """True for `my boss`, and for a full name."""
     return any(
-        "name" in hit.classes or (not NEAR_ASKER.isdisjoint(hit.classes) and _is_my(parsed.text, hit))
+        "name" in hit.classes or (not NEAR_ASKER.isdisjoint(hit.classes) and is_the_askers(parsed.text, hit))
         for hit in parsed.known
     )
-
-
-def _is_my(text: Text, hit: Hit) -> bool:
-    return "my" in text.tokens[max(0, hit.start - 2) : hit.end]
 
 
 def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:
@@ -301,23 +301,23 @@ def _continues(message: str, text: Text, parsed: Parsed) -> float:
         return UNSURE
     if "covert" in parsed.counts or not clarity.names_something(text):
         return 1.0
-    if len(text.words) <= FEW and (carried_over := _points_at(text, parsed.counts.keys())) is not None:
-        return carried_over
-    asks = "pronoun" in parsed.counts and not OPERATIVE.isdisjoint(parsed.counts)
-    return UNSURE if asks and THINGS.isdisjoint(parsed.counts) else 0.0
+    return _points_at(text, parsed.counts.keys())
 
 
-def _points_at(text: Text, classes: AbstractSet[str]) -> float | None:
-    """`_continues` for a message of a few words that names something; None: undecided."""
-    if not classes.isdisjoint(MEANS):
-        return 1.0
-    if not ASIDE.isdisjoint(text.words):
-        return 0.0
-    if FRAGMENT.match(f"{' '.join(text.words)} "):
-        return 1.0
-    if not classes.isdisjoint(THINGS):
-        return 0.0
-    return None if classes.isdisjoint(FURTHER) else 1.0
+def _points_at(text: Text, classes: AbstractSet[str]) -> float:
+    """`_continues` for a message that names something: a means or a question without a verb in a few words,
+    or a way of doing what a pronoun means."""
+    if len(text.words) <= FEW:
+        if not classes.isdisjoint(MEANS):
+            return 1.0
+        if not ASIDE.isdisjoint(text.words):
+            return 0.0
+        if FRAGMENT.match(f"{' '.join(text.words)} "):
+            return 1.0
+        if classes.isdisjoint(THINGS) and not classes.isdisjoint(FURTHER):
+            return 1.0
+    asks = "pronoun" in classes and not OPERATIVE.isdisjoint(classes)
+    return UNSURE if asks and THINGS.isdisjoint(classes) else 0.0
 
 
 def _with_earlier_turns(seen: TextRisk, thread: Sequence[str], carried_over: float) -> TextRisk:

@@ -68,6 +68,7 @@ BESIDE = _words("from about in on at with without during while because when")
 QUESTIONS = _words("how what why when where who can could should")
 """Behind a comma these begin a sentence of their own."""
 OWNERS = _words("my our own")
+MINE = _words("my our")
 PART_OF, OTHERS = _words("of on to in for"), ALIASES["PEOPLE"] | {"public"}
 BODY = _words("head face throat neck arm leg hand finger eye eyes back chest heart skull body")
 BETWEEN = _words(
@@ -92,8 +93,9 @@ OPERATIVE = _words("how want covert recipe")
 PERSONAL = _words("how_i want covert")
 """The asker is the one who acts."""
 WANTED = PERSONAL | {"make_me"}
-TELLING, INSTRUCTING = _words("past tale notes"), _words("how recipe how_i")
+TELLING, INSTRUCTING = _words("past tale notes"), _words("how recipe how_i detailed")
 """It happened, in the world or in a tale, unless steps are asked for besides."""
+STAGED = _words("tale game")
 TOLD_OF = PLAYABLE - {"weapons"}
 """Categories that tales and history are about."""
 ASKING = ALIASES["ASKED"] | {"how_i"}
@@ -120,7 +122,7 @@ CONTACTS = _words(
 PARTICIPLE, NO_PARTICIPLES = re.compile(r"[^e]ed$"), _words("embed shed shred wed")
 IRREGULAR_PARTICIPLES = frozenset().union(*(forms[1:-1] for forms in IRREGULAR.values()))
 FLAGS = _words("known written told guarded past")
-KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs"}
+KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs", "own_people"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +304,7 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
     clause = Clause(0)
     for hit in known:
         cut = "cut" in hit.classes
-        if cut or ("how" in hit.classes and hit.start - clause.start > LONG and not clause.classes & DANGER):
+        if cut or ("how" in hit.classes and _is_preface(clause, hit.start)):
             if clause.hits:
                 found.append(clause)
             clause = Clause(hit.end if cut else hit.start)
@@ -315,6 +317,11 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
             clause.hits.append(hit if classes is hit.classes else Hit(hit.start, hit.end, classes))
             clause.classes |= classes
     return [*found, clause] if clause.hits else found
+
+
+def _is_preface(clause: Clause, at: int) -> bool:
+    """True if a clause is long at a token, and named no danger so far."""
+    return at - clause.start > LONG and DANGER.isdisjoint(clause.classes)
 
 
 def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
@@ -393,7 +400,17 @@ def _is_near_the_asker(_clause: Clause, text: Text, hit: Hit) -> bool:
     return not NEARBY.isdisjoint(text.tokens[max(0, hit.start - 2) : hit.start])
 
 
-def _is_the_askers(_clause: Clause, text: Text, hit: Hit) -> bool:
+def is_the_askers(text: Text, hit: Hit) -> bool:
+    """True for a person of the asker's: `my neighbour Peter`, `our boss`; not `my boss's birthday`."""
+    owned = not MINE.isdisjoint(text.tokens[max(0, hit.start - 2) : hit.end])
+    return owned and text.tokens[hit.end : hit.end + 1] != ("'s",)
+
+
+def _is_own_person(_clause: Clause, text: Text, hit: Hit) -> bool:
+    return is_the_askers(text, hit)
+
+
+def _is_own_child(_clause: Clause, text: Text, hit: Hit) -> bool:
     """A child of the asker's: `my 13 year old`, not `my 13 year old student`."""
     before, behind = text.tokens[max(0, hit.start - 2) : hit.start], text.tokens[hit.end : hit.end + 1]
     entry = LEXICON.get(behind[0]) if behind else None
@@ -421,7 +438,8 @@ def _is_a_group(_clause: Clause, text: Text, hit: Hit) -> bool:
 
 ADDED: Sequence[tuple[Classes, Holds, str]] = (
     (_words("person"), _is_near_the_asker, "relation"),
-    (_words("child infant young"), _is_the_askers, "own_child"),
+    (_words("person relation minor"), _is_own_person, "own_people"),
+    (_words("child infant young"), _is_own_child, "own_child"),
     (_words("noticing"), _is_denied, "covert"),
     (PRIVATE, _is_anothers, "theirs"),
     (_words("group_adjective"), _is_a_group, "group"),
@@ -452,16 +470,7 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
     """Takes the weights of the rules `act > object` of each act of a clause and the object that it has there.
     `carried`: the classes that `it` and `them` may mean, from earlier clauses."""
     classes = clause.classes
-    acting = ACTING & classes
-    if not acting:
-        return
-    there = classes | carried
-    met = [
-        rule
-        for rule in _acting(acting)
-        if not rule.objects or not rule.objects.isdisjoint(there)
-        if _met(rule, classes)
-    ]
+    met = _rules_met(classes, carried)
     if not met:
         return
     placed, done = not PLACED.isdisjoint(classes), set[tuple[Classes, Classes, bool]]()
@@ -478,6 +487,16 @@ def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, presse
             if rule.takes(head) and not rule.acts.isdisjoint(hit.classes):
                 weight = rule.owned(own) * _phrasing_factor(rule, clause, text, index, pressed)
                 found.take(rule.category, rule.id, weight, clause.start)
+
+
+def _rules_met(classes: AbstractSet[str], carried: Classes) -> Sequence[HarmRule]:
+    """The rules whose act, object and further groups a clause of these classes has."""
+    acting = ACTING & classes
+    if not acting:
+        return ()
+    there = classes | carried
+    found = [rule for rule in _acting(acting) if not (rule.objects and rule.objects.isdisjoint(there))]
+    return [rule for rule in found if _met(rule, classes)]
 
 
 def _find_meetings(found: Harm, text: Text, clause: Clause, pressed: bool) -> None:
@@ -521,7 +540,7 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
         if hit.start > act.end + REACH or not _continues(text, act, hit, end, head):
             break
         if things := hit.classes & THINGS:
-            own = own or (not head and text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes))
+            own = own or (not head and _is_own_thing(text, hit))
             # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's. A
             # cousin of ten years is a child.
             kept = OWNING if WHO.isdisjoint(things) else OWNING | MINOR
@@ -529,6 +548,11 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
         elif "pronoun" in hit.classes and not head:
             head, end = carried, hit.end
     return head, end, own or _is_part_of_own(text, clause, index, end)
+
+
+def _is_own_thing(text: Text, hit: Hit) -> bool:
+    """`my car`, which is nobody."""
+    return text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes)
 
 
 def _is_part_of_own(text: Text, clause: Clause, index: int, end: int) -> bool:
@@ -574,7 +598,7 @@ def _passive(clause: Clause, index: int, behind: str) -> Classes:
 def _phrasing_factor(rule: HarmRule, clause: Clause, text: Text, index: int, pressed: bool) -> float:
     """Of a rule that is met at a hit of a clause."""
     classes = clause.classes
-    tells = not TELLING.isdisjoint(classes) and INSTRUCTING.isdisjoint(classes)
+    tells = _tells(clause, index)
     if "covert" in classes and not tells:
         return SECRETLY
     factor = _how_asked(rule, clause, text, index)
@@ -582,11 +606,25 @@ def _phrasing_factor(rule: HarmRule, clause: Clause, text: Text, index: int, pre
         return max(factor, rule.factor("written", WRITTEN))
     factor *= _guarded_or_condemned(rule, clause, index)
     if tells and rule.category in TOLD_OF:
-        wanted = classes & {"make_me", "want"} and "text" not in classes
+        wanted = classes & {"make_me", "want"} and ("text" not in classes or "own_people" in classes)
         factor = min(factor, PRETEXT / rule.weight if wanted else rule.factor("past", KNOWN))
     if "game" in classes and "relation" not in classes and rule.category in PLAYABLE:
         factor = _in_a_game(rule, clause, index, factor)
     return factor
+
+
+def _tells(clause: Clause, index: int) -> bool:
+    """True if a deed happened, in the world or in a tale: no way of doing it is asked for, in detail or in
+    steps, and the asker does not want to do it to their own people (`I want to poison my rival as in …`)."""
+    classes = clause.classes
+    if TELLING.isdisjoint(classes) or not INSTRUCTING.isdisjoint(classes):
+        return False
+    return not ("own_people" in classes and index and _is_next(clause.hits[index - 1], clause.hits[index]))
+
+
+def _is_next(want: Hit, act: Hit) -> bool:
+    """`I want to kill`: the asker's wish, and the deed at once behind it."""
+    return "want" in want.classes and act.start - want.end <= 1
 
 
 def _how_asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
@@ -596,7 +634,7 @@ def _how_asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
         return rule.factor("known", KNOWN)
     if "make_me" in classes and _is_written(classes):
         return rule.factor("written", WRITTEN)
-    if not OPERATIVE.isdisjoint(classes):
+    if _wants_a_way(classes):
         past = "past" in classes and PERSONAL.isdisjoint(classes)
         return rule.factor("known", KNOWN) if past else 1.0
     if _is_order(clause, text):
@@ -606,6 +644,11 @@ def _how_asked(rule: HarmRule, clause: Clause, text: Text, index: int) -> float:
         doing = "doing" in clause.hits[index].classes and "world" not in classes
         return max(known, UNSAID) if doing else known
     return rule.factor("told", STATED)
+
+
+def _wants_a_way(classes: AbstractSet[str]) -> bool:
+    """True if steps are asked for, or details of what is done in a tale."""
+    return not OPERATIVE.isdisjoint(classes) or ("detailed" in classes and not STAGED.isdisjoint(classes))
 
 
 def _is_written(classes: AbstractSet[str]) -> bool:

@@ -11,7 +11,7 @@ root of the number of features, and the logistic is rounded to three digits. Lin
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from math import exp, sqrt
 from typing import NamedTuple
@@ -32,8 +32,8 @@ WINDOW = 6
 """Tokens from one class of a pair to the other."""
 WORD, NEXT, CLASS, PAIR, BEFORE, AFTER = (np.uint32(n * 0x27D4EB2F & 0xFFFFFFFF) for n in range(1, 7))
 LEFT, RIGHT, LAST = np.uint32(0x9E3779B1), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
-UNWEIGHED = frozenset({"cut", "clone", "exploit", "launder", "card", "sum", "dead_body"})
-"""Classes that are no features: marks, and what was added after the last training."""
+MARKS = frozenset({"cut"})
+"""Classes that mark a place and are no features."""
 LEVELS = (0.1, 0.2, 0.4, 0.55, 0.7)
 """The rules' highest risk, as features."""
 
@@ -64,30 +64,31 @@ def features(text: Text, known: Sequence[Hit], rules: Mapping[str, float]) -> tu
     seen = np.zeros(BUCKETS["risk"], np.bool_)
     seen[_words_and_classes(text, known) % np.uint32(len(seen))] = True
     low, high = seen.reshape(2, BUCKETS["attack"])
-    attack = np.flatnonzero(low | high)
+    attack = (low | high).nonzero()[0]
     risk = max(rules.values(), default=0.0)
     fired = [f"rule {rule}" for rule in rules] + [f"risk {level}" for level in LEVELS if risk >= level]
     seen[[symbol(name) % len(seen) for name in fired]] = True
-    return attack, np.flatnonzero(seen)
+    return attack, seen.nonzero()[0]
 
 
 def _words_and_classes(text: Text, known: Sequence[Hit]) -> Symbols:
     """The features that both heads read: words and neighbouring words; classes, pairs of them, and classes
     beside words."""
-    tokens = np.array([0, 0, *map(symbol, text.tokens), 0, 0], np.uint32)
-    marked = [class_symbols(hit.classes) for hit in known]
-    counts = list(map(len, marked))
-    starts = np.repeat(np.array([hit.start for hit in known], np.intp), counts)
-    ends = np.repeat(np.array([hit.end for hit in known], np.intp), counts)
+    tokens = np.zeros(len(text.tokens) + 4, np.uint32)
+    tokens[2:-2] = np.fromiter(map(_SYMBOLS.__getitem__, text.tokens), np.uint32, len(text.tokens))
+    begins, stops, classes = zip(*known, strict=True) if known else ((), (), ())
+    marked = list(map(class_symbols, classes))
+    counts = np.fromiter(map(len, marked), np.intp, len(marked))
+    starts = np.fromiter(begins, np.intp, len(known)).repeat(counts)
+    ends = np.fromiter(stops, np.intp, len(known)).repeat(counts)
     names = np.fromiter(chain.from_iterable(marked), np.uint32)
-    pairs = [(NEXT, tokens[1:-2], tokens[2:-1])]
-    pairs += [(BEFORE, names, tokens[starts]), (BEFORE, names, tokens[starts + 1])]
-    pairs += [(AFTER, names, tokens[ends + 2]), (AFTER, names, tokens[ends + 3])]
     first, second = _within(starts, ends)
-    pairs.append((PAIR, names[first], names[second]))
-    alone = np.concatenate([tokens[2:-2] * LEFT ^ WORD, names * LEFT ^ CLASS])
-    left = np.concatenate([one * LEFT ^ relation for relation, one, _ in pairs])
-    right = np.concatenate([other for _, _, other in pairs])
+    word, name = tokens * LEFT, names * LEFT
+    alone = np.concatenate([word[2:-2] ^ WORD, name ^ CLASS])
+    before, after = name ^ BEFORE, name ^ AFTER
+    left = np.concatenate([word[1:-2] ^ NEXT, before, before, after, after, name[first] ^ PAIR])
+    places = np.concatenate([starts, starts + 1, ends + 2, ends + 3])
+    right = np.concatenate([tokens[2:-1], tokens[places], names[second]])
     return np.concatenate([_mixed(alone), _mixed((left ^ left >> np.uint32(15)) * LAST + right * RIGHT)])
 
 
@@ -109,13 +110,26 @@ def _mixed(hashed: Symbols) -> Symbols:
 @cache
 def class_symbols(classes: Classes) -> tuple[int, ...]:
     """The numbers of classes of the lexicon, which no word has; a mark has none."""
-    return tuple([symbol(f"#{name}") for name in sorted(classes - UNWEIGHED)])
+    return tuple([symbol(f"#{name}") for name in sorted(classes - MARKS)])
 
 
-@lru_cache(maxsize=8192)
 def symbol(token: str) -> int:
     """A token's number; the same in every process."""
     return zlib.crc32(token[:40].encode("utf-8", "surrogatepass"))
+
+
+class _Symbols(dict[str, int]):
+    """The numbers of tokens that were met; MOST of them are kept."""
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= MOST:
+            self.clear()
+        number = self[token] = symbol(token)
+        return number
+
+
+MOST = 8_192
+_SYMBOLS = _Symbols()
 
 
 @cache
