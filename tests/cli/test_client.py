@@ -24,37 +24,10 @@ from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import furnish
 
 
-def test_a_problem_becomes_an_error_with_its_words() -> None:
-    """Title and detail are what the reader sees; the document stays whole for machines."""
-    body = {"title": "Not a PDF", "detail": "It begins with PK.", "status": 415}
-
-    with pytest.raises(Answered, match=r"^Not a PDF: It begins with PK\.$") as raised:
-        taken(httpx.Response(415, json=body))
-
-    assert raised.value.problem == body
-    assert raised.value.code == 415
-
-
 def test_an_answer_that_is_no_json_is_told_by_its_status() -> None:
     """As when something else listens at the address."""
     with pytest.raises(Answered, match="The service answered 502"):
         taken(httpx.Response(502, text="<html>"))
-
-
-async def test_nobody_holds_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    """A first command opens the stores itself."""
-    assert await holder(tmp_path / "none") is None
-
-
-async def test_a_service_that_says_where_is_found(tmp_path: Path) -> None:
-    """Its address and token come from the lock file."""
-    async with hold(tmp_path) as held:
-        held.publish("http://127.0.0.1:1")
-
-        lock = await holder(tmp_path)
-
-    assert lock is not None
-    assert (lock.pid, lock.url, lock.token) == (os.getpid(), "http://127.0.0.1:1", held.token)
 
 
 async def test_a_folder_held_by_a_command_is_told_plainly(
