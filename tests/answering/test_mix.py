@@ -157,12 +157,6 @@ def test_a_bias_moves_only_what_is_near(
     )
 
 
-def test_equal_texts_keep_their_order() -> None:
-    """Of one score and one date, at any bias."""
-    before = drawn([(MEMORIES, 0.5, NOW)] * 9)
-    assert ids(by_recency(before, by(1), keep=9)) == ids(before)
-
-
 def test_what_is_cut_was_over_the_limit() -> None:
     """Said so, before what was left earlier."""
     first = replace(passage(9, 0.9, None), verdict=Verdict.BELOW_THRESHOLD)
@@ -467,12 +461,6 @@ def test_a_ledger_of_an_older_version_is_read() -> None:
     assert (each.score, each.recency, each.place, each.was) == (0.7, 1.0, 1, 1)
 
 
-def test_nothing_comes_of_nothing() -> None:
-    """And candidates of other sources have no mix."""
-    assert remix([], was=resolved(), now=resolved()) == []
-    assert remix([entry("d", 0.5, source="documents")], was=resolved(), now=resolved()) == []
-
-
 def test_places_tell_what_moved() -> None:
     """Before and now, from 1 in the order of the prompt."""
     entries = [
@@ -490,14 +478,3 @@ def test_places_tell_what_moved() -> None:
         ("c1", 3, None),
     ]
     assert Split(8, 1) == was.split
-
-
-def test_eight_memories_are_looked_at() -> None:
-    """By relevance: a ninth is not told, however recent it is."""
-    entries = [
-        entry(f"m{n}", 0.9 - n / 1000, Verdict.OVER_BUDGET, MEMORIES, created_at=days_ago(20 - n))
-        for n in range(10)
-    ]
-    was, now = resolved(Mix(memory_cards=0.0), 12), resolved(Mix(recency_bias=1.0), 12)
-    told_now = [each.entry.id for each in remix(entries, was=was, now=now) if each.place]
-    assert told_now == ["m7", "m6", "m5"]

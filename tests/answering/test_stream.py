@@ -2,9 +2,8 @@
 cost."""
 
 import asyncio
-import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from app.answering.replay import recipe_of
 from app.answering.stream import Opening, Remembered, Reply
 from app.errors import ModelBusy, ModelError
 from app.models.base import Delta
-from app.tasks import Stages, elapsed
 from app.types import Reason, Scope, Trace
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream, Words, passage
 
@@ -149,16 +147,6 @@ async def test_a_store_that_hangs_holds_back_no_fault(monkeypatch: pytest.Monkey
         with pytest.raises(ModelError):
             _ = [event async for event in told.events()]
     assert told.recorder.waiting == 1
-
-
-async def test_closing_twice_is_one_close() -> None:
-    """aclose() may be called again, after the end too: one record, one close."""
-    log, model = FakeLog(), FakeModel()
-    told = reply(model, log)
-    await told.whole()
-    await told.aclose()
-    await told.recorder.drain()
-    assert (model.closed, len(log.answers)) == (1, 1)
 
 
 async def test_it_tells_what_may_leave_in_one_piece() -> None:
@@ -292,20 +280,6 @@ async def test_a_closing_that_is_cancelled_closes_all_the_same() -> None:
         await closing
     await begun.close()
     assert model.closed == 1
-
-
-def test_each_lap_counts_from_the_last() -> None:
-    stages = Stages()
-    time.sleep(0.02)
-    stages.lap("first")
-    stages.lap("second")
-    assert list(stages.took) == ["first", "second"]
-    assert stages.took["first"] >= 20
-
-
-def test_time_between_two_times_is_in_milliseconds() -> None:
-    began = datetime(2026, 1, 1, tzinfo=UTC)
-    assert elapsed(began, began + timedelta(seconds=1, microseconds=1_600)) == 1_002
 
 
 def kept(key: str = "a") -> AnswerRecord:

@@ -9,12 +9,11 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
 from app.api import middleware
-from app.api.middleware import JSON_BYTES, BodyLimit, declared, has_body
+from app.api.middleware import JSON_BYTES, BodyLimit
 from tests.fakes.server import Answer, connected, post, request_head, told
 from tests.fakes.services import Fakes
 
@@ -181,23 +180,6 @@ async def test_a_body_is_taken_exactly_up_to_its_limit(sizes: Sequence[int], lim
 
     assert refused == (sum(sizes) > limit)
     assert taken <= limit
-
-
-@pytest.mark.parametrize(
-    ("headers", "size", "any_body"),
-    [
-        ({}, 0, False),
-        ({"content-length": "0"}, 0, False),
-        ({"content-length": "12"}, 12, True),
-        ({"transfer-encoding": "chunked"}, 0, True),
-        ({"content-length": "١٢"}, 0, False),
-        ({"content-length": "-1"}, 0, False),
-    ],
-)
-def test_headers_tell_whether_a_body_comes(headers: dict[str, str], size: int, any_body: bool) -> None:
-    found = Headers(headers={}) if not headers else Headers(raw=encode(headers))
-
-    assert (declared(found), has_body(found)) == (size, any_body)
 
 
 def encode(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:

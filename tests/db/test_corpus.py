@@ -8,7 +8,6 @@ import pytest
 from app.db import corpus as module
 from app.db.corpus import CorpusStore, Reference, ReferenceDraft, placed
 from app.db.pool import Pool
-from app.retrieval.terms import encode_terms
 from app.types import Scope
 from tests.fakes.uploads import SPACE, vector
 
@@ -99,14 +98,6 @@ async def test_every_change_grows_the_version(pool: Pool) -> None:
     await CorpusStore(pool).remove(ACME, "sleep", "a1")
 
     assert [*seen, await pool.fetchval(VERSION)] == [1, 2, 3]
-
-
-async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
-    await written(pool, ReferenceDraft("Keep the hours.", title="Hygiene"))
-
-    assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == encode_terms(
-        "Hygiene\nKeep the hours.", "Keep the hours."
-    )
 
 
 async def test_a_removed_text_is_new_when_it_comes_again(pool: Pool) -> None:

@@ -1,19 +1,15 @@
 """Memories in the record: ids, rows, writers that race, what was just heard."""
 
 import asyncio
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.answer import Role, Turn
 from app.db.answers import AnswerStore
 from app.db.memories import (
-    CARDS,
     COLUMNS,
     DAEMONS,
     GRAVITY,
@@ -24,18 +20,15 @@ from app.db.memories import (
     MemoryOutcome,
     MemoryStore,
     RecentTextStore,
-    Tally,
     Written,
     analysed,
     memory,
-    memory_id,
     new_memory,
     written_row,
 )
 from app.db.pool import Pool
 from app.db.votes import VoteStore
 from app.errors import InvalidField, RemovedMeanwhile
-from app.retrieval.terms import encode_terms
 from app.types import Entry, Reason, Scope, Trace, Verdict
 from tests.db.test_answers import ANSWER
 from tests.fakes.services import ADA, NOON, kept
@@ -154,12 +147,6 @@ async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> 
     await written(pool, Draft("I moved."))
 
     assert [*seen, await pool.fetchval(VERSION)] == [1, 2, 3, 3]
-
-
-async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
-    await written(pool, Draft("I moved to Lyon."))
-
-    assert await pool.fetchval("SELECT terms FROM ibid.memory") == encode_terms("I moved to Lyon.")
 
 
 async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:
@@ -351,64 +338,3 @@ async def test_long_ago_is_forgotten(pool: Pool) -> None:
     said = await RecentTextStore(pool).recent(ADA, "t1", None)
 
     assert said == [str(n) for n in range(130, 130 - SAYINGS, -1)]
-
-
-DRAFT = Draft("I moved to Lyon.")
-STYLE_CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
-
-
-@pytest.mark.parametrize(
-    "draft",
-    [
-        pytest.param(replace(DRAFT, text=" i moved\n\tTO lyon. "), id="case and white space"),
-        pytest.param(
-            replace(DRAFT, kind="diary", tags=("a",), thread_id="t", origin="journal"), id="the rest"
-        ),
-    ],
-)
-def test_the_same_words_are_the_same_memory_by_id(draft: Draft) -> None:
-    assert memory_id("acme", "ada", draft) == memory_id("acme", "ada", DRAFT)
-
-
-@pytest.mark.parametrize(
-    ("tenant", "user", "draft"),
-    [
-        pytest.param("acme", "ada", replace(DRAFT, text="I moved to Lyon!"), id="words"),
-        pytest.param("acme", "ada", replace(DRAFT, vantage_id="work"), id="namespace"),
-        pytest.param("acme", "bob", DRAFT, id="user"),
-        pytest.param("other", "ada", DRAFT, id="tenant"),
-    ],
-)
-def test_any_other_is_another(tenant: str, user: str, draft: Draft) -> None:
-    assert memory_id(tenant, user, draft) != memory_id("acme", "ada", DRAFT)
-
-
-def test_a_daemon_s_card_is_known_by_its_kind() -> None:
-    mine = memory_id("acme", "ada", STYLE_CARD)
-
-    assert memory_id("acme", "ada", replace(STYLE_CARD, text="likes play")) == mine
-    assert memory_id("acme", "ada", replace(STYLE_CARD, kind="style")) != mine
-    assert memory_id("acme", "ada", replace(STYLE_CARD, origin="api")) != mine
-
-
-@pytest.mark.parametrize("kind", CARDS)
-def test_a_person_s_card_is_known_by_its_words_and_its_kind(kind: str) -> None:
-    """A note of the same words is another; kinds that make no block are no name."""
-    card = replace(DRAFT, kind=kind)
-
-    assert memory_id("acme", "ada", card) != memory_id("acme", "ada", DRAFT)
-    assert memory_id("acme", "ada", replace(card, text="another")) != memory_id("acme", "ada", card)
-    assert memory_id("acme", "ada", replace(DRAFT, kind="diary")) == memory_id("acme", "ada", DRAFT)
-
-
-@given(st.text(min_size=1), st.text(min_size=1))
-def test_an_id_is_a_uuid_of_the_fifth_kind(user: str, text: str) -> None:
-    made = uuid.UUID(
-        memory_id("acme", user.encode("utf-8", "replace").decode(), Draft(text.replace("\ud800", "")))
-    )
-
-    assert made.version == 5
-
-
-def test_the_net_of_votes() -> None:
-    assert (Tally(3, 1).net, Tally().net) == (2, 0)

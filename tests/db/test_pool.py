@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pgvector import Vector
 from pydantic import SecretStr
 
 from app.breaker import Breaker
@@ -104,10 +103,6 @@ async def test_closed_connections_are_replaced(pool: Pool, dsn: str) -> None:
     assert await asyncio.gather(*(pool.fetchval("SELECT 1") for _ in range(5))) == [1] * 5
 
 
-async def test_driver_is_ours_to_subclass(pool: Pool) -> None:
-    assert isinstance(pool, asyncpg.Pool)
-
-
 async def test_a_transaction_left_open_is_rolled_back(dsn: str) -> None:
     """Whoever gets the connection next begins anew, although no statement undoes what the last one set."""
     async with open_pool(dsn, max_size=1) as pool:
@@ -116,13 +111,6 @@ async def test_a_transaction_left_open_is_rolled_back(dsn: str) -> None:
             await connection.execute("CREATE TABLE public.half (n int)")
         assert await pool.fetchval("SELECT to_regclass('public.half')") is None
         assert await pool.fetchval("SELECT pg_current_xact_id_if_assigned()") is None
-
-
-async def test_giving_back_costs_no_statement(dsn: str) -> None:
-    last = "SELECT query FROM pg_stat_activity WHERE pid = $1"
-    async with open_pool(dsn, max_size=1) as pool, open_pool(dsn, max_size=1) as other:
-        pid = await pool.fetchval("SELECT pg_backend_pid()")
-        assert await other.fetchval(last, pid) == "SELECT pg_backend_pid()"
 
 
 @dataclass
@@ -410,11 +398,6 @@ def embedding(values: list[float]) -> Embedding:
 @given(floats)
 def test_what_goes_out_comes_back(values: list[float]) -> None:
     assert decode(encode(embedding(values))) == embedding(values)
-
-
-@given(floats)
-def test_speaks_as_pgvector_does(values: list[float]) -> None:
-    assert encode(embedding(values)) == Vector(values).to_binary()
 
 
 async def test_server_agrees(pool: Pool) -> None:

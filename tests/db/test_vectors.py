@@ -208,19 +208,6 @@ async def test_a_row_is_embedded_as_far_as_anybody_reads(pool: Pool) -> None:
 OTHER = Space("other@4", "other", 4, 0.5)
 
 
-async def test_first_there_is_none(pool: Pool) -> None:
-    assert await SpaceStore(pool).current() is None
-
-
-async def test_the_current_one_is_one(pool: Pool) -> None:
-    store = SpaceStore(pool)
-    for space in (SPACE, OTHER):
-        await store.keep(space)
-        await store.make_current(space.name)
-    assert await store.current() == OTHER
-    assert await pool.fetchval("SELECT count(*) FROM ibid.space WHERE current") == 1
-
-
 async def test_a_floor_once_measured_stays(pool: Pool) -> None:
     store = SpaceStore(pool)
     await store.keep(OTHER)
@@ -275,26 +262,6 @@ def test_law_any_text_opens_or_is_told(text: str) -> None:
         assert closed(*opened(text)) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        pytest.param("plain", "plain", id="plain"),
-        pytest.param("naïve 📈", "naïve 📈", id="unicode"),
-        pytest.param("a\0b", "a\ufffdb", id="NUL"),
-        pytest.param("é\0", "é\ufffd", id="NUL among others"),
-        pytest.param("a\ud800b", "a\ufffdb", id="lone surrogate"),
-        pytest.param("\ud83d\udcc8", "📈", id="halves of a pair"),
-    ],
-)
-def test_storable(text: str, kept: str) -> None:
-    assert storable(text) == kept
-
-
-@given(st.text(st.characters(codec=None)))
-def test_law_utf8_without_nul(text: str) -> None:
-    assert b"\0" not in storable(text).encode()
-
-
 async def test_postgres_takes_it(pool: Pool) -> None:
     text = storable("a\0\ud800\U0010ffff\uffff")
     assert await pool.fetchval("SELECT $1::text", text) == text
@@ -302,23 +269,6 @@ async def test_postgres_takes_it(pool: Pool) -> None:
 
 ADD = "INSERT INTO ibid.tenant (id) VALUES ('new')"
 COUNT = "SELECT count(*) FROM ibid.tenant WHERE id = 'new'"
-
-
-async def test_commits_at_the_end(pool: Pool) -> None:
-    async with transaction(pool) as connection:
-        await connection.execute(ADD)
-    assert await pool.fetchval(COUNT) == 1
-
-
-async def test_an_error_of_the_body_rolls_back_and_passes(pool: Pool) -> None:
-    async def write() -> None:
-        async with transaction(pool) as connection:
-            await connection.execute(ADD)
-            raise Missing
-
-    with pytest.raises(Missing):
-        await write()
-    assert await pool.fetchval(COUNT) == 0
 
 
 async def test_cancellation_rolls_back(pool: Pool) -> None:

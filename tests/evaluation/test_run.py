@@ -7,14 +7,11 @@ import sys
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import log2
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.db.code import CodeRow
 from app.db.conversations import Conversation
@@ -42,7 +39,6 @@ from app.evaluation.figures import (
     compared,
     difference,
     earlier,
-    interval,
     measured,
     result,
     rows,
@@ -555,23 +551,6 @@ def test_a_date_is_a_time_with_its_zone_or_a_day_in_words(date: str | None, at: 
     assert CorpusText("1", "words", meta={"date": date}).said_at == at
 
 
-def asked_of(*fields: object) -> Benchmark:
-    """A question a value, which is its scope."""
-    questions = [
-        BenchmarkQuestion(str(n), "?", {"a": 1}, None if value is None else str(value))
-        for n, value in enumerate(fields)
-    ]
-    return Benchmark("b", "dev", [], questions)
-
-
-def test_questions_are_told_apart_by_scope_where_that_is_a_few_groups() -> None:
-    """In the order in which they come; one group, or more than are read, are none."""
-    assert asked_of("en", "de", "en", None).groups == {"en": ["0", "2"], "de": ["1"], "-": ["3"]}
-    assert asked_of("en", "en").groups == {}
-    assert len(asked_of(*range(20)).groups) == 20
-    assert asked_of(*range(21)).groups == {}
-
-
 QUESTIONS = [BenchmarkQuestion("q1", "one?", {"a": 1}), BenchmarkQuestion("q2", "two?", {"b": 1})]
 BENCHMARK = Benchmark("birds", "dev", [], QUESTIONS, unanswerable=2, dangling=1)
 
@@ -694,60 +673,12 @@ def asked(*grades: dict[str, int]) -> Benchmark:
     return Benchmark("b", "dev", [], questions)
 
 
-def ranked(*names: str) -> dict[str, float]:
-    return {name: -float(rank) for rank, name in enumerate(names)}
-
-
-def test_each_question_has_its_own() -> None:
-    """One that found nothing has 0; the order is the scores'."""
-    found = measured(asked({"a": 1, "b": 1}, {"c": 1}, {"d": 1}), {"q0": ranked("x", "a"), "q1": {}})
-
-    assert list(found) == ["q0", "q1", "q2"]
-    assert list(found["q0"]) == sorted(MEASURES, key=list(found["q0"]).index)
-    assert set(found["q0"]) == set(MEASURES)
-    assert (found["q0"]["recall@5"], found["q0"]["recall@20"], found["q0"]["mrr"]) == (0.5, 0.5, 0.5)
-    assert found["q0"]["ndcg@10"] == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)), abs=1e-6)
-    assert found["q1"] == found["q2"] == {**dict.fromkeys(MEASURES, 0.0), "failure@20": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("place", "recalls"),
-    [
-        pytest.param(5, (1, 1, 1), id="the fifth"),
-        pytest.param(6, (0, 1, 1), id="the sixth"),
-        pytest.param(11, (0, 0, 1), id="the eleventh"),
-        pytest.param(21, (0, 0, 0), id="the twenty-first"),
-    ],
-)
-def test_recall_counts_to_its_rank(place: int, recalls: tuple[int, int, int]) -> None:
-    """And no further; reciprocal rank goes on, and failure is what recall leaves."""
-    names = [f"x{n}" for n in range(1, place)] + ["a"]
-
-    found = measured(asked({"a": 1}), {"q0": ranked(*names)})["q0"]
-
-    assert (found["recall@5"], found["recall@10"], found["recall@20"]) == recalls
-    assert found["failure@20"] == 1 - recalls[2]
-    assert found["mrr"] == pytest.approx(1 / place, abs=1e-6)
-
-
 def test_without_the_library_it_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes with the development tools alone."""
     monkeypatch.setitem(sys.modules, "ir_measures", None)
 
     with pytest.raises(StartError, match="ir-measures"):
         measured(asked({"a": 1}), {})
-
-
-SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
-
-
-@settings(max_examples=20)
-@given(SHARES)
-def test_an_interval_lies_within_the_figures(values: list[float]) -> None:
-    """And is the same every time, to the last bit."""
-    low, high = interval(values)
-    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
-    assert interval(values) == [low, high]
 
 
 def paired(before: Sequence[float], after: Sequence[float], measure: str = "mrr") -> Mapping[str, float]:
@@ -758,13 +689,6 @@ def paired(before: Sequence[float], after: Sequence[float], measure: str = "mrr"
         for values in (before, after)
     )
     return difference(measure, first, second, names)
-
-
-def test_wins_losses_and_ties_are_counted() -> None:
-    """A difference in the last bit is none."""
-    found = paired([0.1, 0.5, 0.5, 0.2], [0.3, 0.4, 0.5 + 1e-12, 0.9])
-    assert (found["wins"], found["losses"], found["ties"]) == (2, 1, 1)
-    assert found["difference"] == 0.2
 
 
 def test_a_difference_that_chance_does_not_make_has_a_small_p() -> None:

@@ -6,7 +6,6 @@ import httpx
 import pytest
 
 from tests.fakes.ledger import fat
-from tests.fakes.model import Fault
 from tests.integration.conftest import Talk
 
 CHATS, PAUSE_SECONDS, SIZE = 4, 0.01, 8 << 20
@@ -60,15 +59,3 @@ def test_the_models_are_among_what_is_ready(talk: Talk) -> None:
     assert (checks["chat"]["facts"]["kind"], checks["embedding"]["facts"]["kind"]) == ("server", "bundled")
     assert talk.model.url not in answer.text
     assert {request.path for request in talk.model.requests} <= {"/v1/models"}
-
-
-def test_without_its_chat_model_a_service_is_not_ready(talk: Talk) -> None:
-    """It says which it is."""
-    talk.model.fault = Fault(status=500)
-    try:
-        answer = talk.service.client.get("/readyz")
-    finally:
-        talk.model.fault = Fault()
-
-    [down] = [check for check in answer.json()["checks"] if not check["ok"]]
-    assert (answer.status_code, down["name"], down["reason"]) == (503, "chat", "model-failed")

@@ -1,7 +1,6 @@
 """Embeddings behind the OpenAI protocol, against a real socket."""
 
 import asyncio
-import base64
 import json
 import struct
 from collections.abc import AsyncIterator
@@ -24,7 +23,6 @@ from app.models.embeddings import (
     batches,
     open_embeddings,
     readable,
-    unit,
     unpack,
 )
 from app.retrieval.vocabulary import count
@@ -246,10 +244,3 @@ def test_vectors_are_placed_by_their_index() -> None:
         struct.pack("<2f", 1, 0),
         struct.pack("<2f", 0, 1),
     ]
-
-
-@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=8).filter(lambda v: any(map(abs, v))))
-def test_base64_and_numbers_are_the_same(values: list[float]) -> None:
-    """Both forms of a vector give the same embedding."""
-    packed = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
-    assert unit(packed) == unit(values)

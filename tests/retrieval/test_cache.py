@@ -225,12 +225,6 @@ def test_the_least_recently_used_makes_room() -> None:
     assert [kept.get(key) is not None for key in "abc"] == [True, False, True]
 
 
-def test_texts_weigh_what_they_take() -> None:
-    """Letters beyond Latin take two bytes and more."""
-    latin, other = (weight(Found((Candidate(Passage("d", "a", text * 9_000, 1, "l")),))) for text in "xж")
-    assert other - latin == pytest.approx(9_000, abs=200)
-
-
 async def test_what_this_process_holds_can_be_forgotten() -> None:
     """All of it, with its size; what is shared stays until its time."""
     shared, kept = FakeShared(), ResultCache()
@@ -437,12 +431,6 @@ def spoilt(words: object = None, **fields: object) -> bytes:
     return changed(candidates=[candidate | {"passage": candidate["passage"] | fields, "words": words}])
 
 
-def test_a_parcel_that_nobody_spoilt_is_read() -> None:
-    """So that the cases below fail for the reason they give."""
-    assert unpack(changed(), KEY) == (WHOLE_RESULT, 1.0)
-    assert unpack(spoilt(fields={"url": "/api/documents/a/chunks/1"}), KEY)
-
-
 @pytest.mark.parametrize(
     "raw",
     [
@@ -491,29 +479,6 @@ def test_times_keep_their_zone() -> None:
     made = datetime(2026, 11, 21, 9, 30, 0, 123456, tzinfo=UTC)
     dated = Found((Candidate(Passage("d", "a", "t", 1, "l.pdf#1", created_at=made)),), answered=1)
     assert unpack(pack(dated, KEY, 1.0) or b"", KEY) == (dated, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("source", "url", "read"),
-    [
-        ("corpus", "https://a.example/1", True),
-        ("corpus", "/api/documents/a", False),
-        ("corpus", "javascript:alert(1)", False),
-        ("documents", "https://a.example/1", False),
-        ("memories", "https://a.example/1", False),
-        ("memories", None, True),
-    ],
-)
-def test_an_address_is_such_as_its_source_gives(source: str, url: str | None, read: bool) -> None:
-    """A writer's own for reference texts, ours for documents, none for memories."""
-    found = Found((Candidate(Passage(source, "a", "t", 1, "l#1", fields={"url": url})),), answered=1)
-    assert (unpack(pack(found, KEY, 1.0) or b"", KEY) is not None) is read
-
-
-@pytest.mark.parametrize("score", ["1e999", "-1e999", "NaN"])
-def test_no_number_is_beyond_reckoning(score: str) -> None:
-    raw = spoilt(score="SCORE").replace(b'"SCORE"', score.encode())
-    assert unpack(raw, KEY) is None
 
 
 def test_the_least_recently_used_goes_first() -> None:

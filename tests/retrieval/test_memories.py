@@ -16,7 +16,6 @@ from app.retrieval.memories import MemorySource, MemoryStanding, newest_cards, n
 from app.retrieval.relevance import is_match
 from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
-from app.retrieval.source import FRESH, UNTAKEN, untaken
 from app.retrieval.terms import encode_terms
 from app.text.dates import days
 from app.text.labels import is_label
@@ -388,23 +387,6 @@ async def test_what_the_engine_has_yet_to_take_is_found(pool: Pool, memories: Me
     await enter(pool, ANN, late)
     legs = await search(memories, "otters")
     assert (legs.meaning[0].key, legs.partial) == (late.id, "")
-
-
-async def test_the_newest_of_many_waiting_rows_are_read_without_a_sort(pool: Pool) -> None:
-    """And a waiting refill of whatever collection says that they are not all."""
-    await pool.execute(
-        "INSERT INTO ibid.outbox (engine, collection, item)"
-        " SELECT 'qdrant', $1, n::text FROM generate_series(1, $2) AS n",
-        RAW,
-        FRESH + 1,
-    )
-    newest = [str(n) for n in range(FRESH + 1, 1, -1)]
-    assert await untaken(pool, "qdrant", RAW) == (newest, False)
-    assert await untaken(pool, "qdrant", "sleep") == ([], True)
-    await pool.execute("INSERT INTO ibid.outbox (engine) VALUES ('qdrant')")
-    assert await untaken(pool, "qdrant", "sleep") == ([], False)
-    plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {UNTAKEN}", "qdrant", RAW, 10))
-    assert "item = ''::text) DESC" not in plan
 
 
 async def test_a_slow_engine_costs_no_words(

@@ -3,7 +3,6 @@ content once."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -13,13 +12,10 @@ from hypothesis import strategies as st
 
 from app.retrieval.fusion import (
     DENSE_CONTRAST,
-    DEPTH,
     LEAST,
     LEXICAL_CONTRAST,
     MOST_CONTRAST,
-    fall,
     fuse,
-    scored,
     weight,
 )
 from app.retrieval.ranking import content, without_copies_of, without_identical
@@ -205,10 +201,6 @@ def test_no_leg_is_turned_off(words: list[float], meaning: list[float]) -> None:
     assert LEAST <= weight(words, meaning) <= MOST_CONTRAST
 
 
-def test_legs_of_middling_clarity_weigh_as_they_are() -> None:
-    assert weight(falling(LEXICAL_CONTRAST), falling(DENSE_CONTRAST, best=0.7)) == pytest.approx(1)
-
-
 def test_the_clearer_words_tell_the_more_they_weigh() -> None:
     weights = [weight(falling(slope), falling(DENSE_CONTRAST, best=0.7)) for slope in (0.12, 0.16, 0.2, 0.3)]
     assert all(less < more for less, more in pairwise(weights))
@@ -229,19 +221,6 @@ def test_the_scale_of_word_scores_does_not_matter(
     assert weight([factor * each for each in words], meaning) == pytest.approx(weight(words, meaning))
 
 
-@pytest.mark.parametrize("places", [4, 6, 8, 40])
-def test_how_many_were_asked_for_hardly_matters(places: int) -> None:
-    """Falls go with the logarithm of the place."""
-    whole = weight(falling(0.3, places=DEPTH), falling(0.05, best=0.7, places=DEPTH))
-    assert weight(falling(0.3, places=places), falling(0.05, best=0.7, places=places)) == pytest.approx(whole)
-
-
-def test_a_word_leg_that_ran_out_fell_to_nothing() -> None:
-    """Two passages hold a word of the question and ten do not: that tells more than two of two."""
-    near = falling(DENSE_CONTRAST, best=0.7)
-    assert weight([1.0, 0.8], near) > weight([1.0, 0.8], near[:2])
-
-
 @pytest.mark.parametrize(
     ("words", "meaning"),
     [
@@ -254,18 +233,6 @@ def test_a_word_leg_that_ran_out_fell_to_nothing() -> None:
 )
 def test_without_evidence_words_weigh_one(words: list[float], meaning: list[float]) -> None:
     assert weight(words, meaning) == 1
-
-
-def test_a_leg_that_does_not_fall_tells_nothing() -> None:
-    """Words that all hold weigh least, similarities that are all the same leave it to words."""
-    assert weight([1.0, 1.0], [0.5, 0.4]) == LEAST
-    assert weight([1.0, 0.5], [0.5, 0.5]) == MOST_CONTRAST
-
-
-def test_a_fall_is_told_by_the_place_it_ends_at() -> None:
-    assert fall([1.0, 0.5]) == pytest.approx(0.5 / math.log(2))
-    assert fall([1.0, *[0.4] * (DEPTH - 1), 0.0]) == pytest.approx(0.6 / math.log(DEPTH))
-    assert fall([]) == fall([1.0]) == 0
 
 
 def passage(key: str, similarity: float | None, source: str = "documents") -> Passage:
@@ -314,17 +281,6 @@ def test_relevance_is_in_its_range_and_order(found: list[Legs], grasp: float) ->
     assert len(candidates) == sum(len(one.passages) for one in found)
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-
-
-@given(LEGS, st.floats(0.1, 10))
-def test_the_scale_of_bm25_does_not_matter(found: Legs, factor: float) -> None:
-    """Raw scores of another corpus differ by a factor: relevance does not."""
-    scaled = legs(
-        {key: item.similarity for key, item in found.passages.items()},
-        {hit.key: hit.score * factor for hit in found.words},
-    )
-    before, after = ({c.passage.id: c.passage.score for c in fuse([one])} for one in (found, scaled))
-    assert after == pytest.approx(before)
 
 
 def test_more_of_either_is_more_relevant() -> None:
@@ -429,14 +385,6 @@ def test_the_leg_that_falls_off_is_trusted() -> None:
     assert order(fuse([legs(similarities, alone)]))[0] == "worded"
 
 
-def test_one_weight_for_all_sources() -> None:
-    """Equal passages of two sources are equally relevant, whatever else each of them found."""
-    clear = legs({"a": 0.5, "b": 0.1}, {"a": 5.0, "b": 0.1})
-    dim = legs({"m": 0.5, "n": 0.5}, {"m": 7.0, "n": 6.9}, source="memories")
-    scores = {item.passage.id: item.passage.score for item in fuse([clear, dim])}
-    assert scores["m"] == pytest.approx(scores["a"])
-
-
 def test_words_of_a_passage_that_meaning_chose_count_too() -> None:
     """What the word leg saw beside its own choice is part of relevance, and kept with the candidate."""
     found = fuse([legs({"a": 0.5, "b": 0.5}, {"w": 4.0}, beside={"b": 2.0})])
@@ -447,17 +395,3 @@ def test_words_of_a_passage_that_meaning_chose_count_too() -> None:
 
 def test_equals_stay_in_the_order_of_their_source() -> None:
     assert order(fuse([legs({"c": 0.3, "a": 0.3, "b": 0.3})])) == ["c", "a", "b"]
-
-
-@pytest.mark.parametrize(
-    "found",
-    [pytest.param([], id="no sources"), pytest.param([Legs("documents")], id="nothing found")],
-)
-def test_nothing_found_is_nothing(found: list[Legs]) -> None:
-    assert fuse(found) == []
-
-
-def test_a_scored_passage_is_otherwise_the_same() -> None:
-    """No field is left behind, new ones included."""
-    full = Passage("s", "i", "t", 1, "l", 0.5, 0.1, "title", {"page": 1}, datetime(2026, 1, 1, tzinfo=UTC))
-    assert scored(full, 0.9) == replace(full, score=0.9)

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from app.retrieval.fusion import (
     DATED,
-    HEADINGS,
     MANY,
     SPEAKER,
     TIME,
-    WORDS,
     YEARS,
     Asked,
     asked,
@@ -266,13 +264,6 @@ def test_as_many_times_are_read_as_people_name() -> None:
     assert len(asked("7 May, 7 May, May 7", NOW).spans) == 1
 
 
-def test_a_question_is_read_once_a_day() -> None:
-    """The cache's key asks, and what was found for it asks again."""
-    first, later = asked("in May", NOW), asked("in May", NOW + timedelta(minutes=1))
-    assert first.spans is later.spans
-    assert first.spans is not asked("in May", NOW + timedelta(days=1)).spans
-
-
 @pytest.mark.parametrize(
     ("question", "stretches"),
     [
@@ -364,12 +355,6 @@ def test_a_speaker_is_named_before_a_colon(text: str, name: str) -> None:
 def test_who_is_named_is_written_as_a_name(question: str, name: str, is_named: bool) -> None:
     """As a whole word and with a capital, if the question has any."""
     assert named(name, question) is is_named
-
-
-def test_tables_are_read_as_texts_are() -> None:
-    """In lower case; no name is a heading."""
-    assert [word for word in HEADINGS | WORDS if word != word.lower()] == []
-    assert not HEADINGS & WORDS
 
 
 @given(st.text(), st.text())

@@ -412,18 +412,6 @@ async def test_a_time_that_no_match_is_of_is_not_told() -> None:
     assert (await today.gather(asked, ["memories"])).notes == ()
 
 
-async def test_the_clock_is_read_once_a_question() -> None:
-    """Midnight passes between the key and the search: they are of one day."""
-    days = iter([datetime(2023, 5, 9, tzinfo=UTC), datetime(2023, 5, 10, tzinfo=UTC)])
-    source = FakeSource([memory("a", "I swam", 8)], name="memories")
-    async with Cache(60) as cache:
-        asking = Retrieval(
-            {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=lambda: next(days)
-        )
-        await asking.gather(replace(ASKED, text="what did I do yesterday"), ["memories"])
-    assert next(days).day == 10
-
-
 async def test_yesterday_is_not_answered_from_the_day_before() -> None:
     """The cache knows what it was asked; what is not relative is found there."""
     days = [datetime(2023, 5, day, tzinfo=UTC) for day in (9, 9, 10)]

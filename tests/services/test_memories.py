@@ -320,26 +320,9 @@ def test_where_words_are_not_spaced_characters_are_compared() -> None:
     assert own("我有三只猫。", ["她说我有两只兔子。"]) == "我有三只猫。"
 
 
-def test_with_nothing_heard_all_is_own() -> None:
-    text = "- Two things:\n  1. I moved [see map#3].\n"
-
-    assert own(text, []) == text
-
-
-def test_sentences_end_where_they_end() -> None:
-    """At marks and at lines; a closing quotation mark belongs to what it closes."""
-    assert split("One. “Two!” Three?\nfour") == ["One.", "“Two!", "Three?", "four"]
-
-
 @given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=200))
 def test_an_echo_of_oneself_is_empty_and_order_is_free(heard: list[str], text: str) -> None:
     """What was heard whole is never new; more heard never makes more new."""
     assert own(text, [*heard, text]) == ""
     assert len(split(own(text, heard))) <= len(split(text))
     assert own(text, heard) == own(text, heard[::-1])
-
-
-def test_a_sentence_said_a_thousand_times_is_compared_once() -> None:
-    echoes = Echoes(["b. "] * 150)
-
-    assert echoes.own("b. " * 10_000) == ""

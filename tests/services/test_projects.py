@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer import DOCUMENT_FORM, Prompt
+from app.answer import Prompt
 from app.answering.budget import Meter, packed_passages
 from app.answering.projects import Gathered, Item, Profile, SectionChoice, code, profile_of, talk
 from app.answering.prompt import PROJECT_FORM, sections
@@ -17,7 +17,7 @@ from app.answering.question import Question
 from app.answering.replay import recipe_of
 from app.errors import RetrievalError
 from app.retrieval.search import Retrieval
-from app.services.projects import TOKEN_BYTES, Excerpt, ProjectService, chosen, entries, fits, reason
+from app.services.projects import Excerpt, ProjectService, chosen, entries, reason
 from app.types import Candidate, Degraded, Passage, Reason, Scope, Verdict
 from tests.fakes.answering import Words
 from tests.fakes.logged import captured
@@ -347,31 +347,6 @@ def passage(source: str, name: str, similarity: float = 0.9) -> Passage:
     return Passage(source, name, f"text {name}", 1, f"{source}#{name}", similarity, fields=fields)
 
 
-async def test_sections_are_fetched_at_once() -> None:
-    ground = Ground()
-    ground.code.hung = ground.talk.hung = True
-    found = await ground.excerpt(seconds=0.3).of(profile_of("THN"), None)
-
-    assert found.degraded == (Degraded("conversations", "timeout"), Degraded("code", "timeout"))
-
-
-async def test_by_time_nothing_is_embedded() -> None:
-    ground = Ground()
-    newest = Profile("n", (replace(talk(), choice=SectionChoice.NEWEST),))
-    found = await ground.excerpt().of(newest, None)
-
-    assert [item.passage.id for item in found.items] == ["a", "b"]
-    assert ground.embedder.asked == []
-
-
-async def test_ways_may_be_mixed() -> None:
-    found = await Ground().excerpt().of(MIXED, None)
-
-    assert [(item.passage.source, item.passage.id) for item in found.items] == [
-        ("code", "a"), ("code", "b"), ("conversations", "a"), ("conversations", "b"),
-    ]  # fmt: skip
-
-
 async def test_a_hung_embedding_leaves_the_stores_their_time() -> None:
     ground = Ground(embedder=FakeEmbedder(hung=True))
     ground.talk.passages = [replace(passage("conversations", "w"), text=MESSAGE, similarity=None)]
@@ -500,20 +475,6 @@ def test_a_small_budget_is_shared_between_the_sections() -> None:
     assert [passage.id for passage in packed_passages(selection)] == ["c1", "c2", "c3", "c4", "k1"]
 
 
-@pytest.mark.parametrize(
-    ("similarity", "score"),
-    [(0.25, 0.25), (-0.5, 0.0), (1.0000001, 1.0), (None, 0.0)],
-)
-def test_the_score_of_what_cosine_chose_is_its_similarity(similarity: float | None, score: float) -> None:
-    """From 0 to 1, of what is shown and of what is not; time gives none."""
-    near = replace(ROWS[2], similarity=similarity)
-    found = gathered(ROWS[0], near)
-    left = replace(found.parts[1], left=(Candidate(replace(near, id="k2"), verdict=Verdict.BELOW_THRESHOLD),))
-    selection = picked(replace(found, parts=(found.parts[0], left)))
-    assert {item.passage.id: item.score for item in selection} == {"c1": 0.0, "k1": score, "k2": score}
-    assert [passage.score for passage in packed_passages(selection)] == [0.0, score]
-
-
 @given(
     st.lists(st.tuples(st.sampled_from(["conversations", "code"]), st.integers(1, 30)), max_size=8),
     st.integers(0, 90),
@@ -536,15 +497,6 @@ def test_the_block_is_never_over_and_nothing_that_fits_is_left(
             assert meter()(sections(whole)) > budget
 
 
-def test_what_is_hopelessly_long_is_not_even_counted() -> None:
-
-    def never(text: str) -> int:
-        raise AssertionError("counted")
-
-    item = Candidate(row("code", "k", "x" * (TOKEN_BYTES * 10 + 1)))
-    assert not fits([item], 10, Meter(never, form=PROJECT_FORM))
-
-
 def test_of_a_short_message_only_sections_by_time_are_shown() -> None:
     """They never looked at it; what was looked for resembles nothing, and is skipped."""
     selection = picked(gathered(*ROWS), "hi")
@@ -565,29 +517,6 @@ def test_a_row_of_two_sections_is_shown_once() -> None:
     assert [str(item.verdict) for item in selection] == ["packed", "duplicate"]
 
 
-def test_what_the_project_left_out_stands_in_the_ledger() -> None:
-    found = gathered(ROWS[0])
-    part = replace(found.parts[0], left=(Candidate(ROWS[1], verdict=Verdict.BELOW_THRESHOLD),))
-    selection = picked(replace(found, parts=(part, *found.parts[1:])))
-    assert verdicts(selection) == {"c1": "packed", "c2": "below_threshold"}
-
-
-@pytest.mark.parametrize(
-    ("found", "message", "budget", "told"),
-    [
-        pytest.param(gathered(), QUESTION, 100, Reason.EMPTY, id="empty"),
-        pytest.param(gathered(reason=Reason.TIMEOUT), QUESTION, 100, Reason.TIMEOUT, id="late"),
-        pytest.param(gathered(ROWS[2]), "hi", 100, Reason.SKIPPED, id="short"),
-        pytest.param(gathered(ROWS[2]), QUESTION, 1, Reason.NO_MATCH, id="no room"),
-        pytest.param(gathered(ROWS[2]), QUESTION, 100, Reason.OK, id="ok"),
-    ],
-)
-def test_the_reason_of_a_chat_is_told(found: Gathered, message: str, budget: int, told: Reason) -> None:
-    ask = Question(Scope(project="THN"), message)
-    candidates, short = chosen(ask, found, budget, 0.2, meter())
-    assert reason(found, candidates, short=short) is told
-
-
 def test_a_replay_shows_rows_as_the_profile_does_today() -> None:
     passage = replace(ROWS[0], fields={"title": "One", "tags": '["a", "b"]'})
     item = Item(Candidate(passage), "- **Title:** One\n- **Tags:** a, b")
@@ -597,9 +526,3 @@ def test_a_replay_shows_rows_as_the_profile_does_today() -> None:
     recipe = recipe_of(Prompt("S", "m", then, form=PROJECT_FORM), ranking=1, project="THN")
     raw = {(passage.source, passage.id): passage}
     assert entries(recipe, raw, len) == {("conversations", "c1"): then[0]}
-
-
-def test_what_was_found_by_search_is_left_as_it_is() -> None:
-    recipe = recipe_of(Prompt("S", "m", form=DOCUMENT_FORM), ranking=1, project="THN")
-    raw = {("conversations", "c1"): ROWS[0]}
-    assert entries(recipe, raw, len) == raw
