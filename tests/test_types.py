@@ -103,28 +103,7 @@ def test_the_notes_tell_why_there_is_no_context() -> None:
     assert Trace(Reason.EMPTY).notes() == ["No context: empty"]
 
 
-def test_reasons_stand_in_their_precedence() -> None:
-    """As documented; then the bypasses of /rag and /vantage, and what only the record tells."""
-    *told, greeting, unasked, kept = Reason
-    assert (greeting, unasked, kept) == (Reason.GREETING, Reason.UNASKED, Reason.CANCELLED)
-    assert [str(reason) for reason in told] == [
-        "small_talk", "empty", "processing", "timeout", "unavailable", "skipped_short_query",
-        "no_match", "ok",
-    ]  # fmt: skip
-
-
 def test_what_was_searched_instead_of_the_message_is_noted() -> None:
     """Of a follow-up; a message that was searched as it stands needs no word."""
     assert replace(FULL, searched="the pump and why?").notes()[-1] == 'Searched with "the pump and why?"'
     assert not any(note.startswith("Searched") for note in FULL.notes())
-
-
-def test_a_project_tells_in_its_own_words_what_was_retrieved() -> None:
-    """The project's notes replace the usual ones; what was left out of it is told all the same."""
-    told = replace(FULL, told=("Retrieved 3 dreams via vector similarity search",)).notes()
-    assert [note for note in told if note.startswith("Retrieved")] == [
-        "Retrieved 3 dreams via vector similarity search"
-    ]
-    assert any(note.startswith("Left out") for note in told)
-    nothing = Trace(Reason.EMPTY, told=("Retrieved 0 dreams via vector similarity search",))
-    assert nothing.notes() == ["No context: empty", "Retrieved 0 dreams via vector similarity search"]

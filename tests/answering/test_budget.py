@@ -220,25 +220,6 @@ def verdicts(candidates: list[Candidate]) -> dict[str, Verdict | None]:
     return {item.passage.id: item.verdict for item in candidates}
 
 
-def test_every_candidate_gets_a_verdict() -> None:
-    """Packed, below the threshold, over the budget, duplicate: each is told."""
-    found = [candidate("a", 0.9), candidate("big", 0.8, length=99), candidate("c", 0.1)]
-    selection = select(
-        found,
-        [candidate("twin", 0.9)],
-        short=False,
-        threshold=0.2,
-        budget=Budget(50, 40),
-        meter=Meter(count_words),
-    )
-    assert verdicts(selection) == {
-        "a": Verdict.PACKED,
-        "big": Verdict.OVER_BUDGET,
-        "c": Verdict.BELOW_THRESHOLD,
-        "twin": Verdict.DUPLICATE,
-    }
-
-
 def test_the_threshold_is_strict() -> None:
     assert verdicts(chosen(candidate("a", 0.2)))["a"] is Verdict.BELOW_THRESHOLD
 

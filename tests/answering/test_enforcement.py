@@ -15,7 +15,6 @@ from app.answer import Finish, Prompt, Usage
 from app.answering import enforcement as module
 from app.answering.enforcement import (
     MOST,
-    POLICY,
     Enforcement,
     SentenceBuffer,
 )
@@ -284,17 +283,6 @@ async def test_a_text_without_a_question_asks_the_policys() -> None:
     assert (answer.check.held, answer.check.replaced) == (True, True)
 
 
-@pytest.mark.parametrize("kind", [REFUSE, CLARIFY])
-async def test_without_a_model_the_policy_speaks(kind: ResponseClass) -> None:
-    answer = held(kind)
-    async with answer.unasked() as stream:
-        deltas = [delta async for delta in stream]
-    assert [(delta.text, delta.finish) for delta in deltas] == [(answer.own(), None), ("", Finish.STOP)]
-    assert answer.check
-    assert (stream.model, answer.check.held, answer.check.broken) == (POLICY, True, ())
-    assert not answer.check.replaced
-
-
 async def test_a_whole_answer_that_never_ends_is_cut_off() -> None:
     model = spoken(*["I can't help with that. "] * MOST)
     answer = held(REFUSE)
@@ -384,41 +372,6 @@ async def test_what_was_whole_leaves_before_a_fault(spoke: str, left: list[str])
         with pytest.raises(ModelTimeout):
             await hear(stream, seen)
     assert (seen, answer.check is not None) == (left, bool(left))
-
-
-async def test_leaving_closes_the_models_stream() -> None:
-    model, answer = spoken("One. Two", *[" more"] * 100, pause=0.01), held()
-
-    async def listen() -> None:
-        async with answer.over(model.open(Prompt("", ""))) as stream:
-            async for _ in stream:
-                pass
-
-    task = asyncio.create_task(listen())
-    await asyncio.sleep(0.1)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    assert model.closed == 1
-
-
-async def test_a_long_answer_is_checked_off_the_loop() -> None:
-    """Four thousand tokens are looked through without holding up anybody else."""
-    answer, turns = held(target=100_000), 0
-    answer.ruling = replace(answer.ruling, params=Params(100_000, 100_000, 2, 0.5, 0.4))
-    text = "Perhaps it may well be that this one is so, or so it seems to me. " * 400
-
-    async def watch() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
-    watching = asyncio.create_task(watch())
-    await said(answer, spoken(*(text[at : at + 60] for at in range(0, len(text), 60))))
-    watching.cancel()
-    assert answer.check
-    assert answer.check.hedges > 100
-    assert turns > 20
 
 
 async def test_a_refusal_that_names_no_help_is_sent_with_it() -> None:

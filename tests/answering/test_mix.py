@@ -157,18 +157,6 @@ def test_a_bias_moves_only_what_is_near(
     )
 
 
-def test_what_is_cut_was_over_the_limit() -> None:
-    """Said so, before what was left earlier."""
-    first = replace(passage(9, 0.9, None), verdict=Verdict.BELOW_THRESHOLD)
-    before = [passage(0, 0.5, None), passage(1, 0.49, NOW), first]
-    after = by_recency(before, by(1), keep=1)
-    assert [(item.passage.id, item.verdict) for item in after] == [
-        ("memories-1", None),
-        ("memories-0", Verdict.OVER_LIMIT),
-        ("memories-9", Verdict.BELOW_THRESHOLD),
-    ]
-
-
 def both(personal: int, corpus: int, bias: float) -> tuple[list[str], list[str]]:
     """Ids that are told of twelve memories and twelve texts: the less relevant, the newer."""
     found = [
@@ -384,23 +372,6 @@ def verdicts(entries: Sequence[Entry], mix: Mix, was: Mix = Mix(), top_k: int = 
     """By id."""
     found = remix(entries, was=resolved(was, top_k), now=resolved(mix, top_k))
     return {each.entry.id: str(each.verdict) for each in found}
-
-
-@pytest.mark.parametrize(
-    ("threshold", "told_of"),
-    [(0.3, "pvb"), (0.5, "pvb"), (0.6, "v"), (1.0, "v"), (-1.0, "pvbn"), (0.0, "pvb")],
-)
-def test_words_vouch_at_any_threshold(threshold: float, told_of: str) -> None:
-    """What is similar enough, or vouched for; a similarity that is not known is none."""
-    entries = [
-        entry("p", 0.9, similarity=0.55),
-        entry("v", 0.8, similarity=None, vouched=True),
-        entry("b", 0.7, Verdict.BELOW_THRESHOLD, similarity=0.501),
-        entry("n", 0.6, Verdict.BELOW_THRESHOLD, similarity=-0.2),
-        entry("u", 0.5, Verdict.BELOW_THRESHOLD, similarity=None),
-    ]
-    found = verdicts(entries, Mix(similarity_threshold=threshold))
-    assert "".join(name for name, verdict in found.items() if verdict == "packed") == told_of
 
 
 def test_a_copy_is_told_where_the_memory_is_not() -> None:

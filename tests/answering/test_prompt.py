@@ -247,17 +247,6 @@ def test_no_text_forges_a_day(text: str, end: str) -> None:
     assert quote(forged) == quoted
 
 
-@given(st.lists(HOSTILE, min_size=1, max_size=6))
-def test_a_block_of_memories_costs_no_more_than_its_lines(texts: list[str]) -> None:
-    count = O200k().count
-    at = datetime(2023, 5, 8, tzinfo=UTC)
-    passages = [
-        replace(kept(text), created_at=at if number % 2 else None) for number, text in enumerate(texts)
-    ]
-    lines = sum(count(MEMORY_FORM.written(item) + "\n") for item in passages)
-    assert count(build_system_prompt("s", "m", passages).context) <= count(MEMORY + "\n") + lines
-
-
 def test_what_stands_before_the_context_shares_the_first_message() -> None:
     """A project's overview and rules are a part of the system text."""
     prompt = Prompt("S", "m", (), ("n",), before=("K", ""))

@@ -134,33 +134,6 @@ def test_a_tag_of_the_question_lifts_a_reference_text() -> None:
     assert drawn[0].boosts == {"tags": 1.1}
 
 
-TALLIES = st.dictionaries(
-    st.sampled_from([f"m{n}" for n in range(8)]),
-    st.builds(Tally, st.integers(0, 2_000), st.integers(0, 2_000)),
-)
-WEIGHTS = st.dictionaries(
-    st.sampled_from(["vb:rest", "vb:play", "topic:workout", "format:skeleton"]),
-    st.floats(-5, 5, allow_nan=False),
-)
-
-
-@given(TALLIES, WEIGHTS, WEIGHTS)
-def test_no_boost_exceeds_ten_percent_and_all_make_the_score(
-    tallies: dict[str, Tally], desire: dict[str, float], gravity: dict[str, float]
-) -> None:
-    """Whatever votes and cards say; relevance times the factors is the score to 1e-9."""
-    wants = Wants(("format:skeleton",), desire, gravity)
-    texts = ["rest and sleep", "play a game", "my workout as a list", "nothing in particular"]
-    found = [candidate(memory(f"m{n}", f"{texts[n % 4]} {n}", 0.9 - n / 100)) for n in range(8)]
-    drawn = rerank_personal(recalled(found), tallies, wants, keep=TOLD)
-    entries = ledger(pack_recalled(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
-    assert len(entries) == 8
-    for entry in entries:
-        assert set(entry.boosts) == {"feedback", "format", "vb_desire", "gravity"}
-        assert all(0.9 <= factor <= 1.1 for factor in entry.boosts.values())
-        assert abs((entry.relevance or 0) * math.prod(entry.boosts.values()) - entry.score) <= 1e-9
-
-
 def test_a_thousand_votes_saturate() -> None:
     """They lift by no more than ten percent, and hardly more than a hundred did."""
     found = [candidate(memory("old", "walk", 0.70)), candidate(memory("new", "walk more", 0.80))]

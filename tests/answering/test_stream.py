@@ -149,14 +149,6 @@ async def test_a_store_that_hangs_holds_back_no_fault(monkeypatch: pytest.Monkey
     assert told.recorder.waiting == 1
 
 
-async def test_it_tells_what_may_leave_in_one_piece() -> None:
-    """Appended sources wait for `citations`, and `done` for the end."""
-    told = reply(FakeModel(FakeStream([Delta("a["), Delta("1] b"), Delta("c")])))
-    found = [(data.get("text", name), told.more) async for name, data in told.events()]
-    texts = [("a", False), ("[1] b", False), ("c", False), (" Sources: [a.pdf#1]", True)]
-    assert found == [*texts, ("citations", False), ("done", True)]
-
-
 async def test_what_came_before_a_fault_leaves() -> None:
     told = reply(FakeModel(FakeStream([Delta("half")], error=ModelError("gone"))))
     stream = told.events()
@@ -405,22 +397,6 @@ async def test_what_the_store_will_not_take_holds_up_nobody(monkeypatch: pytest.
     assert await recorder.drain()
     assert [answer.id for answer in log.answers] == ["a", "c"]
     assert (recorder.waiting, recorder.lost) == (0, 1)
-
-
-async def test_tries_are_counted_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An outage between them is no try, and the next one begins anew."""
-    log = FakeLog(poison="a")
-    recorder = Recorder(log)
-    for key in "ab":
-        recorder.later(kept(key))
-    for _ in range(recorder_.TRIES - 1):
-        await recorder.drain()
-        log.down = True
-        assert not await recorder.drain()
-        log.down = False
-    log.poison = "b"
-    assert not await recorder.drain()
-    assert ([answer.id for answer in log.answers], recorder.lost) == (["a"], 0)
 
 
 async def test_the_end_waits_for_a_store_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:

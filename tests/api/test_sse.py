@@ -16,7 +16,7 @@ from starlette.types import Message
 from app.answering.stream import Reply
 from app.api import sse
 from app.api.chat import SHAPES
-from app.api.sse import EventStream, download, unless_gone
+from app.api.sse import EventStream, unless_gone
 from app.errors import ModelTimeout
 from tests.fakes.logged import Lines
 from tests.fakes.server import Event, events
@@ -381,33 +381,3 @@ async def test_a_result_is_closed_though_we_are_cancelled_again() -> None:
 
     assert task.cancelled()
     assert opening.closed == ["opened"]
-
-
-class Pieces:
-    """A download that knows whether it was ended."""
-
-    def __init__(self, *pieces: bytes) -> None:
-        self.pieces = pieces
-        self.asked = 0
-        self.ended = False
-
-    async def read(self) -> AsyncIterator[bytes]:
-        try:
-            for piece in self.pieces:
-                self.asked += 1
-                yield piece
-        finally:
-            self.ended = True
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-async def test_every_piece_of_a_download_is_sent_once(count: int) -> None:
-    """The first, which is fetched before the head, included; an empty file is empty."""
-    pieces, client = Pieces(*[b"%d" % n for n in range(count)]), Client()
-
-    response = await download(pieces.read(), headers={}, media_type="application/pdf")
-    assert pieces.asked == min(count, 1)
-    await response({"type": "http"}, client.receive, client.send)
-
-    assert b"".join(client.got) == b"".join(pieces.pieces)
-    assert pieces.ended

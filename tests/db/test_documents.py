@@ -21,10 +21,8 @@ from app.db.documents import (
     DocumentPart,
     DocumentStore,
     State,
-    hold,
 )
 from app.db.pool import Pool, open_pool
-from app.db.rows import transaction
 from app.db.users import Documents, ErasureStore
 from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
 from app.text.labels import distinct
@@ -744,34 +742,6 @@ async def test_an_outage_to_the_end_is_told(pool: Pool) -> None:
         *(store.finished("a", seconds=0.1) for _ in range(50)), return_exceptions=True
     )
     assert all(isinstance(end, Unavailable) for end in ends)
-
-
-HERE = DocumentPart("acme", "alice", "s1")
-
-
-async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
-    holding, release, order = asyncio.Event(), asyncio.Event(), list[str]()
-
-    async def first() -> None:
-        async with transaction(pool) as connection:
-            await hold(connection, HERE)
-            holding.set()
-            await release.wait()
-            order.append("first")
-
-    async def write(name: str, part: DocumentPart) -> None:
-        async with transaction(pool) as connection:
-            await hold(connection, part)
-            order.append(name)
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(first())
-        await holding.wait()
-        group.create_task(write("second", HERE))
-        await write("elsewhere", DocumentPart("acme", "alice", "s2"))
-        await asyncio.sleep(0.05)
-        release.set()
-    assert order == ["elsewhere", "first", "second"]
 
 
 def document(session_id: str | None) -> Document:

@@ -111,22 +111,6 @@ async def test_every_change_of_the_record_is_entered(pool: Pool) -> None:
     assert point == again
 
 
-async def test_what_is_rolled_back_leaves_no_entry(pool: Pool) -> None:
-    async with pool.acquire() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        await connection.execute("DELETE FROM ibid.memory")
-        await transaction.rollback()
-    await say(pool, "I moved.")
-    async with pool.acquire() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        await connection.execute("DELETE FROM ibid.memory")
-        await transaction.rollback()
-
-    assert len(await entered(pool)) == 1
-
-
 async def test_the_engine_takes_what_is_written_and_removed(house: House) -> None:
     async with house.running():
         first, _ = await say(house.pool, "I moved.", "I slept.")

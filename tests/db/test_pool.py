@@ -10,8 +10,6 @@ from pathlib import Path
 import asyncpg
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from app.breaker import Breaker
@@ -21,7 +19,7 @@ from app.db.cards import CardDraft, CardShape, CardStore
 from app.db.code import CodeStore
 from app.db.conversations import ConversationStore
 from app.db.documents import DocumentStore
-from app.db.pool import Pool, decode, encode, open_pool, postgres_faults, record_faults, retrieval_faults
+from app.db.pool import Pool, open_pool, postgres_faults, record_faults, retrieval_faults
 from app.db.postgres import open_postgres
 from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore, SessionStore
@@ -388,43 +386,13 @@ async def test_real_faults_are_told_apart(pool: Pool) -> None:
         await pool.execute("SELECT pg_sleep(5)", timeout=0.05)
 
 
-floats = st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=64)
-
-
 def embedding(values: list[float]) -> Embedding:
     return np.array(values, "<f4").tobytes()
-
-
-@given(floats)
-def test_what_goes_out_comes_back(values: list[float]) -> None:
-    assert decode(encode(embedding(values))) == embedding(values)
 
 
 async def test_server_agrees(pool: Pool) -> None:
     assert await pool.fetchval("SELECT $1::vector::text", embedding([1.5, -2, 0.25])) == "[1.5,-2,0.25]"
     assert await pool.fetchval("SELECT '[1.5,-2,0.25]'::vector") == embedding([1.5, -2, 0.25])
-
-
-async def test_copied_in_bulk(pool: Pool) -> None:
-    rows = [("d", n, "text", 1, 1, "", 1, "s", embedding([n] * n)) for n in range(1, 30)]
-    columns = (
-        "document_id",
-        "ordinal",
-        "text",
-        "page",
-        "page_end",
-        "heading",
-        "tokens",
-        "space",
-        "embedding",
-    )
-    document = {"id": "d", "tenant": "t", "filename": "f", "name": "f", "sha256": "", "size": 1}
-    await pool.copy_records_to_table(
-        "document", schema_name="ibid", records=[tuple(document.values())], columns=tuple(document)
-    )
-    await pool.copy_records_to_table("chunk", schema_name="ibid", records=rows, columns=columns)
-    found = await pool.fetch("SELECT embedding FROM ibid.chunk ORDER BY ordinal")
-    assert [row["embedding"] for row in found] == [row[-1] for row in rows]
 
 
 async def test_extension_in_a_schema_of_its_own(dsn: str) -> None:

@@ -21,15 +21,12 @@ from app.db.projects import (
     KnowledgeChange,
     KnowledgeNote,
     KnowledgeStore,
-    TableColumn,
     chosen,
-    filling,
     links,
     literal,
     made,
     merged,
     taking,
-    vectors,
 )
 from app.db.rows import Connection, transaction
 from app.errors import IbidError, InvalidField, Rejected, RetrievalError, TooMany, Unavailable
@@ -151,43 +148,6 @@ REFUSING = (
     """CREATE TRIGGER refusing BEFORE INSERT ON public.theirs FOR EACH ROW
         WHEN (NEW."Odd ""name" = 'raised') EXECUTE FUNCTION public.refused()""",
 )
-
-
-def column(
-    kind: str, *, required: bool = False, filled: bool = False, name: str = "embedding"
-) -> TableColumn:
-    return TableColumn(name, kind, required, filled)
-
-
-@pytest.mark.parametrize(
-    ("theirs", "embedding", "beside"),
-    [
-        pytest.param(column("vector"), "v::vector", "NULL", id="any length"),
-        pytest.param(column("vector(8)"), "v::vector(8)", "NULL", id="our length"),
-        pytest.param(column("vector(9)"), "NULL", "v", id="another length"),
-        pytest.param(column("halfvec(8)"), "NULL", "v", id="another type"),
-        pytest.param(
-            column("vector(9)", required=True), "array_fill(0, ARRAY[9])::vector(9)", "v", id="required"
-        ),
-    ],
-)
-def test_a_vector_goes_where_it_fits(theirs: TableColumn, embedding: str, beside: str) -> None:
-    assert vectors({"embedding": theirs}, 8, "v") == {"embedding": embedding, "embedding_ibid": beside}
-
-
-def test_only_what_must_be_is_filled() -> None:
-    theirs = {
-        each.name: each
-        for each in (
-            column("text", required=True, name="ours"),
-            column("text", required=True, name="text"),
-            column("text", name="free"),
-            column("integer", required=True, filled=True, name="counted"),
-            column("point", required=True, name="place"),
-        )
-    }
-
-    assert filling(theirs, {"ours": "x"}) == {"text": "''"}
 
 
 @pytest.mark.parametrize(

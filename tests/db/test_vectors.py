@@ -1,13 +1,11 @@
 """Rows: cursors, text that Postgres can hold, transactions; embedding spaces and the vectors of one that
 is being built."""
 
-import asyncio
 import uuid
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +13,9 @@ from hypothesis import strategies as st
 from app.db.corpus import ReferenceDraft
 from app.db.memories import Draft, MemoryStore
 from app.db.pool import Pool
-from app.db.rows import closed, opened, storable, transaction
+from app.db.rows import closed, opened, storable
 from app.db.vectors import SpaceStore, VectorStore
-from app.errors import InvalidField, Missing, NoRoom, Unavailable
+from app.errors import InvalidField, Missing
 from app.types import Space
 from tests.db import test_corpus
 from tests.db.test_memories import written
@@ -265,40 +263,3 @@ def test_law_any_text_opens_or_is_told(text: str) -> None:
 async def test_postgres_takes_it(pool: Pool) -> None:
     text = storable("a\0\ud800\U0010ffff\uffff")
     assert await pool.fetchval("SELECT $1::text", text) == text
-
-
-ADD = "INSERT INTO ibid.tenant (id) VALUES ('new')"
-COUNT = "SELECT count(*) FROM ibid.tenant WHERE id = 'new'"
-
-
-async def test_cancellation_rolls_back(pool: Pool) -> None:
-    started = asyncio.Event()
-
-    async def write() -> None:
-        async with transaction(pool) as connection:
-            await connection.execute(ADD)
-            started.set()
-            await asyncio.sleep(60)
-
-    task = asyncio.create_task(write())
-    await started.wait()
-    task.cancel()
-    await asyncio.wait({task})
-    assert task.cancelled()
-    assert await pool.fetchval(COUNT) == 0
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind", "said"),
-    [
-        pytest.param(asyncpg.DiskFullError("could not extend file"), NoRoom, "no room", id="disk full"),
-        pytest.param(asyncpg.AdminShutdownError("ended"), Unavailable, "does not answer", id="shutdown"),
-    ],
-)
-async def test_faults_of_postgres_are_told(
-    pool: Pool, fault: Exception, kind: type[Unavailable], said: str
-) -> None:
-    with pytest.raises(kind, match=said) as told:
-        async with transaction(pool):
-            raise fault
-    assert type(told.value) is kind

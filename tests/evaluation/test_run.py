@@ -132,47 +132,6 @@ async def test_texts_are_written_in_order_a_batch_at_a_time(monkeypatch: pytest.
     assert (steps, evaluated.found.stored) == ([2, 2, 1], 5)
 
 
-async def test_batches_go_side_by_side_only_where_order_does_not_matter(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """After the first, which makes what the others are put into: one is embedded while another is stored."""
-    monkeypatch.setattr(run, "BATCH", 1)
-    most = dict[bool, int]()
-    for in_order in (True, False):
-        under_way, seen = 0, list[int]()
-
-        class Counting(Writing):
-            async def remember(
-                self, scope: Scope, drafts: Sequence[Draft], *, seconds: float
-            ) -> list[Written]:
-                nonlocal under_way
-                under_way += 1
-                seen.append(under_way)  # noqa: B023 - used up within the turn
-                await asyncio.sleep(0)
-                under_way -= 1
-                return await super().remember(scope, drafts, seconds=seconds)
-
-        texts = [CorpusText(str(n), f"turn {n}", scope="ada") for n in range(5)]
-        target = Target(Counting().services(), Place.MEMORIES, Path())
-        target.in_order = in_order
-        retrieval = Retrieval({}, FakeEmbedder(), seconds=5)
-        await Evaluation(retrieval, target, Benchmark("b", "dev", texts, [])).put(lambda _: None)
-        most[in_order] = max(seen)
-        assert (seen[0], len(seen)) == (1, 5)
-
-    assert most == {True: 1, False: 2}
-
-
-async def test_every_question_is_asked_once() -> None:
-    source = found("one")
-    questions = [BenchmarkQuestion(str(n), f"question {n}", {"1": 1}, "ada") for n in range(9)]
-    evaluated = subject(source, [CorpusText("1", "one", scope="ada")], questions, Writing())
-
-    await evaluated.ask(lambda _: None)
-
-    assert sorted(query.text for query in source.queries) == [question.text for question in questions]
-
-
 async def test_questions_search_the_source_of_their_scope() -> None:
     """With nothing cut off, and more than the widest measure looks at."""
     source = found("one")
@@ -512,27 +471,6 @@ def test_marks_line_ends_and_large_texts_of_other_systems_are_read(tmp_path: Pat
     assert found.texts[0].text == large["text"]
 
 
-def test_texts_of_another_scope_are_as_if_not_there(tmp_path: Path) -> None:
-    """A question is asked in its own; what belongs to nobody is in everybody's reach."""
-    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"scope": "t"}]), "dev")
-
-    assert found.dangling == 1
-
-
-@pytest.mark.parametrize(
-    ("meta", "thread"),
-    [
-        pytest.param({"session": 3}, "3", id="session"),
-        pytest.param({"thread": "t"}, "t", id="thread"),
-        pytest.param({"session": "s", "thread": "t"}, "s", id="both"),
-        pytest.param({}, None, id="none"),
-    ],
-)
-def test_a_text_knows_the_conversation_it_was_said_in(meta: dict[str, object], thread: str | None) -> None:
-    """As `meta.session` or `meta.thread` names it, in letters or digits."""
-    assert CorpusText("1", "words", meta=meta).thread == thread
-
-
 @pytest.mark.parametrize(
     ("date", "at"),
     [
@@ -584,13 +522,6 @@ def test_a_result_has_the_service_s_figures_and_those_of_each_way() -> None:
     assert [told["ablations"][name]["metrics"]["recall@5"] for name in ABLATIONS] == [1.0, 0.5, 0.0, 0.5]
     assert told["metrics"]["mrr"] == 0.25
     assert json.loads(json.dumps(told)) == told
-
-
-def test_a_result_tells_what_may_be_chance() -> None:
-    told = result(BENCHMARK, "corpus", found_both(), ways())
-
-    assert told["beside"]["words"]["recall@5"]["difference"] == -0.5
-    assert told["groups"] == {}
 
 
 def test_what_is_written_down_is_read_again(tmp_path: Path) -> None:

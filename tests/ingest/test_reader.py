@@ -71,15 +71,6 @@ def test_a_bold_word_does_not_make_a_bold_line(path: Path) -> None:
     assert not line.style.bold
 
 
-def test_places_hold_behind_characters_outside_the_basic_plane(path: Path) -> None:
-    """PDFium counts UTF-16 units: a line after emoji still has its own place."""
-    first, second = opened(path, script_pdf(["😀" * 40 + " end\nnext line"]))
-    assert first.text.endswith("😀 end")
-    assert second.text == "next line"
-    assert second.left == pytest.approx(first.left, abs=1)
-    assert second.top < first.bottom + 5
-
-
 @pytest.mark.parametrize(
     "text", ["مرحبا بالعالم", "你好，世界。", "नमस्ते दुनिया।", "Привет, мир!"], ids=["ar", "zh", "hi", "ru"]
 )

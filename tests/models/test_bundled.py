@@ -108,14 +108,6 @@ def cosine(one: Embedding, other: Embedding) -> float:
     return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
 
 
-async def test_vectors_are_float32_of_unit_length(embedder: Bundled) -> None:
-    """An embedding is 4 bytes a dimension, and its length is 1."""
-    [vector] = await embedder.passages([PROSE])
-    assert len(vector) == 4 * DIM
-    assert np.linalg.norm(np.frombuffer(vector, "<f4")) == pytest.approx(1, abs=1e-6)
-    assert embedder.space == "bge-small-en-v1.5-int8@384"
-
-
 async def test_a_question_is_nearest_to_what_answers_it(embedder: Bundled) -> None:
     """Meaning is there: the passage that answers is nearer than one that does not."""
     asked = await embedder.query("Which road is shut?")
@@ -237,19 +229,6 @@ def start(lane: Lane, *texts: str) -> asyncio.Task[list[Embedding]]:
     return asyncio.create_task(run(lane, *texts))
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-async def test_vectors_come_back_in_order(threads: int) -> None:
-    """Whichever thread is first, each text's vector is in the text's place."""
-
-    def uneven(text: str) -> Embedding:
-        time.sleep(0.002 * (int(text) % 3))
-        return text.encode()
-
-    async with lane_of(uneven, threads=threads) as lane:
-        texts = [str(n) for n in range(30)]
-        assert await run(lane, *texts) == [text.encode() for text in texts]
-
-
 async def test_a_long_list_does_not_hold_up_a_short_one() -> None:
     """Callers take turns text by text."""
     gate = Gate()
@@ -336,18 +315,6 @@ async def test_closing_refuses_what_waits() -> None:
             with pytest.raises(RetrievalError, match="unavailable"):
                 await refused
         assert not any(thread.is_alive() for thread in lane.threads)
-
-
-async def test_closing_leaves_a_hung_thread_behind() -> None:
-    """A call that never returns does not keep the service from stopping."""
-    gate = Gate()
-    lane = Lane(gate, Pace("test", 1, 1), ())
-    hung = start(lane, "hung")
-    await gate.reached()
-    await closed(lane, 0.05)
-    assert all(thread.daemon for thread in lane.threads)
-    gate.let()
-    await hung
 
 
 async def test_the_loop_stays_free() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 import orjson
@@ -22,7 +22,7 @@ from app.retrieval.cache import (
     weight,
 )
 from app.text.labels import label, label_name
-from app.types import VALUE_BYTES, Candidate, Degraded, Found, Hit, Passage, Scope
+from app.types import Candidate, Degraded, Found, Hit, Passage, Scope
 from tests.fakes.answering import passage
 
 WHOLE = Found((Candidate(passage("a")),), stored=1, answered=1)
@@ -186,15 +186,6 @@ async def test_what_was_put_under_another_key_is_searched_for() -> None:
     """A value says whose it is: whoever moves it about moves no answer."""
     shared = FakeShared({"k": pack(WHOLE, "other", 1_000.0) or b""})
     assert not (await ask(Cache(300, shared, clock=Now()), Searching())).cached
-
-
-async def test_very_large_results_are_not_shared() -> None:
-    shared = FakeShared()
-    large = Found((Candidate(passage("a", "x" * VALUE_BYTES)),))
-    cache, search = Cache(300, shared), Searching(large)
-    await ask(cache, search)
-    assert (await ask(cache, search)).cached
-    assert shared.kept == {}
 
 
 def sized(letters: int) -> Found:
@@ -473,12 +464,6 @@ def test_what_cannot_be_read_is_a_miss(raw: bytes) -> None:
 
 def test_what_json_cannot_say_is_not_packed() -> None:
     assert pack(Found((Candidate(Passage("d", "a", "\ud800", 1, "l")),)), KEY, 1.0) is None
-
-
-def test_times_keep_their_zone() -> None:
-    made = datetime(2026, 11, 21, 9, 30, 0, 123456, tzinfo=UTC)
-    dated = Found((Candidate(Passage("d", "a", "t", 1, "l.pdf#1", created_at=made)),), answered=1)
-    assert unpack(pack(dated, KEY, 1.0) or b"", KEY) == (dated, 1.0)
 
 
 def test_the_least_recently_used_goes_first() -> None:

@@ -63,12 +63,6 @@ async def store(vendor: Chroma) -> Chroma:
     return vendor
 
 
-async def test_batches_write_everything(store: Chroma, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "BATCH", 3)
-    await store.upsert("ibid-b", IDS, ROWS, [MINE] * 4)
-    assert sorted(await store.ids("ibid-b", {"document": "d"})) == IDS
-
-
 async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
     """Seven hundred vectors in and out: the loop goes on meanwhile."""
     ids, turned = [f"f:{n}" for n in range(700)], 0
@@ -151,13 +145,6 @@ async def test_a_dropped_collection_is_made_once_for_all_that_ask(chroma_run: Ru
     assert await asyncio.gather(*(ours.count("ibid-e") for _ in range(4))) == [0] * 4
     for client in (ours, theirs):
         await client.close()
-
-
-async def test_vectors_are_read_back_as_they_were_written(store: Chroma) -> None:
-    await store.upsert("ibid-v", IDS, ROWS, [MINE] * 4)
-    found = await store.vectors("ibid-v", 1, 9)
-    assert dict(found) == {id_: row.tobytes() for id_, row in list(zip(IDS, ROWS, strict=True))[1:]}
-    await store.forget("ibid-v")
 
 
 async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:

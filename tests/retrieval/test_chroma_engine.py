@@ -245,13 +245,6 @@ def ask(engine: EmbeddedChroma, do: str, data: bytes = b"", **arguments: Any) ->
     return perform(engine, do, data, {"collection": "ibid-a", **arguments})
 
 
-def test_nothing_found_is_an_empty_list(engine: EmbeddedChroma) -> None:
-    """Of a query under a filter that nothing passes, and of a get."""
-    none: dict[str, Any] = {"where": {"document": "e"}}
-    assert ask(engine, "get", **none)["ids"] == []
-    assert ask(engine, "query", THREE[:1].tobytes(), limit=1, **none)["ids"] == []
-
-
 def test_a_refusal_is_told_and_no_reason_to_end(engine: EmbeddedChroma, ends: list[tuple[int, str]]) -> None:
     """A matrix of another size, an argument that the vendor does not take."""
     with pytest.raises(ChromaFault, match="dimension"):

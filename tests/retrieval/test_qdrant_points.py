@@ -6,15 +6,12 @@ wait for anything. What hangs on that is asked of the two that users have.
 
 import asyncio
 import random
-import struct
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
 from app.errors import RetrievalError
@@ -23,10 +20,8 @@ from app.retrieval.retrievers.points import (
     Collection,
     Point,
     Where,
-    floats,
     identities,
     identity,
-    packed,
 )
 from app.retrieval.retrievers.qdrant import Qdrant, QdrantProcess
 from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
@@ -197,14 +192,6 @@ async def test_it_says_what_it_is(points: Qdrant) -> None:
     await points.compact(NAME)
     assert await points.scroll(NAME, EVERY, limit=9, vectors=True) == before
     assert len(before) == 4
-
-
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
-def test_embeddings_are_the_same_to_the_last_bit(numbers: list[float]) -> None:
-    """As engines take them and give them back; no numbers are no embedding."""
-    dense = struct.pack(f"<{len(numbers)}f", *numbers)
-    assert packed(floats(dense)) == dense
-    assert packed(None) is None
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from app.retrieval.fusion import (
     DENSE_CONTRAST,
-    LEAST,
     LEXICAL_CONTRAST,
-    MOST_CONTRAST,
     fuse,
     weight,
 )
@@ -93,18 +91,6 @@ def test_a_copy_in_another_source_is_one_whatever_its_words_of_time() -> None:
 )
 def test_what_means_the_same_on_any_day_is_told_once(text: str) -> None:
     assert told(text, MAY, JUNE) == 1
-
-
-LONG = st.lists(st.sampled_from(["a", "A", "b", "\u00df", "SS"]), max_size=11).map(" ".join)
-
-
-@given(st.lists(LONG, max_size=9))
-def test_texts_that_begin_alike_are_compared_whole(texts: list[str]) -> None:
-    """Of each content the first is kept, however long the words are that it shares with others."""
-    first: dict[str, str] = {}
-    for text in texts:
-        first.setdefault(content(text), text)
-    assert [item.passage.text for item in without_identical(candidates(texts))[0]] == list(first.values())
 
 
 @given(st.lists(st.text("aA \n", max_size=4)))
@@ -194,11 +180,6 @@ NEAR = st.lists(st.floats(-1, 1), max_size=30).map(lambda scores: sorted(scores,
 def falling(slope: float, *, best: float = 1.0, places: int = 12) -> list[float]:
     """A leg that falls by `slope` a natural logarithm of the place."""
     return [max(0.0, best - slope * math.log(place)) for place in range(1, places + 1)]
-
-
-@given(LEG, NEAR)
-def test_no_leg_is_turned_off(words: list[float], meaning: list[float]) -> None:
-    assert LEAST <= weight(words, meaning) <= MOST_CONTRAST
 
 
 def test_the_clearer_words_tell_the_more_they_weigh() -> None:
@@ -354,16 +335,6 @@ def test_a_source_covers_what_its_best_covering_hit_covers() -> None:
     whole = legs({"a": 0.3}, {"a": 5.0}, coverage=0.9)
     scores = {item.passage.id: item.passage.score for item in fuse([lifted, whole])}
     assert scores["m"] == pytest.approx(scores["a"])
-
-
-def test_what_neighbours_lend_counts_as_held() -> None:
-    """A turn between two that hold the words leads one far from them, though it holds none itself."""
-    found = Legs(
-        "memories",
-        words=(Hit("said", 6.0, 0.8), Hit("beside", 3.0, 0.0, lent=3.0)),
-        passages={key: passage(key, 0.3, "memories") for key in ("said", "beside", "far")},
-    )
-    assert order(fuse([found])) == ["said", "beside", "far"]
 
 
 def test_words_held_count_more_than_words_repeated() -> None:

@@ -162,14 +162,6 @@ def test_evidence_is_bounded_and_takes_nothing(found: list[tuple[float, bool]]) 
         )
 
 
-def test_of_equal_relevance_the_one_of_that_time_is_first() -> None:
-    """And what nothing is known of stays in its order."""
-    june = memory(at=datetime(2023, 6, 1, tzinfo=UTC), key="june")
-    others = [replace(june, passage=replace(june.passage, id=str(n))) for n in range(3)]
-    ranked = ranked_for([june, *others, memory()], asked("in May", NOW))
-    assert [item.passage.id for item in ranked] == ["m", "june", "0", "1", "2"]
-
-
 @pytest.mark.parametrize(
     ("question", "times"),
     [
@@ -211,11 +203,6 @@ def test_a_season_is_found_in_every_month(word: str, month: int) -> None:
     """In January a winter is on that began in another year."""
     for season in ("winter", "spring", "summer", "autumn"):
         assert len(asked(f"{word} {season}", NOW.replace(month=month)).spans) == 1
-
-
-def test_since_winter_is_since_the_last_that_is_over() -> None:
-    (span,) = asked("since winter", datetime(2027, 1, 15, tzinfo=UTC)).spans
-    assert span.start == date(2025, 12, 1)
 
 
 SAID = st.sampled_from(

@@ -209,14 +209,6 @@ async def test_everything_hung_is_a_timeout(house: House) -> None:
     assert (found.reason, found.context) == (Reason.TIMEOUT, "")
 
 
-async def test_until_is_kept(house: House) -> None:
-    house.code.hung = True
-    until = asyncio.get_running_loop().time() + 0.1
-    found = await house.service.gathered(Scope(project="THN"), MESSAGE, until=until)
-
-    assert found.degraded == (Degraded("code", "timeout"),)
-
-
 async def test_an_unexpected_error_falls_through(house: House) -> None:
     """To the project's conversations by words and meaning; DAAS' are dreams."""
     house.code.error = KeyError("chunk_text")

@@ -294,14 +294,6 @@ async def test_cards_never_crowd_out_the_message() -> None:
     assert refused.value.field == "body.message"
 
 
-async def test_the_system_prompt_is_shown_only_with_debug() -> None:
-    """To the letter as it was sent; without debugging neither it nor `debug` is there."""
-    house = House()
-    said = await house.told(debug=True)
-    assert said["system_prompt"] == house.model.prompts[0].messages()[0]["content"]
-    assert {"system_prompt", "debug"}.isdisjoint(await house.told())
-
-
 async def test_a_streamed_reply_tells_the_same_in_meta() -> None:
     """`meta` has memory_used, meta_explanation and bypass; citations are checked while tokens stream."""
     house = House(model=FakeModel(FakeStream(["Paper [memory#m0]", " and [memory#zz] more."])))

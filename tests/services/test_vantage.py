@@ -211,12 +211,6 @@ async def test_the_namespace_travels_with_the_search() -> None:
     assert (house.namespace.scopes, said["meta"]["vantage_id"]) == ([scope], "clinic")
 
 
-async def test_without_a_namespace_no_card_is_asked_for() -> None:
-    house = House()
-    await house.told()
-    assert house.namespace.scopes == []
-
-
 async def test_a_greeting_returns_early() -> None:
     """A minimal prompt with how long its sender was away, one model call, no retrieval."""
     house = House()
@@ -322,16 +316,6 @@ async def test_an_inspection_shows_what_the_model_would_be_told() -> None:
     inspected, answered = house.log.answers
     assert inspected.prompt_sha256 == answered.prompt_sha256
     assert inspected.recipe == answered.recipe
-
-
-async def test_an_inspection_has_an_answers_events() -> None:
-    """`citations` and `done`, nothing said; and every field that an answer has."""
-    house = House()
-    reply = await house.vantage.prepare(Question(ADA, SLEEP, inspect_only=True))
-    assert reply.opening is None
-    assert [name async for name, _ in reply.events()] == ["citations", "done"]
-    said, inspected = await house.told(), await house.told(inspect_only=True)
-    assert set(said) | {"system_prompt"} == set(inspected)
 
 
 async def test_the_ruling_is_kept_with_the_answer() -> None:
@@ -581,19 +565,6 @@ async def test_an_answer_that_is_left_is_kept_without_a_check() -> None:
     await reply.recorder.drain()
     (kept,) = house.log.answers
     assert (kept.finish, read(kept.ruling or {}).check, house.model.closed) == (Finish.CANCELLED, None, 1)
-
-
-async def test_answers_are_kept_when_the_store_is_back() -> None:
-    house = House(log=FakeLog(down=True))
-    vantage = house.vantage
-    said = await (await vantage.prepare(Question(ADA, SLEEP))).whole()
-    assert (said["answer"], vantage.recorder.waiting) == (
-        "Hello there Sources: [memory#m0] [memory#m1] [memory#m2]",
-        1,
-    )
-    house.log.down = False
-    await vantage.recorder.drain()
-    assert [answer.id for answer in house.log.answers] == [said["answer_id"]]
 
 
 ADA_AT_WORK = Scope(user_id="ada", thread_id="t", vantage_id="clinic")

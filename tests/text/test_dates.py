@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from app.text.dates import (
     KNOWN,
-    LEAP,
     LONGEST,
     MANY,
     MOST,
@@ -22,7 +21,6 @@ from app.text.dates import (
     plain,
     resolved,
     share,
-    shifted,
     spoken,
     timely,
 )
@@ -165,7 +163,6 @@ def test_here_in_german_is_not_yesterday_in_french() -> None:
 
 
 MONDAY = date(2023, 5, 8)
-DAYS = st.dates(date(1900, 1, 1), date(2100, 1, 1))
 
 
 def meant(text: str, at: date = MONDAY) -> Span | None:
@@ -285,36 +282,6 @@ def test_the_nearest_year_is_chosen(at: date, year: int) -> None:
     span = meant("on 24 December", at)
     assert span is not None
     assert nearest(span, at).start == date(year, 12, 24)
-
-
-@given(DAYS, st.integers(-600, 600))
-def test_months_are_counted_as_calendars_do(day: date, months: int) -> None:
-    """The same day, or the last one of a shorter month; a year is twelve of them."""
-    moved = shifted(day, months)
-    assert (moved.year * 12 + moved.month) - (day.year * 12 + day.month) == months
-    assert moved.day == day.day or (moved + ONE).day == 1
-    assert moved.day <= day.day
-
-
-YEARLY = st.builds(
-    lambda day, length: Span(day, day + length * ONE, yearly=True),
-    st.dates(date(LEAP, 1, 1), date(LEAP, 12, 31)),
-    st.integers(1, 92),
-)
-
-
-def every(span: Span) -> set[date]:
-    """Its days."""
-    return {span.start + n * ONE for n in range((span.end - span.start).days)}
-
-
-@given(YEARLY, DAYS)
-def test_a_yearly_one_is_of_every_year(span: Span, day: date) -> None:
-    """As it stands in that year and in the one before; the leap day aside."""
-    if (day.month, day.day) == (2, 29) or date(LEAP, 2, 29) in (span.start, span.end - ONE):
-        return
-    inside = any(day in every(span.of(day.year - by)) for by in (0, 1))
-    assert share([span], Span(day, day + ONE)) == inside
 
 
 SWAM = "I swam yesterday, and in the summer of 2021; from May to July 2020 I did not"
