@@ -17,8 +17,7 @@ from app.db.rows import closed, opened, storable
 from app.db.vectors import SpaceStore, VectorStore
 from app.errors import InvalidField, Missing
 from app.types import Space
-from tests.db import test_corpus
-from tests.db.test_memories import written
+from tests.db.test_memories import text_written, written
 from tests.fakes.services import ADA
 from tests.fakes.uploads import ALICE, SPACE, TENANT, ready, upload, vector
 
@@ -91,7 +90,7 @@ async def test_the_swap_moves_everything_at_once(pool: Pool, tmp_path: Path) -> 
 async def test_memories_and_texts_move_too(pool: Pool) -> None:
     """Counted, asked for with what is embedded of them, swapped in the same step; versions grow."""
     (memory,) = await written(pool, Draft("I moved."))
-    (text,) = await test_corpus.written(pool, ReferenceDraft("Light delays sleep.", "a1", "Sleep"))
+    (text,) = await text_written(pool, ReferenceDraft("Light delays sleep.", "a1", "Sleep"))
     before = await pool.fetchval("SELECT version FROM ibid.memory_user")
     store, seen = VectorStore(pool), []
     assert await store.count(NEXT.name) == 2
@@ -229,7 +228,7 @@ async def test_counts_the_vectors_of_a_space(pool: Pool, tmp_path: Path) -> None
     await ready(pool, ALICE, upload(tmp_path))
     assert await store.vectors_in(SPACE.name) == 2
     await written(pool, Draft("a memory"))
-    await test_corpus.written(pool, ReferenceDraft("a text"))
+    await text_written(pool, ReferenceDraft("a text"))
     assert await store.vectors_in(SPACE.name) == 4
     assert await store.vectors_in(OTHER.name) == 0
 
