@@ -140,6 +140,14 @@ def test_what_every_other_page_says_stays(length: int) -> None:
     assert not {"The Report", "The Ferry"} & set(document(*pages))
 
 
+def test_a_stretch_is_of_one_place() -> None:
+    """What stands now here, now there is text."""
+    below = [[f"Text {n * letter}." for letter in "abcd"] for n in range(1, 101)]
+    above = [[f"A line {n * 'z'}"] * (n % 2) + ["Advice: Buy"] for n in range(1, 26)]
+    pages = [[*head, *text] for head, text in zip(above, below, strict=False)]
+    assert document(*pages, *below[25:]).count("Advice: Buy") == 25
+
+
 def test_a_line_that_repeats_inside_pages_stays() -> None:
     """Only edges are looked at."""
     texts = ["One a.", "Two b.", "Three c.", "The same.", "Four d.", "Five e.", "Six f."]
@@ -284,6 +292,13 @@ def test_parts_stand_above_items_of_the_same_type() -> None:
         ("Part I", "Item 2. Properties"),
         ("Part II",),
     ]
+
+
+def test_numbers_tell_depth() -> None:
+    """2.1 stands under 2."""
+    said = ["2 Methods", "2.1 Data", TEXT, "2.2 Models", TEXT, "3 Results", TEXT]
+    lines = [line(text, 2, style=BODY if text == TEXT else BOLD) for text in said]
+    assert walk(lines) == [("2 Methods", "2.1 Data"), ("2 Methods", "2.2 Models"), ("3 Results",)]
 
 
 def test_the_title_page_heads_nothing_beyond_itself() -> None:
@@ -516,6 +531,14 @@ def test_signs_stand_where_the_country_writes_them(row: str, read: str) -> None:
     """Behind the figures if the line ends in one; and it is still a row."""
     assert table_rows([line(row)]) == [read]
     assert is_row(read)
+
+
+def test_figures_stand_with_their_signs() -> None:
+    """A lone sign belongs to nobody. Prose is left alone."""
+    assert table_rows(page_of(["Fares $ (12) $ 14 9 %", "Up to $ 5 is given back"])) == [
+        "Fares $(12) $14 9%",
+        "Up to $ 5 is given back",
+    ]
 
 
 def test_a_long_label_between_rows_does_not_end_a_table() -> None:
