@@ -149,18 +149,16 @@ def sections(folder: Path) -> Path:
     return folder
 
 
-def test_the_engines_alone_find_what_the_exact_index_finds(ibid: Ibid) -> None:
-    """At least .95 of what exact dense retrieval finds: Qdrant among texts, which go to the corpus where they
-    have no scopes, and Chroma among documents. Nothing is degraded."""
+def test_the_engine_alone_finds_what_the_exact_index_finds(ibid: Ibid) -> None:
+    """Chroma among documents at least .95 of what exact dense retrieval finds in the corpus, to which texts
+    go that have no scopes. Nothing is degraded."""
     guide = sections(ibid.place / "guide")
     [exact] = lines(ibid.process("eval", str(guide), "--json").out)
+    [told] = lines(ibid.process("eval", str(guide), "--json", "--source", "documents", EXACT_MAX_MB="0").out)
     assert (exact["source"], exact["searched"]) == ("corpus", ["exact"])
-    for source in ("corpus", "documents"):
-        done = ibid.process("eval", str(guide), "--json", "--source", source, EXACT_MAX_MB="0")
-        [told] = lines(done.out)
-        assert (told["source"], told["searched"], told["degraded"]) == (source, ["engine"], {})
-        wanted = exact["ablations"]["meaning"]["metrics"]["recall@20"]
-        assert told["ablations"]["meaning"]["metrics"]["recall@20"] >= 0.95 * wanted > 0.4
+    assert (told["source"], told["searched"], told["degraded"]) == ("documents", ["engine"], {})
+    wanted = exact["ablations"]["meaning"]["metrics"]["recall@20"]
+    assert told["ablations"]["meaning"]["metrics"]["recall@20"] >= 0.95 * wanted > 0.4
 
 
 def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> None:
