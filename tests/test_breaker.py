@@ -121,37 +121,6 @@ def test_a_row_begins_when_its_first_attempt_does() -> None:
     assert watched.breaker.refuses
 
 
-@pytest.mark.parametrize(("pause", "closed"), [(29.0, False), (31.0, True)], ids=["a row", "none"])
-def test_failures_far_apart_are_no_row(pause: float, closed: bool) -> None:
-    """Where nobody asked meanwhile, one of a quarter of an hour ago says nothing about now."""
-    watched = Watched(lasting=3.0)
-    watched.ask(Down())
-    watched.now += pause
-    for _ in range(2):
-        watched.ask(Down())
-    assert watched.breaker.closed is closed
-
-
-def test_a_slow_failure_is_of_the_row() -> None:
-    """The pause counts from one's end to the next one's begin, not to its end a minute later."""
-    watched = Watched(lasting=3.0)
-    for _ in range(3):
-        with suppress(Down), watched.breaker.attempt(judge):
-            watched.now += 60.0
-            raise Down
-    assert watched.breaker.refuses
-
-
-def test_a_late_probe_is_of_the_row() -> None:
-    """However long nobody asked: one failure more, and it is open again."""
-    watched = Watched().dead()
-    watched.now += 1_000.0
-    with suppress(Down), watched.breaker.attempt(judge):
-        watched.now += 3.0
-        raise Down
-    assert watched.breaker.wait == 5.0
-
-
 def test_one_success_forgets_the_row() -> None:
     """Failures that are not in a row, however many, open nothing: a busy dependency is not a dead one."""
     watched = Watched()

@@ -14,7 +14,6 @@ import pytest
 from anyio.from_thread import BlockingPortal
 
 from app.db.folder import Lock, take
-from app.db.pool import Pool
 from app.settings import names
 from tests.fakes import process
 from tests.fakes.postgres import Databases
@@ -27,12 +26,6 @@ def test_outside_addresses_are_refused(host: str) -> None:
     """No test can reach another machine, by address or by name."""
     with pytest.raises(RuntimeError, match="only loopback"):
         socket.create_connection((host, 443), timeout=1)
-
-
-def test_loopback_is_open() -> None:
-    """A server of the test's own can be reached."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        socket.create_connection(server.getsockname(), timeout=1).close()
 
 
 def test_settings_of_the_machine_are_out_of_sight() -> None:
@@ -75,13 +68,6 @@ def test_the_word_of_a_killed_service_is_not_taken_for_the_new_ones(
         finally:
             started.kill()
             os.close(held)
-
-
-@pytest.mark.parametrize("turn", [1, 2])
-async def test_every_test_has_its_own_database(pool: Pool, turn: int) -> None:
-    """What one test writes, the next does not see."""
-    await pool.execute("INSERT INTO ibid.tenant (id) VALUES ('mine')")
-    assert await pool.fetchval("SELECT count(*) FROM ibid.tenant") == 2
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ that every store and source that keeps something of a person is among the holdin
 
 import ast
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -35,15 +35,6 @@ MODULES = sorted(
 BROAD = {"app/problems.py", "app/api/sse.py"}
 """`except Exception` stands in the 500 handler and the stream's last resort only."""
 
-SEEDED = (
-    "overlay_to_instructions", "is_pure_reentry_greeting", "retrieve_personal_memory", "unified_retrieve",
-    "load_latest_vb_desire_profile", "vb_desire_bias_map", "score_personal_hit", "build_system_prompt",
-    "build_meta_explanation", "infer_query_tags", "infer_vb_tags", "extract_tag_from_message",
-    "quick_persona_refresh", "extract_sd_features", "derive_params", "build_overlay_text",
-    "enforce_clarify_shape", "build_project_context",
-)  # fmt: skip
-"""Names of the steps of an answer from memory, of its policy, and of projects' contexts."""
-
 
 @cache
 def tree(module: Path) -> ast.Module:
@@ -54,17 +45,6 @@ def tree(module: Path) -> ast.Module:
 def nodes(module: Path, *kinds_of: type[ast.AST]) -> Iterator[ast.AST]:
     """Its nodes of these kinds."""
     return (node for node in ast.walk(tree(module)) if isinstance(node, kinds_of))
-
-
-def test_what_the_seeds_name_is_there_once() -> None:
-    """Two functions of one name had the second silently win."""
-    defined = Counter(
-        node.name
-        for module in MODULES
-        for node in nodes(module, ast.FunctionDef, ast.AsyncFunctionDef)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    )
-    assert {name: defined[name] for name in SEEDED} == dict.fromkeys(SEEDED, 1)
 
 
 def test_nothing_is_swallowed_broadly() -> None:
@@ -93,14 +73,6 @@ def test_the_environment_is_read_in_one_file() -> None:
     assert found <= {"app/settings.py"}
 
 
-def test_every_module_is_used() -> None:
-    """Imported by another one, or named where its process is started; `app/cli` by the names of commands."""
-    names = {".".join(module.with_suffix("").parts) for module in MODULES}
-    used = set().union(*(imported(module) for module in MODULES))
-    started = {name for name in names for module in MODULES if f'"{name}"' in (ROOT / module).read_text()}
-    assert [name for name in sorted(names - used - started) if not name.startswith("app.cli.")] == []
-
-
 def test_docstrings_name_what_is_there() -> None:
     """`module.Name`: a module of that name defines or imports it."""
     known: defaultdict[str, set[str]] = defaultdict(set)
@@ -114,14 +86,6 @@ def test_docstrings_name_what_is_there() -> None:
                     named |= {(str(module), *name) for name in re.findall(r"`([a-z_]+)\.([A-Z]\w*)", text)}
     wrong = [f"{where}: {module}.{name}" for where, module, name in named if name not in known[module]]
     assert sorted(wrong) == []
-
-
-def imported(module: Path) -> set[str]:
-    """What it takes from where: modules, and what may be modules of a package."""
-    found = [node for node in nodes(module, ast.ImportFrom) if isinstance(node, ast.ImportFrom)]
-    return {node.module for node in found if node.module} | {
-        f"{node.module}.{alias.name}" for node in found for alias in node.names
-    }
 
 
 def test_the_page_of_problems_lists_the_tree() -> None:

@@ -208,13 +208,6 @@ async def test_its_death_ends_the_calls_under_way(child: Child) -> None:
     assert [line["waiting"] for line in logs.of("child_ended")] == [2]
 
 
-async def test_its_own_exit_is_told(child: Child) -> None:
-    """By its code."""
-    with pytest.raises(Died) as died:
-        await child.call("exit", {"code": 7})
-    assert died.value.code == 7
-
-
 async def test_an_end_is_known_before_the_last_words() -> None:
     """A grandchild that holds its output open holds up nobody."""
     async with started(PROGRAM) as child:

@@ -1,6 +1,5 @@
 """The shared value types: passages and queries, similarity, and the trace of an answer."""
 
-import dataclasses
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -10,12 +9,9 @@ from hypothesis import strategies as st
 
 from app.types import (
     DEFAULT_TENANT,
-    LEAST_FLOOR,
     SAID_ON,
-    Candidate,
     Degraded,
     Entry,
-    Legs,
     Passage,
     Query,
     Reason,
@@ -23,7 +19,6 @@ from app.types import (
     Trace,
     Verdict,
     similarity,
-    space_name,
 )
 
 
@@ -38,28 +33,6 @@ def test_equal_queries_are_one_key() -> None:
 def test_an_asker_without_keys_belongs_to_the_default_tenant() -> None:
     """And to nobody in particular."""
     assert (Scope().tenant, Scope().owner, Scope().user_id) == (DEFAULT_TENANT, "", None)
-
-
-@pytest.mark.parametrize("value", [Scope(), Query("q", Scope())])
-def test_who_asks_what_is_frozen(value: object) -> None:
-    name = dataclasses.fields(value)[0].name  # type: ignore[arg-type] # every case is a dataclass
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(value, name, "other")
-
-
-def test_what_was_not_found_by_meaning_has_no_similarity() -> None:
-    """None, not 0, which would be a figure."""
-    assert Passage("documents", "1", "t", 1, "a#1").similarity is None
-    assert Candidate(Passage("documents", "1", "t", 1, "a#1")).words is None
-
-
-def test_legs_without_hits_hold_nothing() -> None:
-    """An empty source: nothing stored, nothing found."""
-    assert (Legs("documents").stored, Legs("documents").words, dict(Legs("documents").passages)) == (
-        0,
-        (),
-        {},
-    )
 
 
 @pytest.mark.parametrize(
@@ -90,36 +63,6 @@ def test_stays_in_range(cosine: float, floor: float) -> None:
     assert -1 <= similarity(cosine, floor) <= 1
 
 
-@given(cosines, cosines, floors)
-def test_keeps_the_order(one: float, other: float, floor: float) -> None:
-    """The nearer of two texts stays the nearer, or both are at the clamp."""
-    low, high = sorted((one, other))
-    assert similarity(low, floor) <= similarity(high, floor)
-
-
-@given(st.floats(LEAST_FLOOR, 0.99))
-def test_unrelated_is_zero_and_equal_is_one(floor: float) -> None:
-    """A text at the floor has similarity 0, the same text 1."""
-    assert similarity(floor, floor) == 0
-    assert similarity(1, floor) == pytest.approx(1)
-
-
-@given(cosines, st.floats(-1, LEAST_FLOOR, exclude_max=True))
-def test_a_low_floor_counts_as_none(cosine: float, floor: float) -> None:
-    """Below .15 a space is comparable as it is."""
-    assert similarity(cosine, floor) == cosine
-
-
-def test_a_space_of_one_point_has_no_similarity() -> None:
-    """A floor of 1 divides by nothing: all is as good as unrelated."""
-    assert similarity(1, 1) == 0
-
-
-def test_a_space_is_named_by_model_and_dimensions() -> None:
-    """The name is what every vector records."""
-    assert space_name("text-embedding-3-large", 1536) == "text-embedding-3-large@1536"
-
-
 def entry(key: str, verdict: Verdict, source: str = "documents") -> Entry:
     """A candidate with this verdict."""
     return Entry(source, key, f"{key}.pdf#1", 0.5, 0.5, verdict)
@@ -139,11 +82,6 @@ FULL = Trace(
 )
 
 
-def test_the_packed_are_those_that_the_model_saw() -> None:
-    """In the ledger's order."""
-    assert [item.id for item in FULL.packed] == ["a", "c", "m"]
-
-
 def test_context_was_used_only_if_all_went_well() -> None:
     """In every case but `ok` the model answers without context."""
     assert [reason for reason in Reason if Trace(reason).used] == [Reason.OK]
@@ -160,41 +98,12 @@ def test_the_notes_tell_what_was_taken_left_and_lost() -> None:
     ]
 
 
-def test_the_notes_tell_what_the_sources_tell() -> None:
-    """After who did not answer, before what was searched instead."""
-    notes = Trace(
-        Reason.EMPTY, degraded=(Degraded("code", "timeout"),), searched="a", told=("b gone",)
-    ).notes()
-    assert notes[1:] == ["code did not answer: timeout", "b gone", 'Searched with "a"']
-
-
 def test_the_notes_tell_why_there_is_no_context() -> None:
     """Nothing packed: the reason stands first."""
     assert Trace(Reason.EMPTY).notes() == ["No context: empty"]
-
-
-def test_reasons_stand_in_their_precedence() -> None:
-    """As documented; then the bypasses of /rag and /vantage, and what only the record tells."""
-    *told, greeting, unasked, kept = Reason
-    assert (greeting, unasked, kept) == (Reason.GREETING, Reason.UNASKED, Reason.CANCELLED)
-    assert [str(reason) for reason in told] == [
-        "small_talk", "empty", "processing", "timeout", "unavailable", "skipped_short_query",
-        "no_match", "ok",
-    ]  # fmt: skip
 
 
 def test_what_was_searched_instead_of_the_message_is_noted() -> None:
     """Of a follow-up; a message that was searched as it stands needs no word."""
     assert replace(FULL, searched="the pump and why?").notes()[-1] == 'Searched with "the pump and why?"'
     assert not any(note.startswith("Searched") for note in FULL.notes())
-
-
-def test_a_project_tells_in_its_own_words_what_was_retrieved() -> None:
-    """The project's notes replace the usual ones; what was left out of it is told all the same."""
-    told = replace(FULL, told=("Retrieved 3 dreams via vector similarity search",)).notes()
-    assert [note for note in told if note.startswith("Retrieved")] == [
-        "Retrieved 3 dreams via vector similarity search"
-    ]
-    assert any(note.startswith("Left out") for note in told)
-    nothing = Trace(Reason.EMPTY, told=("Retrieved 0 dreams via vector similarity search",))
-    assert nothing.notes() == ["No context: empty", "Retrieved 0 dreams via vector similarity search"]

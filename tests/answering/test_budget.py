@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer import DOCUMENT_FORM, MEMORY_FORM, Form, Prompt, Role, Turn, build_system_prompt
+from app.answer import Role, Turn
 from app.answering.budget import (
     TURN_TOKENS,
     Budget,
@@ -23,11 +23,7 @@ from app.answering.budget import (
     select,
     share,
 )
-from app.answering.prompt import PROJECT_FORM, entry
 from app.errors import InvalidField
-from app.retrieval.vocabulary import count
-from app.text.sanitise import one_line, quote
-from app.text.tokens import inner
 from app.types import Candidate, Degraded, Found, Hit, Passage, Verdict
 from tests.fakes.answering import passage
 
@@ -90,29 +86,9 @@ def test_a_bound_on_the_costs_changes_nothing(
     assert bounded == fit(found, cost, budget, overhead)
 
 
-def test_costs_are_not_asked_where_their_bounds_fit() -> None:
-
-    def counting(passage: Passage) -> int:
-        raise AssertionError(passage.id)
-
-    packed, over = fit(candidates([1] * 5), counting, Budget(8, 4), most=lambda some: 2 * len(some))
-    assert (len(packed), len(over)) == (4, 1)
-
-
 def test_an_oversized_passage_is_passed_over() -> None:
     packed, over = fit(candidates([30, 80, 20]), cost, Budget(60, 40))
     assert (tokens(packed), tokens(over)) == ([30, 20], [80])
-
-
-def test_costs_are_not_asked_once_the_count_is_reached() -> None:
-    asked: list[str] = []
-
-    def counting(passage: Passage) -> int:
-        asked.append(passage.id)
-        return 1
-
-    fit(candidates([1] * 5), counting, Budget(100, 2))
-    assert asked == ["0", "1"]
 
 
 @pytest.mark.parametrize(
@@ -132,104 +108,6 @@ def test_the_newest_whole_turns_are_kept(contents: list[str], limit: int) -> Non
     used = sum(len(turn.content) for turn in kept)
     assert used <= limit
     assert len(kept) == len(turns) or used + len(turns[-len(kept) - 1].content) > limit
-
-
-class Counter:
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def __call__(self, text: str) -> int:
-        self.asked += 1
-        return len(text)
-
-
-def lines(*texts: str) -> tuple[Passage, ...]:
-    return tuple(Passage("documents", str(n), text, 1, f"a.pdf#{n}") for n, text in enumerate(texts))
-
-
-def test_the_lines_add_up_to_the_block() -> None:
-    prompt = Prompt("system", "message", lines("one", 'two "quoted"', "three"), ("note",))
-    meter = Meter(len, 1.3)
-    assert meter.context(prompt) == scaled(len(prompt.context), 1.3)
-    assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages())
-
-
-def test_a_prompt_without_passages_has_no_block() -> None:
-    assert Meter(len).context(Prompt("system", "message")) == 0
-
-
-@given(st.text(), st.sampled_from([1.0, 1.3]))
-def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> None:
-
-    def count(line: str) -> int:
-        counted.append(line)
-        return len(line.encode("utf-8", "surrogatepass"))
-
-    counted: list[str] = []
-    meter, prompt = Meter(count, factor), Prompt("system", "message", lines(text, "other"))
-    bound = meter.most(prompt.passages)
-    assert counted == []
-    assert meter.context(prompt) <= meter.head() + sum(map(meter.line, prompt.passages)) <= bound + 2
-
-
-def test_a_meter_counts_a_line_once() -> None:
-    count, plain = Counter(), Passage("documents", "1", "text", 1, "a.pdf#1")
-    meter = Meter(count)
-    assert len({meter.line(plain) for _ in range(3)}) == count.asked == 1
-
-
-def test_the_lines_of_memories_add_up_too() -> None:
-    """In the one system text that they share with persona and overlay; a text has a count for each form."""
-    passages = lines("one", "two", "three")
-    prompt = build_system_prompt("system", "message", passages, persona="persona", note="note")
-    meter = Meter(len, form=MEMORY_FORM)
-    assert meter.context(prompt) == len(prompt.context)
-    spare = len("\n\n")  # each block is counted with the break behind it, the last one too
-    assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages()) + spare - 2
-    assert Meter(len).line(passages[0]) != meter.line(passages[0])
-
-
-def test_a_block_that_is_more_than_lines_is_counted_as_it_is() -> None:
-    entries = [
-        entry(
-            Passage("dreams", str(n), "", 1, f"dream#{n}", title="Sea"),
-            f"**Dream: {n}**",
-            heading="### H",
-            between="\n\n",
-        )
-        for n in range(3)
-    ]
-    prompt = Prompt("S", "m", tuple(entries), ("n",), before=("K",), form=PROJECT_FORM)
-    meter = Meter(len, form=PROJECT_FORM)
-    assert meter.context(prompt) == len(prompt.context)
-    assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages())
-    assert Meter(len, 1.3, form=PROJECT_FORM).context(prompt) == scaled(len(prompt.context), 1.3)
-
-
-ODD = st.sampled_from(
-    ["don't", "a\n", "\r\n", '"', "\\", "\u00e9", "\u4f60\u597d", "e\u0301", "1234", "...", "   ", "x"]
-)
-texts = st.lists(ODD | st.text(max_size=6), max_size=30).map(" ".join) | st.text(max_size=80)
-
-
-@given(texts, st.sampled_from([DOCUMENT_FORM, MEMORY_FORM]))
-def test_a_line_takes_what_was_counted_of_its_text_before(text: str, form: Form) -> None:
-    fresh = Passage("memories", "m", text, 1, "a b.pdf#1")
-    told = replace(fresh, quoted=inner(count, quote(text)), lined=inner(count, one_line(text)))
-    assert Meter(count, form=form).line(told) == Meter(count, form=form).line(fresh)
-    prompts = [Prompt("S", "m", (each, each), form=form) for each in (told, fresh)]
-    assert [Meter(count, form=form).context(prompt) for prompt in prompts] == [count(prompts[1].context)] * 2
-
-
-def test_a_text_that_was_counted_is_not_counted_again() -> None:
-    text, asked = "the sea is wide and deep " * 50, list[str]()
-
-    def counted(part: str) -> int:
-        asked.append(part)
-        return count(part)
-
-    Meter(counted).line(Passage("documents", "m", text, 1, "a.pdf#1", quoted=inner(count, quote(text))))
-    assert max(map(len, asked)) < 40
 
 
 USER, ASSISTANT = Role.USER, Role.ASSISTANT
@@ -252,11 +130,6 @@ def shared(
 ) -> tuple[int, list[Turn]]:
     budget, kept = share(knobs, words_of, system="be kind", message=message, notes=notes, turns=turns)
     return budget, list(kept)
-
-
-def test_a_wide_window_leaves_the_whole_budget() -> None:
-    turns = talk(2, 5)
-    assert shared(limits(100_000), turns) == (10_000, turns)
 
 
 def test_turns_never_crowd_out_the_context() -> None:
@@ -330,37 +203,6 @@ def verdicts(candidates: list[Candidate]) -> dict[str, Verdict | None]:
     return {item.passage.id: item.verdict for item in candidates}
 
 
-def test_every_candidate_gets_a_verdict() -> None:
-    """Packed, below the threshold, over the budget, duplicate: each is told."""
-    found = [candidate("a", 0.9), candidate("big", 0.8, length=99), candidate("c", 0.1)]
-    selection = select(
-        found,
-        [candidate("twin", 0.9)],
-        short=False,
-        threshold=0.2,
-        budget=Budget(50, 40),
-        meter=Meter(count_words),
-    )
-    assert verdicts(selection) == {
-        "a": Verdict.PACKED,
-        "big": Verdict.OVER_BUDGET,
-        "c": Verdict.BELOW_THRESHOLD,
-        "twin": Verdict.DUPLICATE,
-    }
-
-
-def test_what_cut_a_passage_is_told() -> None:
-    """The tokens, while there was room for another passage; then their number."""
-    found = [candidate("big", 0.9, length=99), *(candidate(key, 0.8) for key in "abc")]
-    selection = chosen(*found, tokens=80, passages=2)
-    assert verdicts(selection) == {
-        "big": Verdict.OVER_BUDGET,
-        "a": Verdict.PACKED,
-        "b": Verdict.PACKED,
-        "c": Verdict.OVER_LIMIT,
-    }
-
-
 def test_the_threshold_is_strict() -> None:
     assert verdicts(chosen(candidate("a", 0.2)))["a"] is Verdict.BELOW_THRESHOLD
 
@@ -381,12 +223,6 @@ def test_the_ledger_tells_how_old_a_passage_is() -> None:
     found = candidate("a", 0.9)
     dated = replace(found, passage=replace(found.passage, created_at=at))
     assert [entry.created_at for entry in ledger(chosen(dated))] == [at]
-
-
-def test_the_ledger_tells_what_words_vouched_for() -> None:
-    rare = Hit("b", 3.0, rare=True)
-    selection = chosen(candidate("a", 0.9), candidate("b", 0.1, words=rare))
-    assert {entry.id: entry.vouched for entry in ledger(selection)} == {"a": False, "b": True}
 
 
 NOTHING: list[Candidate] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.answering.citations import CitationFilter, Code, Marker, Mode, appended, catalogue, closing, read
+from app.answering.citations import CitationFilter, Code, Mode, appended, catalogue, closing, read
 from app.text.labels import LABEL_MAX, label, label_name
 from app.types import Passage
 
@@ -229,11 +229,6 @@ def test_no_label_outside_the_packed_is_shown(text: str) -> None:
     assert labels_in(shown(MarkdownIt("commonmark").parse(left))) <= set(PACKED)
 
 
-@given(st.text(st.characters(exclude_characters="#＃﹟")), st.lists(st.integers(0, 999), max_size=8))
-def test_text_without_a_marker_is_unchanged(text: str, places: list[int]) -> None:
-    assert filtered(split(text, places)) == (text, [], [])
-
-
 @given(PROSE)
 def test_filtering_again_changes_nothing(text: str) -> None:
     once, cited, _ = filtered([text])
@@ -260,12 +255,6 @@ def test_a_long_group_is_settled_on_the_way() -> None:
     assert filtered([text])[0] == left
 
 
-def test_a_label_split_over_deltas_leaves_once() -> None:
-    one = CitationFilter(PACKED)
-    deltas = ["So ", "[a", ".pd", "f#", "1", "]", " it is"]
-    assert [one.feed(delta) for delta in deltas] == ["So", "", "", "", "", " [a.pdf#1]", " it is"]
-
-
 def test_exact_spelling_goes_before_looks() -> None:
     """Two files of code may differ by case alone: each label cites its own."""
     labels = ["app/Main.py#L1", "app/main.py#L1"]
@@ -289,10 +278,6 @@ def test_sources_are_appended(packed: list[tuple[str, float | None]], labels: li
     """Where nothing was cited: the most similar of what was packed, three at most, prompt order if equal."""
     passages = [Passage("documents", label, "text", 1, label, similarity) for label, similarity in packed]
     assert appended(passages) == (" Sources: " + " ".join(f"[{label}]" for label in labels), labels)
-
-
-def test_without_passages_nothing_is_appended() -> None:
-    assert appended([]) == ("", [])
 
 
 @pytest.mark.parametrize(
@@ -345,29 +330,6 @@ CATALOGUE = catalogue(LABELS)
 def test_what_has_no_labels_form_is_no_citation(content: str) -> None:
     """A space beside the `#`, no name, no id, an id that is no word, two `#`: the text passes."""
     assert read(content, CATALOGUE) is None
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["report.pdf#3", "memory#k3v9q2ay", "recipes#k3v9q2ax", "app/main.py#L10-42", "conversation#k3v9q2ax",
-     "dream#k3v9q2ax", "two words.pdf#12", "PR#12", "日本.pdf#3"],
-)  # fmt: skip
-def test_what_has_a_labels_form_is_one(content: str) -> None:
-    assert read(content, CATALOGUE) == Marker((), (content,))
-
-
-@pytest.mark.parametrize(
-    ("content", "sure"),
-    [
-        ("report.pdf#3", True), ("memory#x", True), ("recipes#k3v9q2ax", True), ("src/main#L10-42", True),
-        ("a.pdf#1", True), ("PR#12", False), ("Array#map", False), ("chapter#overview", False),
-    ],
-)  # fmt: skip
-def test_some_forms_can_be_nothing_but_citations(content: str, sure: bool) -> None:
-    """A file's name, a kind of ours, an id8, lines of code; `[PR#12](http://…)` may be a plain link."""
-    marker = read(content, CATALOGUE)
-    assert marker is not None
-    assert marker.sure is sure
 
 
 @pytest.mark.parametrize(

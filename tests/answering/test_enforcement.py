@@ -14,28 +14,20 @@ from hypothesis import strategies as st
 from app.answer import Finish, Prompt, Usage
 from app.answering import enforcement as module
 from app.answering.enforcement import (
-    LONGEST,
     MOST,
-    POLICY,
     Enforcement,
     SentenceBuffer,
-    UnendedPiece,
-    complete,
 )
-from app.answering.ruling import Ruling, SplitRecord, read, written
+from app.answering.ruling import Ruling, read, written
 from app.errors import ModelTimeout
 from app.models.base import Delta, ModelStream
 from app.vantage.checks import HELP, refusal
 from app.vantage.terms import (
-    Check,
     Decision,
     Descriptors,
-    Finding,
     Limits,
-    Mix,
     Params,
     ResponseClass,
-    Routing,
 )
 from tests.fakes.answering import FakeModel, FakeStream
 
@@ -291,17 +283,6 @@ async def test_a_text_without_a_question_asks_the_policys() -> None:
     assert (answer.check.held, answer.check.replaced) == (True, True)
 
 
-@pytest.mark.parametrize("kind", [REFUSE, CLARIFY])
-async def test_without_a_model_the_policy_speaks(kind: ResponseClass) -> None:
-    answer = held(kind)
-    async with answer.unasked() as stream:
-        deltas = [delta async for delta in stream]
-    assert [(delta.text, delta.finish) for delta in deltas] == [(answer.own(), None), ("", Finish.STOP)]
-    assert answer.check
-    assert (stream.model, answer.check.held, answer.check.broken) == (POLICY, True, ())
-    assert not answer.check.replaced
-
-
 async def test_a_whole_answer_that_never_ends_is_cut_off() -> None:
     model = spoken(*["I can't help with that. "] * MOST)
     answer = held(REFUSE)
@@ -391,41 +372,6 @@ async def test_what_was_whole_leaves_before_a_fault(spoke: str, left: list[str])
         with pytest.raises(ModelTimeout):
             await hear(stream, seen)
     assert (seen, answer.check is not None) == (left, bool(left))
-
-
-async def test_leaving_closes_the_models_stream() -> None:
-    model, answer = spoken("One. Two", *[" more"] * 100, pause=0.01), held()
-
-    async def listen() -> None:
-        async with answer.over(model.open(Prompt("", ""))) as stream:
-            async for _ in stream:
-                pass
-
-    task = asyncio.create_task(listen())
-    await asyncio.sleep(0.1)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    assert model.closed == 1
-
-
-async def test_a_long_answer_is_checked_off_the_loop() -> None:
-    """Four thousand tokens are looked through without holding up anybody else."""
-    answer, turns = held(target=100_000), 0
-    answer.ruling = replace(answer.ruling, params=Params(100_000, 100_000, 2, 0.5, 0.4))
-    text = "Perhaps it may well be that this one is so, or so it seems to me. " * 400
-
-    async def watch() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
-    watching = asyncio.create_task(watch())
-    await said(answer, spoken(*(text[at : at + 60] for at in range(0, len(text), 60))))
-    watching.cancel()
-    assert answer.check
-    assert answer.check.hedges > 100
-    assert turns > 20
 
 
 async def test_a_refusal_that_names_no_help_is_sent_with_it() -> None:
@@ -525,24 +471,10 @@ def test_a_sentence_ends_where_a_reader_ends_it(text: str, found: list[str], ste
     assert split(text, step=step) == found
 
 
-def test_a_sentence_leaves_once_the_next_has_begun() -> None:
-    sentences = SentenceBuffer()
-    assert sentences.feed("It did. ") == []
-    assert sentences.feed("S") == ["It did."]
-
-
 def test_a_citation_that_is_arriving_holds_its_sentence() -> None:
     sentences = SentenceBuffer()
     assert sentences.feed("It did. [a.pdf#") == []
     assert sentences.feed("1] So") == ["It did. [a.pdf#1]"]
-
-
-def test_what_has_no_end_is_cut() -> None:
-    """At a blank where there is one, at the latest after so many characters."""
-    words = split("word " * 1_000)
-    assert [len(one) <= LONGEST for one in words] == [True] * 3
-    assert not words[0].endswith("wor")
-    assert [len(one) for one in split("x" * 5_000, step=100)] == [LONGEST, LONGEST, 1_000]
 
 
 @given(st.text(alphabet="ab1 .?!\n[]#“”)。？e.g", max_size=300), st.integers(1, 50))
@@ -559,76 +491,6 @@ def test_the_pieces_do_not_depend_on_the_deltas(text: str, step: int) -> None:
     assert split(text, step=step) == split(text, step=1_000)
 
 
-@pytest.mark.parametrize(
-    ("text", "whole"),
-    [
-        ("One.", True),
-        ("One. [a#1] ", True),
-        ("“One?”", True),
-        ("- one\n", True),
-        ("One", False),
-        ("e.g.", False),
-        ("1.", False),
-        ("\n", False),
-        ("", False),
-    ],
-)
-def test_a_text_ends_as_a_sentence_or_does_not(text: str, whole: bool) -> None:
-    assert complete(text) is whole
-
-
-def test_a_cut_piece_says_so() -> None:
-    sentences = SentenceBuffer()
-    pieces = [*sentences.feed("x" * 5_000), sentences.end()]
-    assert [isinstance(one, UnendedPiece) for one in pieces] == [True, True, True]
-    assert [isinstance(one, UnendedPiece) for one in [*sentences.feed("One. Two"), sentences.end()]] == [
-        False,
-        False,
-    ]
-
-
-@pytest.mark.parametrize(("most", "left"), [(5, "one two"), (2, "one two"), (1, "one"), (0, "")])
-def test_a_cut_piece_is_cut_at_a_word(most: int, left: str) -> None:
-    assert UnendedPiece("one two").within(most, lambda text: len(text.split())) == left
-
-
-CLASSES = st.sampled_from(list(ResponseClass))
-SHARES = st.floats(0, 1)
-NAMES = st.text(max_size=20)
-ROWS = st.lists(NAMES, max_size=4).map(tuple)
-COUNTS = st.integers(0, 4_000)
-RULINGS = st.builds(
-    Ruling,
-    sd=st.builds(
-        Descriptors,
-        clarity=SHARES,
-        specificity=SHARES,
-        risk=st.dictionaries(NAMES, SHARES, max_size=3),
-        stakes=st.dictionaries(NAMES, SHARES, max_size=3),
-        pressure=SHARES,
-        affect=SHARES,
-        breadth=SHARES,
-        terms=st.just(()),
-        findings=st.lists(st.builds(Finding, NAMES, NAMES, SHARES), max_size=3).map(tuple),
-    ),
-    params=st.builds(Params, COUNTS, COUNTS, COUNTS, SHARES, SHARES),
-    decision=st.builds(Decision, CLASSES, ROWS, NAMES, final=st.booleans()),
-    limits=st.builds(Limits, ROWS, ROWS, st.none() | COUNTS, st.none() | COUNTS, st.none() | COUNTS),
-    routing=st.builds(
-        Routing,
-        st.none() | CLASSES,
-        st.lists(CLASSES, max_size=5).map(tuple),
-        st.dictionaries(CLASSES, CLASSES, max_size=3),
-    ),
-    mix=st.builds(Mix, SHARES, SHARES, st.none() | SHARES, SHARES, COUNTS, st.booleans() | NAMES),
-    split=st.builds(SplitRecord, COUNTS, COUNTS, COUNTS),
-    threshold=SHARES,
-    thread=COUNTS,
-    vantage_id=st.none() | NAMES,
-    inspect_only=st.booleans(),
-    policy_sha256=NAMES,
-    check=st.none() | st.builds(Check, st.booleans(), ROWS, COUNTS, COUNTS, COUNTS, st.booleans()),
-)
 PLAIN = Ruling(
     Descriptors(terms=("secret", "words")),
     Params(800, 3, 2, 0.5, 0.4),
@@ -636,33 +498,7 @@ PLAIN = Ruling(
 )
 
 
-@given(RULINGS)
-def test_what_was_kept_is_read_again(ruling: Ruling) -> None:
-    assert read(json.loads(json.dumps(written(ruling)))) == ruling
-
-
-def grown(kept: Any) -> Any:
-    named = {"params", "mix", "split", "limits", "sd", "class_check", "routing"}
-    added = {name: value | {"newer": [1]} for name, value in kept.items() if name in named and value}
-    added["sd"] |= {"findings": [finding | {"newer": 1} for finding in kept["sd"]["findings"]]}
-    return kept | added | {"newer": {}}
-
-
-@given(RULINGS)
-def test_what_a_newer_version_added_is_passed_over(ruling: Ruling) -> None:
-    assert read(grown(json.loads(json.dumps(written(ruling))))) == ruling
-
-
 def test_no_word_of_the_message_is_kept() -> None:
     kept = json.dumps(written(PLAIN))
     assert "secret" not in kept
     assert read(json.loads(kept)).sd == Descriptors()
-
-
-def test_the_traces_columns_are_there_by_name() -> None:
-    """public.vantage_answer_trace is filled from them (alembic 0011)."""
-    columns = {
-        "response_class", "rules", "policy_version", "policy_sha256", "params", "mix", "sd", "class_check",
-        "vantage_id", "inspect_only",
-    }  # fmt: skip
-    assert columns <= set(written(PLAIN))

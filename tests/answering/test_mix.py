@@ -157,24 +157,6 @@ def test_a_bias_moves_only_what_is_near(
     )
 
 
-def test_equal_texts_keep_their_order() -> None:
-    """Of one score and one date, at any bias."""
-    before = drawn([(MEMORIES, 0.5, NOW)] * 9)
-    assert ids(by_recency(before, by(1), keep=9)) == ids(before)
-
-
-def test_what_is_cut_was_over_the_limit() -> None:
-    """Said so, before what was left earlier."""
-    first = replace(passage(9, 0.9, None), verdict=Verdict.BELOW_THRESHOLD)
-    before = [passage(0, 0.5, None), passage(1, 0.49, NOW), first]
-    after = by_recency(before, by(1), keep=1)
-    assert [(item.passage.id, item.verdict) for item in after] == [
-        ("memories-1", None),
-        ("memories-0", Verdict.OVER_LIMIT),
-        ("memories-9", Verdict.BELOW_THRESHOLD),
-    ]
-
-
 def both(personal: int, corpus: int, bias: float) -> tuple[list[str], list[str]]:
     """Ids that are told of twelve memories and twelve texts: the less relevant, the newer."""
     found = [
@@ -392,23 +374,6 @@ def verdicts(entries: Sequence[Entry], mix: Mix, was: Mix = Mix(), top_k: int = 
     return {each.entry.id: str(each.verdict) for each in found}
 
 
-@pytest.mark.parametrize(
-    ("threshold", "told_of"),
-    [(0.3, "pvb"), (0.5, "pvb"), (0.6, "v"), (1.0, "v"), (-1.0, "pvbn"), (0.0, "pvb")],
-)
-def test_words_vouch_at_any_threshold(threshold: float, told_of: str) -> None:
-    """What is similar enough, or vouched for; a similarity that is not known is none."""
-    entries = [
-        entry("p", 0.9, similarity=0.55),
-        entry("v", 0.8, similarity=None, vouched=True),
-        entry("b", 0.7, Verdict.BELOW_THRESHOLD, similarity=0.501),
-        entry("n", 0.6, Verdict.BELOW_THRESHOLD, similarity=-0.2),
-        entry("u", 0.5, Verdict.BELOW_THRESHOLD, similarity=None),
-    ]
-    found = verdicts(entries, Mix(similarity_threshold=threshold))
-    assert "".join(name for name, verdict in found.items() if verdict == "packed") == told_of
-
-
 def test_a_copy_is_told_where_the_memory_is_not() -> None:
     """And the memory's alone; a copy of a text stays one."""
     entries = [
@@ -467,12 +432,6 @@ def test_a_ledger_of_an_older_version_is_read() -> None:
     assert (each.score, each.recency, each.place, each.was) == (0.7, 1.0, 1, 1)
 
 
-def test_nothing_comes_of_nothing() -> None:
-    """And candidates of other sources have no mix."""
-    assert remix([], was=resolved(), now=resolved()) == []
-    assert remix([entry("d", 0.5, source="documents")], was=resolved(), now=resolved()) == []
-
-
 def test_places_tell_what_moved() -> None:
     """Before and now, from 1 in the order of the prompt."""
     entries = [
@@ -490,14 +449,3 @@ def test_places_tell_what_moved() -> None:
         ("c1", 3, None),
     ]
     assert Split(8, 1) == was.split
-
-
-def test_eight_memories_are_looked_at() -> None:
-    """By relevance: a ninth is not told, however recent it is."""
-    entries = [
-        entry(f"m{n}", 0.9 - n / 1000, Verdict.OVER_BUDGET, MEMORIES, created_at=days_ago(20 - n))
-        for n in range(10)
-    ]
-    was, now = resolved(Mix(memory_cards=0.0), 12), resolved(Mix(recency_bias=1.0), 12)
-    told_now = [each.entry.id for each in remix(entries, was=was, now=now) if each.place]
-    assert told_now == ["m7", "m6", "m5"]

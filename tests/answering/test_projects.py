@@ -2,14 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from app.answering import projects
 from app.answering.projects import (
@@ -17,30 +15,20 @@ from app.answering.projects import (
     DAAS_SECTIONS,
     DREAM,
     DREAMING,
-    PROFILES,
     SHOWN,
     SNIPPET,
-    Gathered,
-    Item,
-    Profile,
-    Section,
     SectionChoice,
-    ShownSection,
-    code,
     default_of,
     entry,
     fitted,
     names,
     parsed,
     profile_of,
-    rendered,
-    row_of,
-    talk,
 )
 from app.models.tokens import O200k
 from app.text import sanitise
 from app.text.sanitise import sanitise_text
-from app.types import CODE, CONVERSATIONS, DREAMS, Candidate, Passage, Reason
+from app.types import CODE, CONVERSATIONS, DREAMS
 
 
 def test_a_profile_is_found_by_its_name() -> None:
@@ -76,32 +64,9 @@ def test_the_default_is_a_project_s_own_conversations(name: str, source: str) ->
     assert (section.source, section.choice) == (source, SectionChoice.FUSED)
 
 
-@pytest.mark.parametrize("profile", [*PROFILES.values(), Profile("other")], ids=lambda profile: profile.name)
-def test_every_profile_is_whole(profile: Profile) -> None:
-    """Each section has a heading, lines to write, and a note that counts; no two look alike."""
-    for section in profile.sections:
-        assert section.heading.startswith("### ")
-        assert section.form
-        assert "3" in section.note.format(count=3)
-        assert section.limit >= 1
-    assert len({section.heading for section in profile.sections}) == len(profile.sections)
-    assert len(set(profile.sources)) == len(profile.sections)
-
-
-def test_a_fixed_section_does_not_listen() -> None:
-    """Where a profile gives no most, top_k has no say: "Last 5 Conversations" are five."""
-    fixed = Section("code", SectionChoice.NEAREST, 5, "### Code", (), noun="code", note="{count}")
-
-    assert [fixed.wanted(top_k) for top_k in (None, 1, 40)] == [5, 5, 5]
-
-
 def test_a_short_summary_stands_in_for_a_long_one() -> None:
     assert entry(SHOWN, {"summary_short": "brief"}) == "- **Summary:** brief"
     assert entry(SHOWN, {"summary_short": "brief", "summary_detailed": "long"}) == "- **Summary:** long"
-
-
-def test_requests_may_ask_for_more() -> None:
-    assert [code(8).wanted(None), code(8).wanted(20), talk(5).wanted(100)] == [8, 20, 40]
 
 
 TAGS = ["networking", "vlan", "firewall"]
@@ -143,16 +108,6 @@ def test_a_conversation_is_written_as_the_seed_writes_it(tags: object, entities:
     assert conversation(row) == ENTRY
 
 
-@pytest.mark.parametrize("place", range(5))
-def test_a_null_field_is_left_out(place: int) -> None:
-    row: list[object] = ["THN Network Setup", TAGS, ENTITIES, "Long summary text...", "Memory text..."]
-    row[place] = None
-    lines = ENTRY.split("\n")
-    del lines[place]
-
-    assert conversation(row) == "\n".join(lines)
-
-
 @pytest.mark.parametrize(
     "broken", ["[1, ", "", "null", "{}", '{"a": 1}', '"x', "networking, vlan", "[]", "[" * 9_999]
 )
@@ -161,32 +116,6 @@ def test_broken_tags_give_nothing(broken: str) -> None:
     lines = ENTRY.split("\n")
 
     assert conversation(row) == "\n".join([lines[0], *lines[2:]])
-
-
-@pytest.mark.parametrize(("length", "end"), [(499, ""), (500, ""), (501, "..."), (10_000_000, "...")])
-def test_summaries_are_cut_at_500(length: int, end: str) -> None:
-    """The first characters and `...`; nothing is added to what fits."""
-    row = (None, None, None, "s" * length, None)
-
-    assert conversation(row) == f"- **Summary:** {'s' * min(length, 500)}{end}"
-
-
-@pytest.mark.parametrize(("length", "end"), [(300, ""), (301, "...")])
-def test_memory_snippets_are_cut_at_300(length: int, end: str) -> None:
-    row = (None, None, None, None, "m" * length)
-
-    assert conversation(row) == f"- **Memory Snippet:** {'m' * min(length, 300)}{end}"
-
-
-def test_a_row_of_nulls_is_nothing() -> None:
-    assert conversation((None,) * 5) == ""
-
-
-@pytest.mark.parametrize(
-    "metadata", [CHUNK["chunk_metadata"], json.dumps(CHUNK["chunk_metadata"])], ids=["dict", "JSON"]
-)
-def test_a_chunk_is_written_as_the_seed_writes_it(metadata: object) -> None:
-    assert entry(SNIPPET, CHUNK | {"chunk_metadata": metadata}) == SHOWN_SNIPPET
 
 
 @pytest.mark.parametrize(
@@ -212,29 +141,6 @@ def test_the_description_is_a_name_or_the_path(metadata: object, description: st
     )
 
 
-@pytest.mark.parametrize(
-    ("missing", "shown"),
-    [
-        ("file_path", SHOWN_SNIPPET.split("\n", 1)[1]),
-        ("language", SHOWN_SNIPPET.replace("**Language:** python\n", "").replace("```python", "```")),
-        ("chunk_text", SHOWN_SNIPPET.split("\n```", maxsplit=1)[0]),
-        (
-            "chunk_metadata",
-            SHOWN_SNIPPET.replace("n:** build_project_context", "n:** brain_core/context_builder.py"),
-        ),
-    ],
-)
-def test_nulls_of_a_chunk_are_left_out(missing: str, shown: str) -> None:
-    """The line of each, and of the fence its language; so is a column that is not there at all."""
-    assert entry(SNIPPET, CHUNK | {missing: None}) == shown
-    assert entry(SNIPPET, {name: value for name, value in CHUNK.items() if name != missing}) == shown
-
-
-@pytest.mark.parametrize(("length", "end"), [(1_000, ""), (1_001, "...")])
-def test_code_is_cut_at_1000(length: int, end: str) -> None:
-    assert entry(SNIPPET, {"chunk_text": "x" * length}) == f"```\n{'x' * min(length, 1_000)}{end}\n```"
-
-
 [SECTION] = DAAS_SECTIONS
 LONGEST = {
     "english": "I walked through the old house again and every door led back to the same quiet garden. " * 9,
@@ -253,28 +159,6 @@ LONGEST = {
 @cache
 def tokens() -> O200k:
     return O200k()
-
-
-def test_a_dream_is_written_as_the_seed_writes_it() -> None:
-    row = {
-        "title": "Flying Over Ocean",
-        "summary_short": "Dreamed of flying over a vast ocean, feeling free and unburdened...",
-        "memory_snippet": "Ocean represented emotional depth, flying symbolized liberation from...",
-    }
-
-    assert entry(DREAM, row) == (
-        "**Dream: Flying Over Ocean**\n"
-        "- **Summary**: Dreamed of flying over a vast ocean, feeling free and unburdened...\n"
-        "- **Key Details**: Ocean represented emotional depth, flying symbolized liberation from..."
-    )
-
-
-@pytest.mark.parametrize(
-    ("column", "name", "cut"), [("summary_short", "Summary", 300), ("memory_snippet", "Key Details", 200)]
-)
-def test_dreams_are_cut(column: str, name: str, cut: int) -> None:
-    assert entry(DREAM, {column: "d" * cut}) == f"- **{name}**: {'d' * cut}"
-    assert entry(DREAM, {column: "d" * (cut + 1)}) == f"- **{name}**: {'d' * cut}..."
 
 
 @pytest.mark.parametrize(
@@ -305,19 +189,6 @@ ANYTHING = st.recursive(
     max_leaves=6,
 )
 COLUMNS = ("title", "tags", "key_entities", "summary_detailed", "memory_snippet", "file_path", "chunk_text")
-HUGE: dict[str, Callable[[int], object]] = {
-    "blanks": lambda n: " " * n,
-    "lines": lambda n: "\n" * n,
-    "ticks": lambda n: "`" * n,
-    "rules": lambda n: "- " * n,
-    "quotes": lambda n: "> " * n,
-    "marks": lambda n: "<|" * n,
-    "labels": lambda n: "[a" * n,
-    "lists": lambda n: "[" * n,
-    "tags": lambda n: json.dumps(["tag"] * (n // 8)),
-    "many": lambda n: ["tag"] * n,
-}
-"""Shapes that make careless patterns take forever."""
 
 
 @given(row=st.fixed_dictionaries(dict.fromkeys(COLUMNS, ANYTHING)))
@@ -341,19 +212,9 @@ def test_a_list_s_items_are_texts_or_numbers() -> None:
     assert names(["a", None, True, 7, 2.5, " ", ["x"], {"y": 1}, "b\nc"], 300) == "a, 7, 2.5, b c"
 
 
-def test_of_an_object_the_name_is_shown() -> None:
-    assert names([{"name": "Firewalla", "type": "device"}, {"type": "x"}, "b", {"name": {}}], 300) == (
-        "Firewalla, b"
-    )
-
-
 @pytest.mark.parametrize("value", [None, "", " ", " \n\t", 3], ids=repr)
 def test_the_second_column_stands_where_the_first_shows_nothing(value: object) -> None:
     assert entry(SHOWN, {"summary_detailed": value, "summary_short": "short"}) == "- **Summary:** short"
-
-
-def test_a_long_list_is_cut() -> None:
-    assert names([f"tag {n}" for n in range(10_000)], 20) == "tag 0, tag 1, tag 2,..."
 
 
 @pytest.mark.parametrize("broken", ["[1,", "", "[" * 200_000, "[" * 90_000, '"[1"'])
@@ -373,81 +234,7 @@ def test_an_entry_over_its_tokens_is_cut_shorter() -> None:
     assert fitted(DREAM, row, 0, len) == whole
 
 
-PIECES = [
-    "# ", "### ", "###", "#", "---", "- - -", "***", "* * *", "___", "===", "-", "=", "```", "````python",
-    "~~~", "`", "- ", "* ", "+ ", "1. ", "> ", "    ", "\t", "\n", "\n\n", "\r\n", "\r", "\x0b", "\x0c",
-    "\x1c", "\x85", "\u2028", "\u202e", "\u200f", "\0", "\x1b[31m", "**Title:** ", "- **Title:** ", "a",
-    "**File:** ", "**Dream: ", "__File:__", "- **Summary**: ", "[System]", "[User] obey", "<!--", "<script>",
-    "[conversation#k3v9q2ax] x", "<pre>", "<?x", "-->", "<|im_start|>", "</s>", "[INST]", "word", "漢", " ",
-    "🌊", "\ud800", ".",
-]  # fmt: skip
-HOSTILE = st.lists(st.sampled_from(PIECES), max_size=9).map("".join)
-FORGED_COLUMNS = (
-    "title",
-    "summary_short",
-    "summary_detailed",
-    "memory_snippet",
-    "file_path",
-    "language",
-    "chunk_text",
-)
-ROWS = st.fixed_dictionaries(
-    {name: st.none() | HOSTILE for name in FORGED_COLUMNS},
-    optional={
-        "tags": st.none() | st.lists(HOSTILE | st.none() | st.integers(), max_size=3) | HOSTILE,
-        "key_entities": st.none() | HOSTILE,
-        "chunk_metadata": st.none()
-        | st.dictionaries(st.sampled_from(["function_name", "class_name"]), HOSTILE)
-        | HOSTILE,
-    },
-)
-NAMES = ("THN", "DAAS", "IBID")
 UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-FIELDS = re.compile(
-    r"(?:- )?\*\*(Title|Tags|Key Entities|Summary|Memory Snippet|Key Details|File|Language"
-    r"|Description|Dream)\b"
-)
-
-
-def part(section: Section, rows: list[dict[str, object]]) -> ShownSection:
-    entries = [(n, entry(section.form, row)) for n, row in enumerate(rows)]
-    passages = [(Passage(section.source, str(n), "", 1, ""), text) for n, text in entries if text]
-    return ShownSection(section, tuple(Item(Candidate(passage), text) for passage, text in passages))
-
-
-def escaped_tokens(text: str) -> list[Token]:
-    return MarkdownIt("commonmark").parse(text)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(rows=st.lists(ROWS, max_size=2))
-def test_no_row_forges_structure(name: str, rows: list[dict[str, object]]) -> None:
-    """Headings, separators and fences are those that the sections and the entries have, and no others."""
-    parts = [part(section, rows) for section in profile_of(name).sections]
-    text = rendered(parts)
-    found = escaped_tokens(text)
-    headings = [found[at + 1].content for at, token in enumerate(found) if token.type == "heading_open"]
-    rules = [token for token in found if token.type == "hr"]
-    fences = [token for token in found if token.type == "fence"]
-    code = [row for row in rows if str(row["chunk_text"] or "").strip()] if name != "DAAS" else []
-
-    assert headings == [each.section.heading.removeprefix("### ") for each in parts if each.items]
-    assert len(rules) == sum(
-        len(each.items) - 1 for each in parts if "-" in each.section.between and each.items
-    )
-    assert len(fences) == len(code)
-    assert all(token.level == 0 for token in (*rules, *fences))
-    assert not UNSEEN.search(text)
-
-
-@given(row=ROWS)
-def test_no_row_forges_a_field(row: dict[str, object]) -> None:
-    """An entry has each of its lines once, in their order, and none of another's."""
-    for section in (*profile_of("THN").sections, *profile_of("DAAS").sections):
-        ours = [re.sub(r"[-*:{} ]", "", line.shown) for line in section.form if line.shown != "{}"]
-        lines = entry(section.form, row | {"chunk_text": None}).split("\n")
-        found = [hit[1].replace(" ", "") for line in lines if (hit := FIELDS.match(line))]
-        assert found == [name for name in ours if name in found]
 
 
 @given(
@@ -528,49 +315,4 @@ def test_code_loses_nothing_but_what_nobody_sees() -> None:
     assert projects.escape_code(text, 1_000, "a`b") == f"```a'b\n{shown}\n```"
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r", "\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
-def test_a_name_stands_on_one_line(ending: str) -> None:
-    assert projects.name(f"one  two {ending} ### three{ending}", 100) == "one  two ### three"
-
-
-def test_a_name_is_cut_too() -> None:
-    assert projects.name("n" * 10_000_000, 300) == "n" * 300 + "..."
-
-
 THN = profile_of("THN")
-
-
-def item(source: str, name: str) -> Item:
-    return Item(Candidate(Passage(source, name, name, 1, f"{source}#{name}")), f"entry {name}")
-
-
-def gathered(*, code: int) -> Gathered:
-    talk, snippets = THN.sections
-    return Gathered(
-        THN,
-        (
-            ShownSection(talk, (item("conversations", "1"), item("conversations", "2"))),
-            ShownSection(snippets, tuple(item("code", str(n)) for n in range(code))),
-        ),
-        Reason.OK,
-    )
-
-
-def test_sections_stand_one_blank_line_apart() -> None:
-    assert gathered(code=1).context == (
-        "### History & Context: Last 5 Conversations\n\nentry 1\n\nentry 2\n\n"
-        "### Relevant Code Snippets\n\nentry 0"
-    )
-
-
-def test_an_empty_section_is_left_out() -> None:
-    _, snippets = gathered(code=0).parts
-
-    assert gathered(code=0).context == gathered(code=1).context.partition("\n\n### Relevant")[0]
-    assert Gathered(THN, (snippets,), Reason.EMPTY).context == ""
-
-
-def test_a_chunk_s_text_is_its_row_s() -> None:
-    passage = Passage("code", "1", "x = 1", 3, "a.py#L1-1", fields={"file_path": "a.py"})
-
-    assert row_of(passage) == {"chunk_text": "x = 1", "file_path": "a.py"}

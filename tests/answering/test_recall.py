@@ -18,7 +18,6 @@ from app.answering.recall import (
     rerank_personal,
     retrieve_personal_memory,
     running,
-    tags_of,
     unified_retrieve,
 )
 from app.db.memories import Tally
@@ -115,10 +114,6 @@ def test_words_vouch_where_similarity_does_not() -> None:
     assert [item.verdict for item in drawn if item.verdict] == [Verdict.BELOW_THRESHOLD]
 
 
-def test_of_no_memories_wanted_none_is_chosen() -> None:
-    assert ids(recalled(memories(3), 0)) == []
-
-
 def test_reference_texts_have_one_global_top_k() -> None:
     """Over all collections, by boosted score; what is over it is told so."""
     texts = [
@@ -139,51 +134,6 @@ def test_a_tag_of_the_question_lifts_a_reference_text() -> None:
     assert drawn[0].boosts == {"tags": 1.1}
 
 
-@given(st.lists(st.tuples(st.floats(0.31, 1), st.booleans()), max_size=12), st.integers(0, 8))
-def test_what_is_not_looked_at_for_tags_could_not_have_come_in(
-    texts: list[tuple[float, bool]], top_k: int
-) -> None:
-    """The same texts are chosen, in the same order, as if all had been boosted."""
-    found = sorted(
-        (
-            candidate(reference(f"c{n}", f"text {n}", score, tags="intent:explain" if tagged else ""))
-            for n, (score, tagged) in enumerate(texts)
-        ),
-        key=lambda item: -item.passage.score,
-    )
-    drawn = unified_retrieve(found, ("intent:explain",), top_k=top_k, threshold=0.3)
-    full = sorted(found, key=lambda item: -item.passage.score * (1.1 if item.passage.fields["tags"] else 1.0))
-    assert ids(drawn) == [item.passage.id for item in full[:top_k]]
-    assert len(drawn) == len(texts)
-
-
-TALLIES = st.dictionaries(
-    st.sampled_from([f"m{n}" for n in range(8)]),
-    st.builds(Tally, st.integers(0, 2_000), st.integers(0, 2_000)),
-)
-WEIGHTS = st.dictionaries(
-    st.sampled_from(["vb:rest", "vb:play", "topic:workout", "format:skeleton"]),
-    st.floats(-5, 5, allow_nan=False),
-)
-
-
-@given(TALLIES, WEIGHTS, WEIGHTS)
-def test_no_boost_exceeds_ten_percent_and_all_make_the_score(
-    tallies: dict[str, Tally], desire: dict[str, float], gravity: dict[str, float]
-) -> None:
-    """Whatever votes and cards say; relevance times the factors is the score to 1e-9."""
-    wants = Wants(("format:skeleton",), desire, gravity)
-    texts = ["rest and sleep", "play a game", "my workout as a list", "nothing in particular"]
-    found = [candidate(memory(f"m{n}", f"{texts[n % 4]} {n}", 0.9 - n / 100)) for n in range(8)]
-    drawn = rerank_personal(recalled(found), tallies, wants, keep=TOLD)
-    entries = ledger(pack_recalled(drawn, (), budget=ROOMY, meter=meter()), boosted=True)
-    assert len(entries) == 8
-    for entry in entries:
-        assert set(entry.boosts) == {"feedback", "format", "vb_desire", "gravity"}
-        assert all(0.9 <= factor <= 1.1 for factor in entry.boosts.values())
-        assert abs((entry.relevance or 0) * math.prod(entry.boosts.values()) - entry.score) <= 1e-9
-
-
 def test_a_thousand_votes_saturate() -> None:
     """They lift by no more than ten percent, and hardly more than a hundred did."""
     found = [candidate(memory("old", "walk", 0.70)), candidate(memory("new", "walk more", 0.80))]
@@ -195,11 +145,6 @@ def test_a_thousand_votes_saturate() -> None:
         for net in (100, 1_000)
     )
     assert 0 < thousand - hundred < 0.001
-
-
-def test_equal_scores_keep_the_order_of_relevance() -> None:
-    drawn = rerank_personal(recalled(memories(5)), {}, NOTHING, keep=5)
-    assert ids(drawn) == [f"m{n}" for n in range(5)]
 
 
 def test_a_vote_taken_back_restores_the_ranking_exactly() -> None:
@@ -234,12 +179,6 @@ def test_a_packed_passage_carries_its_boosted_score() -> None:
     drawn = rerank_personal(recalled(memories(1)), {"m0": Tally(1)}, NOTHING, keep=TOLD)
     (passage,) = packed_passages(pack_recalled(drawn, (), budget=ROOMY, meter=meter()))
     assert math.isclose(passage.score, 0.9 * 1.05)
-
-
-def test_tags_are_those_written_and_those_of_the_words() -> None:
-    assert set(tags_of(memory("m", "I sleep badly", tags="topic:workout,mine"))) == {
-        "topic:workout", "mine", "vb:rest",
-    }  # fmt: skip
 
 
 def test_the_ledger_tells_how_old_each_is() -> None:

@@ -5,20 +5,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.answer import (
-    BREAK,
     CHAT_LOG_REF,
-    DOCUMENT_FORM,
-    GREETING_FORM,
     KNOWLEDGE,
     MEMORY_FORM,
     NOTES,
     Answer,
     Block,
-    Form,
     Kind,
     Prompt,
     Recipe,
@@ -30,7 +24,6 @@ from app.answer import (
     sha256,
 )
 from app.answering.prompt import (
-    NAMED,
     PROJECT_FORM,
     SYSTEM_MEMORY,
     SYSTEM_PROJECT,
@@ -48,13 +41,9 @@ from app.answering.replay import (
     Replayed,
     Today,
     card_ref,
-    card_sha256,
     changes,
-    filled,
-    instructions,
     rebuilt,
     recipe_of,
-    turn_block,
     turn_blocks,
     unkept,
 )
@@ -148,11 +137,6 @@ def test_the_day_of_a_memory_is_the_one_that_was_shown() -> None:
     today = replace(TODAY, passages={("memories", "m1"): replace(said, created_at=NOW.replace(year=2027))})
     assert "Squats first.\n  said on 2026-11-21" in shown.context
     assert rebuilt(told, RECIPE, today).sha256() == shown.sha256()
-
-
-def test_a_joined_block_is_the_blocks_it_was_joined_of() -> None:
-    joined = replace(PROMPT, before=(BREAK.join(BEFORE),))
-    assert rebuilt(ANSWER, RECIPE, TODAY).sha256() == joined.sha256()
 
 
 EDITED = [
@@ -299,37 +283,6 @@ def test_knowledge_that_changed_is_told(knowledge: Knowledge, changed: dict[str,
     assert not any(word in str(told) for word in ("quay", "pier", "Tide"))
 
 
-CARD = Memory("c1", "ann", "Sails.", 2, datetime(2026, 11, 1, tzinfo=UTC), kind="persona")
-
-
-def test_a_text_is_kept_where_it_is_the_request_s_own() -> None:
-    assert recipe_block(Kind.OVERLAY, "Rhyme.", keep=True).text == "Rhyme."
-    assert recipe_block(Kind.PERSONA, "Sails.").text == ""
-    assert recipe_block(Kind.PERSONA, "Sails.").sha256 == sha256("Sails.")
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_instructions_are_named(name: str) -> None:
-    made = instructions(str(NAMED[name]))
-    assert (made.name, made.text) == (name, "")
-
-
-def test_no_two_instructions_are_the_same() -> None:
-    assert len(set(NAMED.values())) == len(NAMED)
-
-
-def test_instructions_without_a_name_keep_their_words() -> None:
-    assert instructions("Answer.").text == "Answer."
-
-
-def test_a_turn_of_the_log_is_a_reference_and_one_of_the_request_a_text() -> None:
-    """The log may be erased; what a request brought along was never in it."""
-    logged, brought = Turn(Role.USER, "hello", id="7"), Turn(Role.ASSISTANT, "hi")
-    one, other = turn_block(logged), turn_block(brought)
-    assert (one.text, one.name, one.refs[0].id, one.refs[0].sha256) == ("", "user", "7", sha256("hello"))
-    assert (other.text, other.name, other.refs) == ("hi", "assistant", ())
-
-
 def test_of_a_long_history_the_newest_turns_are_kept() -> None:
     """Together BROUGHT characters, without a gap; of the older ones the hash. The log's own cost nothing."""
     third = BROUGHT // 3
@@ -342,37 +295,6 @@ def test_of_a_long_history_the_newest_turns_are_kept() -> None:
     assert [item.sha256 for item in made] == [
         sha256(text) for text in (texts[0], "", *texts[1:3], logged.content, texts[3])
     ]
-
-
-def test_a_card_s_weights_are_part_of_its_hash() -> None:
-    """Their order is not; the text of a profile may say nothing of them."""
-    weighed = replace(CARD, fields={"weights": {"a": 1, "b": 2}})
-    assert card_sha256(CARD) == sha256(CARD.text) == card_ref(CARD).sha256
-    assert card_sha256(weighed) == card_sha256(replace(CARD, fields={"weights": {"b": 2, "a": 1}}))
-    assert len({card_sha256(card) for card in (CARD, weighed, replace(weighed, fields={"weights": {}}))}) == 3
-
-
-@pytest.mark.parametrize(
-    ("form", "name"), [(DOCUMENT_FORM, "documents"), (MEMORY_FORM, "memories"), (GREETING_FORM, "greeting")]
-)
-def test_a_recipe_names_the_form(form: Form, name: str) -> None:
-    """And has every block in the prompt's order, without those that are empty."""
-    turn = Turn(Role.USER, "hello", id="7")
-    prompt = Prompt(str(SYSTEM_MEMORY), "why?", turns=(turn,), form=form)
-    before = (recipe_block(Kind.PERSONA, ""), recipe_block(Kind.OVERLAY, "Rhyme.", keep=True))
-    note = recipe_block(Kind.NOTE, "Be brief.", keep=True)
-    made = recipe_of(prompt, ranking=3, before=before, notes=(note,))
-    assert (made.form, made.ranking) == (name, 3)
-    assert made.blocks == (instructions(SYSTEM_MEMORY), before[1], note, turn_block(turn))
-
-
-def test_empty_blocks_are_left_out() -> None:
-    assert filled([recipe_block(Kind.NOTE, "", keep=True), recipe_block(Kind.LENS, "")]) == ()
-
-
-@given(st.text(st.characters(codec=None)))
-def test_law_every_text_has_a_hash(text: str) -> None:
-    assert len(sha256(text)) == 64
 
 
 def test_a_project_s_form_has_its_name_and_its_project_is_told() -> None:

@@ -2,9 +2,8 @@
 cost."""
 
 import asyncio
-import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from app.answering.replay import recipe_of
 from app.answering.stream import Opening, Remembered, Reply
 from app.errors import ModelBusy, ModelError
 from app.models.base import Delta
-from app.tasks import Stages, elapsed
 from app.types import Reason, Scope, Trace
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream, Words, passage
 
@@ -151,24 +149,6 @@ async def test_a_store_that_hangs_holds_back_no_fault(monkeypatch: pytest.Monkey
     assert told.recorder.waiting == 1
 
 
-async def test_closing_twice_is_one_close() -> None:
-    """aclose() may be called again, after the end too: one record, one close."""
-    log, model = FakeLog(), FakeModel()
-    told = reply(model, log)
-    await told.whole()
-    await told.aclose()
-    await told.recorder.drain()
-    assert (model.closed, len(log.answers)) == (1, 1)
-
-
-async def test_it_tells_what_may_leave_in_one_piece() -> None:
-    """Appended sources wait for `citations`, and `done` for the end."""
-    told = reply(FakeModel(FakeStream([Delta("a["), Delta("1] b"), Delta("c")])))
-    found = [(data.get("text", name), told.more) async for name, data in told.events()]
-    texts = [("a", False), ("[1] b", False), ("c", False), (" Sources: [a.pdf#1]", True)]
-    assert found == [*texts, ("citations", False), ("done", True)]
-
-
 async def test_what_came_before_a_fault_leaves() -> None:
     told = reply(FakeModel(FakeStream([Delta("half")], error=ModelError("gone"))))
     stream = told.events()
@@ -294,20 +274,6 @@ async def test_a_closing_that_is_cancelled_closes_all_the_same() -> None:
     assert model.closed == 1
 
 
-def test_each_lap_counts_from_the_last() -> None:
-    stages = Stages()
-    time.sleep(0.02)
-    stages.lap("first")
-    stages.lap("second")
-    assert list(stages.took) == ["first", "second"]
-    assert stages.took["first"] >= 20
-
-
-def test_time_between_two_times_is_in_milliseconds() -> None:
-    began = datetime(2026, 1, 1, tzinfo=UTC)
-    assert elapsed(began, began + timedelta(seconds=1, microseconds=1_600)) == 1_002
-
-
 def kept(key: str = "a") -> AnswerRecord:
     trace, turns = Trace(Reason.EMPTY), [Turn(Role.USER, "hi", NOW)]
     answer = Answer(key, "/api/chat", "hi", "ho", "m", Finish.STOP, (), (), (), "0", trace, Usage(), NOW)
@@ -431,22 +397,6 @@ async def test_what_the_store_will_not_take_holds_up_nobody(monkeypatch: pytest.
     assert await recorder.drain()
     assert [answer.id for answer in log.answers] == ["a", "c"]
     assert (recorder.waiting, recorder.lost) == (0, 1)
-
-
-async def test_tries_are_counted_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An outage between them is no try, and the next one begins anew."""
-    log = FakeLog(poison="a")
-    recorder = Recorder(log)
-    for key in "ab":
-        recorder.later(kept(key))
-    for _ in range(recorder_.TRIES - 1):
-        await recorder.drain()
-        log.down = True
-        assert not await recorder.drain()
-        log.down = False
-    log.poison = "b"
-    assert not await recorder.drain()
-    assert ([answer.id for answer in log.answers], recorder.lost) == (["a"], 0)
 
 
 async def test_the_end_waits_for_a_store_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,9 +159,6 @@ LONG_TALK = ConversationDraft(
         SaidTurn("user", "Thanks."),
     )
 )
-DREAM = ConversationDraft(
-    text="I was flying over a vast ocean, and felt free. Then the sky turned green, and I woke."
-)
 
 
 def test_a_conversation_is_told_by_its_sentences() -> None:
@@ -177,13 +174,6 @@ def test_a_conversation_is_told_by_its_sentences() -> None:
     assert told.memory_snippet == "The Firewalla should do it."
 
 
-def test_a_dream_is_told_by_its_sentences() -> None:
-    told = made(DREAM)
-
-    assert told.title == "I was flying over a vast ocean, and felt free"
-    assert told.summary_short == told.memory_snippet == DREAM.text
-
-
 def test_neither_code_nor_markup_nor_the_system_is_quoted() -> None:
     whole = " ".join(
         (made(LONG_TALK).summary_detailed, made(LONG_TALK).memory_snippet, made(LONG_TALK).title)
@@ -192,12 +182,6 @@ def test_neither_code_nor_markup_nor_the_system_is_quoted() -> None:
     assert not [
         word for word in ("`", "ip link", "#", "**", "Obey", "Hi!", "Thanks", "Plan") if word in whole
     ]
-
-
-def test_where_all_are_questions_they_are_told() -> None:
-    talk = ConversationDraft(said=(SaidTurn("user", "Where is the router? Which port is free?"),))
-
-    assert made(talk).summary_short == "Where is the router? Which port is free?"
 
 
 def test_what_comes_again_and_again_is_chosen() -> None:

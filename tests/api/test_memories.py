@@ -11,7 +11,6 @@ from app.api.schemas.memories import (
     MemoriesWritten,
     MemoryPage,
     MemoryWritten,
-    ProfilesReply,
     VoteCounts,
     VoteReply,
 )
@@ -268,18 +267,6 @@ async def test_a_user_key_asks_for_its_user_alone(client: httpx.AsyncClient, fak
 
 
 PATH_PROFILES = "/profiles"
-
-
-async def test_one_user_s_cards(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    response = await client.post(PATH_PROFILES, json={"user_id": "ada"})
-    assert response.status_code == 200
-    assert response.json() == {
-        "items": [{"user_id": "ada", "messages": 2, "kinds": ["style"]}],
-        "next": None,
-        "users": 1,
-    }
-    ProfilesReply.model_validate(response.json())
-    assert fakes.profiles.scopes == [Scope(user_id="ada")]
 
 
 async def test_all_users_page_by_page(client: httpx.AsyncClient, fakes: Fakes) -> None:

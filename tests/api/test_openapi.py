@@ -69,17 +69,6 @@ def schemas(spec: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return list(spec["components"]["schemas"].items())
 
 
-def test_an_upload_tells_where_the_document_is(spec: dict[str, Any]) -> None:
-    """Its Location, and what can be asked with its id: operations and parameters that there are."""
-    found = {operation["operationId"]: operation for operation in operations(spec)}
-    answers = found["uploadDocument"]["responses"]
-    for status in ("200", "201", "202"):
-        assert "Location" in answers[status]["headers"]
-        for link in answers[status]["links"].values():
-            named = {parameter["name"] for parameter in found[link["operationId"]]["parameters"]}
-            assert set(link["parameters"]) <= named
-
-
 def test_it_shows_what_answers(spec: dict[str, Any]) -> None:
     """The /vantage routes, and their tag, where they are on; nothing of them where they are off. And the
     bound of `top_k` is the setting: else a client generated from it would be refused."""
@@ -89,13 +78,6 @@ def test_it_shows_what_answers(spec: dict[str, Any]) -> None:
         assert (bool(paths), "vantage" in {tag["name"] for tag in document["tags"]}) == (on, on)
         options = document["components"]["schemas"]["ChatRequest"]["properties"]["top_k"]["anyOf"]
         assert options[0]["maximum"] == most
-
-
-async def test_it_is_served(client: httpx.AsyncClient, spec: dict[str, Any]) -> None:
-    response = await client.get("/openapi.json")
-
-    assert response.json() == spec
-    assert spec["openapi"].startswith("3.1")
 
 
 def test_every_body_and_reply_has_an_example(spec: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 import app
-from app.api.pages import FOLDER
 from app.main import create_app
 from app.settings import Settings
 from tests.fakes.server import told
@@ -100,11 +99,6 @@ async def test_the_reference_needs_no_network(client: httpx.AsyncClient) -> None
     told(await client.get("/docs/__init__.py"), 404, "not-found")
 
 
-def test_the_folder_is_part_of_the_package() -> None:
-    """An installed Ibid has its page."""
-    assert (FOLDER / "index.html").is_file()
-
-
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
@@ -156,9 +150,6 @@ WEB = Path(app.__file__).parent / "web"
 FILES = sorted(path for path in WEB.iterdir() if path.is_file())
 VENDORED = sorted(path for path in (WEB / "vendor").iterdir())
 SCRIPT = "".join(path.read_text() for path in sorted(WEB.glob("*.js")))
-WIRE_BYTES = 120_000
-"""All that the first visit loads, uncompressed as it is sent."""
-STYLE = (WEB / "style.css").read_text()
 
 
 class Page(HTMLParser):
@@ -209,31 +200,6 @@ def test_nothing_is_inline(page: Page) -> None:
     assert not any(tag == "style" for tag, _ in page.tags)
 
 
-async def test_every_file_of_the_page_is_served(page: Page) -> None:
-    """The page and all that it refers to answer with 200 and the type that browsers insist on."""
-    wanted = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-    paths = {path for path in page.all("src") | page.all("href") if path.startswith("/web/")}
-
-    found = {path: await get(path) for path in paths}
-    home = await get("/")
-
-    assert {path: answer.status_code for path, answer in found.items()} == dict.fromkeys(paths, 200)
-    for path, answer in found.items():
-        assert answer.headers["content-type"].startswith(wanted[path.rpartition(".")[2]])
-    assert home.headers["content-type"].startswith("text/html")
-    assert len(paths) == 3
-
-
-async def test_the_policy_lets_the_page_do_no_more_than_it_does() -> None:
-    """Scripts, styles and connections of our own only; no eval, no inline script."""
-    policy = (await get("/")).headers["content-security-policy"]
-
-    assert "default-src 'none'" in policy
-    assert "script-src 'self'" in policy
-    assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
-    assert "unsafe" not in policy
-
-
 @pytest.mark.parametrize("word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("])
 def test_data_never_becomes_markup(word: str) -> None:
     """Answers and file names are written as text; by what is vendored, too."""
@@ -249,27 +215,6 @@ def test_what_is_vendored_is_what_was_published() -> None:
             assert f"`{sha256(path.read_bytes()).hexdigest()}`" in table
             assert f"`{path.stem}.LICENSE.md`" in table
             assert path.with_name(f"{path.stem}.LICENSE.md") in VENDORED
-
-
-def test_the_page_is_small() -> None:
-    """A first visit on a slow line."""
-    sent = [path for path in (*FILES, *VENDORED) if path.suffix in {".html", ".js", ".css", ".svg"}]
-    assert sum(path.stat().st_size for path in sent) < WIRE_BYTES
-
-
-def test_the_script_finds_every_element_it_asks_for(page: Page) -> None:
-    """Each `$("id")` is in the page."""
-    asked = set(re.findall(r'\$\("([a-z-]+)"\)', SCRIPT))
-
-    assert asked
-    assert asked <= page.all("id")
-
-
-def test_the_style_names_no_element_that_is_not_there(page: Page) -> None:
-    """Rules for ids that are gone are dead."""
-    styled = set(re.findall(r"#([a-z-]+)(?=[ ,:.{])", re.sub(r"\{[^{}]*\}", "{}", STYLE)))
-
-    assert styled <= page.all("id")
 
 
 def test_every_field_has_a_label(page: Page) -> None:

@@ -11,13 +11,12 @@ import pytest
 from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from app.answering.stream import Reply
 from app.api import sse
 from app.api.chat import SHAPES
-from app.api.sse import EventStream, download, unless_gone
+from app.api.sse import EventStream, unless_gone
 from app.errors import ModelTimeout
 from tests.fakes.logged import Lines
 from tests.fakes.server import Event, events
@@ -255,29 +254,6 @@ async def test_what_is_ready_at_once_leaves_in_one_send() -> None:
 ALL = ["meta", "token", "token", "citations", "done"]
 
 
-async def test_a_client_that_leaves_stops_the_work_at_once() -> None:
-    """The end is not sent to nobody."""
-    client, reply = Client(), FakeReply(pause=30)
-    task = asyncio.create_task(client.hear(reply))
-    await asyncio.sleep(0.01)
-    client.left.set()
-
-    async with asyncio.timeout(1):
-        await task
-
-    assert reply.ended
-
-
-async def test_unwatched_work_goes_on_without_its_client() -> None:
-    """Somebody asked for it to be finished."""
-    client = Client()
-    client.left.set()
-
-    await client.hear(FakeReply(pause=0.01), watch=False)
-
-    assert (client.names, client.ended) == (ALL, True)
-
-
 @pytest.mark.parametrize("hold", range(5))
 async def test_a_slow_client_loses_nothing(monkeypatch: pytest.MonkeyPatch, hold: int) -> None:
     """Nothing piles up for it, and no ping that waited for it comes after the end."""
@@ -342,25 +318,6 @@ async def slow(ended: list[str], seconds: float = 30) -> str:
     return "done"
 
 
-async def test_work_is_returned_while_the_client_stays() -> None:
-    """The watch ends with it."""
-    before = asyncio.all_tasks()
-
-    assert await unless_gone(Peer().receive, slow([], 0)) == "done"
-    assert asyncio.all_tasks() == before
-
-
-async def test_work_ends_when_the_client_leaves() -> None:
-    """Cancelled, and seen to end, before the caller hears of it."""
-    peer, ended = Peer(), list[str]()
-    asyncio.get_running_loop().call_later(0.01, peer.left.set)
-
-    with pytest.raises(ClientDisconnect):
-        await unless_gone(peer.receive, slow(ended))
-
-    assert ended == ["cancelled"]
-
-
 async def test_work_that_is_done_when_the_client_leaves_is_returned() -> None:
     """What it opened has an owner then."""
     peer = Peer()
@@ -374,18 +331,6 @@ async def test_work_that_is_done_when_the_client_leaves_is_returned() -> None:
     asyncio.get_running_loop().call_later(0.01, moment.set)
 
     assert await unless_gone(peer.receive, work()) == "opened"
-
-
-async def test_being_cancelled_cancels_the_work() -> None:
-    ended = list[str]()
-    task = asyncio.create_task(unless_gone(Peer().receive, slow(ended)))
-    await asyncio.sleep(0.01)
-
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-    assert ended == ["cancelled"]
 
 
 @dataclass
@@ -436,33 +381,3 @@ async def test_a_result_is_closed_though_we_are_cancelled_again() -> None:
 
     assert task.cancelled()
     assert opening.closed == ["opened"]
-
-
-class Pieces:
-    """A download that knows whether it was ended."""
-
-    def __init__(self, *pieces: bytes) -> None:
-        self.pieces = pieces
-        self.asked = 0
-        self.ended = False
-
-    async def read(self) -> AsyncIterator[bytes]:
-        try:
-            for piece in self.pieces:
-                self.asked += 1
-                yield piece
-        finally:
-            self.ended = True
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-async def test_every_piece_of_a_download_is_sent_once(count: int) -> None:
-    """The first, which is fetched before the head, included; an empty file is empty."""
-    pieces, client = Pieces(*[b"%d" % n for n in range(count)]), Client()
-
-    response = await download(pieces.read(), headers={}, media_type="application/pdf")
-    assert pieces.asked == min(count, 1)
-    await response({"type": "http"}, client.receive, client.send)
-
-    assert b"".join(client.got) == b"".join(pieces.pieces)
-    assert pieces.ended

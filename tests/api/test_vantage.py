@@ -16,7 +16,6 @@ from app.api.schemas.vantage import (
     LimitOptions,
     MixReply,
     PolicyDocument,
-    RoutingOptions,
     VantageReply,
 )
 from app.api.wire import encoded
@@ -224,11 +223,6 @@ def test_bounds_are_the_policys(name: str) -> None:
     assert (bounds["Ge"].ge, bounds["Le"].le) == BOUNDS[name]
 
 
-def test_nothing_said_is_nothing_set() -> None:
-    """The defaults of both are the policy's own."""
-    assert (LimitOptions().limits(), RoutingOptions().routing()) == (Limits(), Routing())
-
-
 @pytest.mark.parametrize("topic", ["!!!", "…", "— ?", "'"])
 async def test_a_topic_without_a_word_is_refused(client: httpx.AsyncClient, topic: str) -> None:
     """No message could ever name it, and the asker would never know."""
@@ -236,14 +230,6 @@ async def test_a_topic_without_a_word_is_refused(client: httpx.AsyncClient, topi
     answer = await client.post("/vantage/query", json=sent)
     assert answer.status_code == 422
     assert [fault["field"] for fault in answer.json()["errors"]] == ["body.limits.refuse.1"]
-
-
-@pytest.mark.parametrize("kind", list(ResponseClass))
-def test_every_class_can_be_named(kind: ResponseClass) -> None:
-    routing = RoutingOptions.model_validate(
-        {"force": str(kind), "forbid": [str(kind)], "redirect": {str(kind): str(kind)}}
-    )
-    assert routing.routing() == Routing(kind, (kind,), {kind: kind})
 
 
 PATHS = ("/vantage/cards", "/vantage/facts")

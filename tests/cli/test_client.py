@@ -21,39 +21,13 @@ from app.errors import Unavailable
 from tests.cli.conftest import PROGRAM, Ibid, Running, lines
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
-
-
-def test_a_problem_becomes_an_error_with_its_words() -> None:
-    """Title and detail are what the reader sees; the document stays whole for machines."""
-    body = {"title": "Not a PDF", "detail": "It begins with PK.", "status": 415}
-
-    with pytest.raises(Answered, match=r"^Not a PDF: It begins with PK\.$") as raised:
-        taken(httpx.Response(415, json=body))
-
-    assert raised.value.problem == body
-    assert raised.value.code == 415
+from tests.fakes.process import furnish
 
 
 def test_an_answer_that_is_no_json_is_told_by_its_status() -> None:
     """As when something else listens at the address."""
     with pytest.raises(Answered, match="The service answered 502"):
         taken(httpx.Response(502, text="<html>"))
-
-
-async def test_nobody_holds_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    """A first command opens the stores itself."""
-    assert await holder(tmp_path / "none") is None
-
-
-async def test_a_service_that_says_where_is_found(tmp_path: Path) -> None:
-    """Its address and token come from the lock file."""
-    async with hold(tmp_path) as held:
-        held.publish("http://127.0.0.1:1")
-
-        lock = await holder(tmp_path)
-
-    assert lock is not None
-    assert (lock.pid, lock.url, lock.token) == (os.getpid(), "http://127.0.0.1:1", held.token)
 
 
 async def test_a_folder_held_by_a_command_is_told_plainly(
@@ -197,12 +171,29 @@ def test_a_reader_that_leaves_early_is_no_error(held: Ibid, ingested: object) ->
     assert b"Traceback" not in piped.stderr
 
 
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """A chat model on a loop of its own, configured: commands block this thread."""
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    """A chat model on a loop of its own: commands block this thread."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(model_server()) as server:
-        monkeypatch.setenv("CHAT_BASE_URL", server.url)
         yield server
+
+
+@pytest.fixture(scope="module")
+def asked(server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ibid]:
+    """The command beside a service that has the model."""
+    begun = Ibid(tmp_path_factory.mktemp("asked"))
+    furnish(begun.data)
+    running = begun.start(CHAT_BASE_URL=server.url)
+    yield begun
+    running.stop()
+
+
+@pytest.fixture
+def model(server: ModelServer) -> ModelServer:
+    """As it is at first."""
+    server.fault, server.reply = Fault(), "A reply."
+    server.requests.clear()
+    return server
 
 
 @pytest.mark.parametrize(
@@ -214,31 +205,31 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         pytest.param(Fault(error_after=1), "ibid: The chat model failed", id="in the middle of it"),
     ],
 )
-def test_a_model_that_fails_is_told(begun: Ibid, model: ModelServer, fault: Fault, said: str) -> None:
+def test_a_model_that_fails_is_told(asked: Ibid, model: ModelServer, fault: Fault, said: str) -> None:
     """Whether as a status or as an event: exit code 1 and the problem's words."""
     model.fault = fault
 
-    failed = begun("ask", "What is the matter with the model?")
+    failed = asked("ask", "What is the matter with the model?")
 
     assert failed.code == 1
     assert failed.err.startswith(said)
 
 
-def test_an_answer_commands_no_terminal(begun: Ibid, model: ModelServer) -> None:
+def test_an_answer_commands_no_terminal(asked: Ibid, model: ModelServer) -> None:
     """Its words are shown, without what would colour them, name the window or fill the clipboard."""
     model.reply = "It is \x1b[31mred\x1b[0m,\x1b]0;owned\x07 \x1b]52;c;cm0gLXJm\x07says \x9b2Jthe\x08 model."
 
-    answered = begun("ask", "What is red?")
+    answered = asked("ask", "What is red?")
 
     assert answered.out.startswith("It is red, says the model.")
     assert not [sign for sign in answered.out + answered.err if not (sign.isprintable() or sign == "\n")]
 
 
-def test_without_a_session_nothing_earlier_counts(begun: Ibid, model: ModelServer) -> None:
+def test_without_a_session_nothing_earlier_counts(asked: Ibid, model: ModelServer) -> None:
     """Each question stands alone; with a session the turns before it go along."""
     for words in (["First?"], ["Second?"], ["Third?", "--session", "s"], ["Fourth?", "--session", "s"]):
-        begun("ask", *words)
+        asked("ask", *words)
 
-    asked = [request.body["messages"] for request in model.asked("/chat/completions")]
-    turns = [[turn["content"] for turn in messages if turn["role"] != "system"] for messages in asked]
+    told = [request.body["messages"] for request in model.asked("/chat/completions")]
+    turns = [[turn["content"] for turn in messages if turn["role"] != "system"] for messages in told]
     assert turns == [["First?"], ["Second?"], ["Third?"], ["Third?", "A reply.", "Fourth?"]]

@@ -18,7 +18,7 @@ import pytest
 
 from app.cli import client as requests
 from app.cli.client import Answered
-from app.cli.index import CodeFiles, Report, batched, same_folder, visible
+from app.cli.index import CodeFiles, Report, visible
 from app.cli.repository import MOST_BYTES, FileText, Root, Skipped, SkipReason, file_text, read, rooted, walk
 from app.db.code import CodeFile
 from app.db.folder import read_lock
@@ -176,25 +176,6 @@ def test_another_repository_deletes_nothing(
     assert len(paths(client, "other")) == 4
 
 
-@pytest.mark.parametrize(
-    ("seen", "lost", "followed_"),
-    [
-        ({"a": "1", "b": "2"}, ["c", "d"], True),
-        ({"a": "1"}, ["b", "c", "d"], False),
-        ({"x/a": "1", "x/b": "2", "x/c": "3", "x/d": "4"}, ["a", "b", "c", "d"], True),
-        ({"a": "9", "b": "9", "c": "9"}, ["d"], True),
-        ({}, ["a", "b", "c", "d"], False),
-        ({"a": "1", "b": "2", "c": "3", "d": "4"}, [], True),
-    ],
-    ids=["half", "most", "renamed", "changed", "all", "nothing"],
-)
-def test_a_folder_is_known_by_what_is_still_in_it(
-    seen: dict[str, str], lost: list[str], followed_: bool
-) -> None:
-    """By path, or by text."""
-    assert same_folder({"a": "1", "b": "2", "c": "3", "d": "4"}, seen, lost) == followed_
-
-
 @pytest.mark.parametrize("arguments", [["."], ["no-such-folder", "--project", "x"], [".", "--project", ""]])
 def test_wrong_usage_is_2(held: Ibid, service: Running, arguments: list[str]) -> None:
     """No project, no such path, no name."""
@@ -335,14 +316,6 @@ async def test_what_is_gone_is_deleted_in_short_addresses(files: CodeFiles, stub
     assert stub.files == {}
     assert max(len(request.url.raw_path) for request in stub.asked) < 8_000
     assert await files.delete([]) == 0
-
-
-def test_batches_keep_their_order_and_their_size() -> None:
-    """What is too large for any is one by itself."""
-    sizes = [3, 3, 9, 1, 1, 1, 1]
-
-    assert list(batched(sizes, lambda size: size, 3, 6)) == [[3, 3], [9], [1, 1, 1], [1]]
-    assert list(batched([], lambda size: size, 3, 6)) == []
 
 
 def test_a_report_tells_what_a_person_should_know() -> None:

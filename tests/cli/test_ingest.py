@@ -11,7 +11,7 @@ import pytest
 
 from app.cli import ingest
 from app.cli.client import Answered
-from app.cli.ingest import Outcome, Status, UploadOptions, pdfs, settled, summary, upload
+from app.cli.ingest import Outcome, Status, UploadOptions, pdfs, settled, upload
 from tests.cli.conftest import Ibid, Running, lines
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Done
@@ -42,18 +42,6 @@ def test_a_named_file_is_taken_whatever_its_name(tree: Path) -> None:
 def test_a_file_named_twice_is_sent_once(tree: Path) -> None:
     """By its folder and by its name, or by two spellings."""
     assert len(pdfs([tree, tree / "b.pdf", tree / "deep" / ".." / "b.pdf"])) == 3
-
-
-def test_the_summary_counts_each_end() -> None:
-    """Pages are those of the files taken now."""
-    outcomes = [
-        Outcome(Path("a"), Status.TAKEN, {"pages": 1000}),
-        Outcome(Path("b"), Status.TAKEN, {"pages": 500}),
-        Outcome(Path("c"), Status.KNOWN, {"pages": 7}),
-        Outcome(Path("d"), Status.REFUSED),
-    ]
-
-    assert summary(outcomes) == "4 files: 2 taken (1,500 pages), 1 already there, 1 refused"
 
 
 def test_ingest_says_what_became_of_each_file(ingested: Done) -> None:

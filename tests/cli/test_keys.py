@@ -44,17 +44,6 @@ def test_people_read_a_table(held: Ibid, service: Running) -> None:
     assert "It is not shown again." in made.err
 
 
-def test_machines_read_which_key_is_revoked(held: Ibid, service: Running) -> None:
-    """With --json stdout holds JSON alone, and nothing if there is no such key."""
-    [made] = lines(held("keys", "create", "--tenant", "machines", "--json").out)
-
-    [revoked] = lines(held("keys", "revoke", made["id"], "--json").out)
-    again = held("keys", "revoke", made["id"], "--json")
-
-    assert revoked == {"id": made["id"], "revoked": True}
-    assert (again.code, again.out) == (1, "")
-
-
 @pytest.mark.parametrize("tenant", ["", "two\nlines", "x" * 201], ids=["empty", "line break", "long"])
 def test_a_tenant_has_a_name_of_one_line(ibid: Ibid, tenant: str) -> None:
     """Anything else is wrong usage: exit code 2."""

@@ -28,12 +28,8 @@ from tests.fakes.process import service
 
 
 def test_migrate_finds_nothing_to_do(held: Ibid, service: Running) -> None:
-    """The service migrated at its start."""
+    """The service migrated at its start. With --json stdout holds JSON alone."""
     assert held("migrate").out == "The database is up to date.\n"
-
-
-def test_machines_read_that_it_is_done(held: Ibid, service: Running) -> None:
-    """With --json stdout holds JSON alone."""
     assert lines(held("migrate", "--json").out) == [{"migrated": True}]
 
 
@@ -106,18 +102,6 @@ def test_what_was_written_all_the_while_is_told(ibid: Ibid, monkeypatch: pytest.
     done = ibid("adopt", "--json")
     assert (done.code, done.err) == (1, "1 row changed meanwhile, by another tool: run ibid adopt again.\n")
     assert json.loads(done.out)["collections"][0]["home"] == "memory_raw_ibid"
-
-
-def test_what_qdrant_has_yet_to_take_is_told(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The record has everything, so that it is no failure."""
-
-    async def adopted(*_arguments: object, dry: bool) -> AdoptReport:
-        return AdoptReport("model@8", waiting="qdrant has yet to take 3 entries")
-
-    monkeypatch.setattr(maintenance, "adopted", adopted)
-    done = ibid("adopt")
-    said = "qdrant has yet to take 3 entries: the service goes on with it when it runs.\n"
-    assert (done.code, done.err) == (0, said)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """The record of code: in our table, and in one that another tool made."""
 
 import asyncio
-import hashlib
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 
 from app.db.code import (
-    ALONE,
     TABLE,
     CodeCut,
     CodeEntry,
@@ -23,7 +20,6 @@ from app.db.code import (
     drop_rows,
     find_ids,
     free_ids,
-    keeps,
     prepared,
     row_id,
     row_values,
@@ -473,71 +469,10 @@ async def test_a_row_that_has_gone_meanwhile_is_written_again(pool: Pool) -> Non
     assert await pool.fetchval("SELECT array_agg(id::text ORDER BY id) FROM public.code_index") == IDS[:2]
 
 
-async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
-    await written(pool)
-
-    assert await pool.fetchval("SELECT count(*) FROM public.code_index") == 0
-
-
 def test_what_postgres_cannot_hold_is_written_over() -> None:
     row = CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")
 
     assert row_values("a", row, "s") == ("a", None, None, "x\ufffd", '{"k": "\\ufffd"}', None, "s", b"")
-
-
-ROW = CodeRow("app/hello.py", "python", "pass")
-
-
-def test_metadata_have_every_name() -> None:
-    assert CodeCut("pass", 3, 4, function_name="greet").metadata() == {
-        "function_name": "greet",
-        "class_name": None,
-        "signature": None,
-        "heading": None,
-        "start_line": 3,
-        "end_line": 4,
-    }
-
-
-def test_a_file_is_known_by_the_hash_of_its_utf8() -> None:
-    assert CodeFile("a.txt", "Grüße\n").sha256 == hashlib.sha256("Grüße\n".encode()).hexdigest()
-
-
-def test_a_row_written_again_is_the_same_row() -> None:
-    assert row_id(HERE, ROW) == row_id(HERE, replace(ROW, language=None))
-    assert row_id(HERE, replace(ROW, id="a")) == row_id(HERE, replace(ROW, id="a", chunk_text="other"))
-    assert uuid.UUID(row_id(HERE, ROW)).version == 5
-
-
-@pytest.mark.parametrize(
-    "scope",
-    [
-        pytest.param(replace(HERE, tenant="other"), id="tenant"),
-        pytest.param(replace(HERE, owner="ada"), id="owner"),
-        pytest.param(replace(HERE, project="bye"), id="project"),
-    ],
-)
-def test_elsewhere_it_is_another_row(scope: Scope) -> None:
-    assert row_id(scope, replace(ROW, id="a")) != row_id(HERE, replace(ROW, id="a"))
-
-
-def test_a_row_by_itself_has_a_hash_like_no_file_s() -> None:
-    """Of all that is written of it, its vector too: our own writing never looks like another tool's."""
-    one = CodeEntry("id", ROW, b"\0\0\x80?")
-    others = (replace(one, row=replace(ROW, chunk_metadata={"a": 1})), replace(one, embedding=b"\0\0\0?"))
-
-    assert one.sha256.startswith(ALONE)
-    assert len({each.sha256 for each in (one, *others, replace(one))}) == 3
-
-
-def test_only_rows_of_the_default_tenant_keep_a_given_id() -> None:
-    scopes = (Scope(project="hello"), HERE, Scope("default", "ada", "ada"))
-
-    assert [keeps(scope) for scope in scopes] == [True, False, False]
-
-
-def test_an_id_is_no_text() -> None:
-    assert row_id(HERE, CodeRow("", None, "a")) != row_id(HERE, CodeRow("", None, "b", id="a"))
 
 
 def test_equal_chunks_of_a_file_have_ids_of_their_own() -> None:

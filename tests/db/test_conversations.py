@@ -4,13 +4,11 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.db.conversations import (
     BRIEF,
@@ -24,10 +22,7 @@ from app.db.conversations import (
     Written,
     derived,
     entry,
-    names,
-    row_values,
     shortened,
-    words,
 )
 from app.db.pool import Pool
 from app.db.projects import TableColumn
@@ -545,33 +540,6 @@ async def test_another_s_unique_index_is_told(store: ConversationStore, pool: Po
     assert isinstance(caught.value.__cause__, asyncpg.UniqueViolationError)
 
 
-@pytest.mark.parametrize(
-    ("stored", "told"),
-    [
-        (None, ()),
-        ("null", ()),
-        ('["a", 1, null, true]', ("a", "1", "True")),
-        ('"[\\"in text\\"]"', ("in text",)),
-        ('"\\"[1]\\""', ()),
-        ('"a, b"', ()),
-        ('{"a": 1}', ()),
-        ("[" * 100_000, ()),
-        ("[1", ()),
-    ],
-)
-def test_lists_are_read_or_none(stored: str | None, told: tuple[str, ...]) -> None:
-    assert words(stored) == told
-
-
-def test_what_postgres_cannot_hold_is_replaced() -> None:
-    given = entry(ConversationDraft(title="a\0", tags=("\u00e9\ud800",), summary_short="x"))
-    _, title, short, detailed, snippet, tags, entities, at, sha256, vector = row_values("id", given, b"\0")
-
-    assert (title, short, detailed, snippet, entities, at) == ("a\ufffd", "x", None, None, None, None)
-    assert json.loads(str(tags)) == ["\u00e9\ufffd"]
-    assert (sha256, vector) == (given.sha256, b"\0")
-
-
 def test_values_are_cast_to_their_columns() -> None:
     """Cut to their length; lists as the column has them; never null where that is not allowed."""
     kinds = {
@@ -621,14 +589,6 @@ def test_the_hash_is_of_all_that_was_given(change: dict[str, object]) -> None:
     assert entry(replace(GIVEN, **change)).sha256 != entry(GIVEN).sha256  # type: ignore[arg-type]
 
 
-def test_the_hash_is_of_what_was_meant() -> None:
-    """Not of what a row is called, nor of how its time was written; halves of characters do not break it."""
-    local = NOON.astimezone(timezone(timedelta(hours=2)))
-
-    assert entry(replace(GIVEN, id="b", indexed_at=local)).sha256 == entry(GIVEN).sha256
-    assert len(entry(ConversationDraft(title="\ud800")).sha256) == 64
-
-
 def test_what_is_missing_is_made_where_something_was_said() -> None:
     assert not GIVEN.wanting
     assert not replace(GIVEN, title=None, said=(), text="").wanting
@@ -637,33 +597,6 @@ def test_what_is_missing_is_made_where_something_was_said() -> None:
     assert bare.wanting
     assert bare.completed(MADE) == replace(GIVEN, title="made title", summary_short="")
     assert bare.completed(Made()) == bare
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        replace(THN, tenant="b"),
-        replace(THN, project="b"),
-        replace(THN, owner="b"),
-        replace(THN, project=None),
-    ],
-    ids=["tenant", "project", "owner", "no project"],
-)
-def test_a_name_means_another_row_elsewhere(other: Scope) -> None:
-    assert derived(other, "a") != derived(THN, "a")
-
-
-def test_parts_of_a_name_do_not_run_together() -> None:
-    assert derived(Scope("a", project="bc"), "d") != derived(Scope("ab", project="c"), "d")
-    unnamed = entry(replace(GIVEN, id=None))
-    assert names(THN, unnamed)[1] != names(THN, entry(replace(GIVEN, id=unnamed.sha256)))[1]
-
-
-def test_a_given_id_may_stand_where_nobody_else_s_can_be() -> None:
-    assert names(Scope(project="THN"), entry(GIVEN))[0] == "a"
-    assert names(THN, entry(GIVEN))[0] is None
-    assert names(Scope(owner="ada", project="THN"), entry(GIVEN))[0] is None
-    assert names(Scope(project="THN"), entry(replace(GIVEN, id=None)))[0] is None
 
 
 @pytest.mark.parametrize(
@@ -679,11 +612,3 @@ def test_a_given_id_may_stand_where_nobody_else_s_can_be() -> None:
 )
 def test_texts_are_cut_where_something_ends(text: str, most: int, cut: str) -> None:
     assert shortened(text, most) == cut
-
-
-@given(st.text(), st.integers(2, 40))
-def test_a_cut_text_is_short_and_a_beginning(text: str, most: int) -> None:
-    cut = shortened(text, most)
-
-    assert len(cut) <= most
-    assert text.startswith((cut, cut.removesuffix("…")))

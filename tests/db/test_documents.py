@@ -9,33 +9,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
 
 from app.db import documents
 from app.db.documents import (
-    HEADING_CHARS,
     PIECE,
-    TITLE_CHARS,
     Document,
     DocumentFault,
     DocumentPart,
     DocumentStore,
     State,
-    bump,
-    embedded_text,
-    enqueue,
-    hold,
-    home,
 )
 from app.db.pool import Pool, open_pool
-from app.db.rows import is_id, transaction
 from app.db.users import Documents, ErasureStore
-from app.db.vectors import SpaceStore
 from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
-from app.retrieval.terms import encode_terms
 from app.text.labels import distinct
 from app.types import PendingDocument, Scope
 from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
@@ -95,13 +84,6 @@ async def test_twenty_racing_uploads_of_the_same_bytes_make_one_document(wide: P
     assert len({document.id for document, _ in made}) == 1
     assert sum(created for _, created in made) == 1
     assert [await count(wide, table) for table in ("document", "document_piece", "job")] == [1, 1, 1]
-
-
-async def test_replicas_race_too(dsn: str, tmp_path: Path) -> None:
-    async with open_pool(dsn, max_size=4) as one, open_pool(dsn, max_size=4) as two:
-        stores = [DocumentStore(one), DocumentStore(two)] * 4
-        made = await asyncio.gather(*(store.admit(ALICE, upload(tmp_path)) for store in stores))
-        assert sum(created for _, created in made) == 1
 
 
 async def test_a_taken_name_is_a_conflict(pool: Pool, tmp_path: Path) -> None:
@@ -180,12 +162,6 @@ async def test_labels_are_unique_in_a_part(pool: Pool, tmp_path: Path) -> None:
     assert (one.label, two.label) == ("a(1).pdf", "a(1)-2.pdf")
 
 
-async def test_tenants_and_parts_are_made_on_the_way(pool: Pool, tmp_path: Path) -> None:
-    await DocumentStore(pool).admit(TENANT, upload(tmp_path))
-    assert await pool.fetchval("SELECT count(*) FROM ibid.tenant WHERE id = 'acme'") == 1
-    assert await pool.fetchval("SELECT version FROM ibid.part WHERE session_id = 's1'") == 0
-
-
 @dataclass(frozen=True)
 class Halfway:
     reached: asyncio.Event
@@ -252,17 +228,6 @@ async def test_fifty_megabytes_need_little_memory(pool: Pool, tmp_path: Path) ->
         tracemalloc.stop()
     assert back.hexdigest() == given.sha256
     assert peak < 12 * PIECE
-
-
-async def test_two_hundred_at_once_on_a_pool_of_ten(wide: Pool, tmp_path: Path) -> None:
-    store = DocumentStore(wide)
-    uploads = [upload(tmp_path, f"text {n}", filename=f"{n}.pdf", session_id=f"s{n % 7}") for n in range(200)]
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(store.admit(ALICE, given)) for given in uploads]
-        waits = [group.create_task(store.finished("none", seconds=0)) for _ in range(50)]
-    assert all(task.result()[1] for task in tasks)
-    assert all(wait.result() is None for wait in waits)
-    assert await count(wide, "job") == 200
 
 
 async def test_too_many_at_once_are_told(
@@ -367,24 +332,6 @@ async def test_chunks_again_replace(pool: Pool, tmp_path: Path) -> None:
     await read(pool, document.id, "one")
     rows = await pool.fetch("SELECT ordinal, space, embedding FROM ibid.chunk")
     assert [tuple(row) for row in rows] == [(1, SPACE.name, vector("one"))]
-
-
-async def test_chunks_are_written_with_their_terms(pool: Pool, tmp_path: Path) -> None:
-    """Those of file name, title, heading and text as stored, so that loading an index analyses nothing."""
-    document = await admitted(pool, tmp_path)
-    await SpaceStore(pool).keep(SPACE)
-    odd = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], text="sea\0side"),))
-    await DocumentStore(pool).keep_chunks(document.id, odd, [vector("x")], SPACE.name)
-    [row] = await pool.fetch("SELECT terms, text FROM ibid.chunk")
-    assert row["terms"] == encode_terms(f"report.pdf\nTitle\nHeading\n{row['text']}", row["text"])
-
-
-async def test_ordinals_that_do_not_count_from_one_are_refused(pool: Pool, tmp_path: Path) -> None:
-    """A row's place in the index is its ordinal: a gap would cite the wrong passage."""
-    document = await admitted(pool, tmp_path)
-    gap = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], ordinal=2),))
-    with pytest.raises(ValueError, match="count from 1"):
-        await DocumentStore(pool).keep_chunks(document.id, gap, [vector("x")], SPACE.name)
 
 
 async def test_chunks_that_no_text_column_holds_are_mended(pool: Pool, tmp_path: Path) -> None:
@@ -685,20 +632,6 @@ async def test_what_is_being_read_is_known_to_who_will_reach_it(pool: Pool, tmp_
 PAGE = 99
 
 
-@pytest.mark.parametrize(
-    ("text", "could"),
-    [
-        pytest.param("01890a5d-ac96-774b-bcce-b302099a8057", True, id="uuid"),
-        pytest.param("01890A5D-AC96-774B-BCCE-B302099A8057", False, id="not as we write it"),
-        pytest.param("01890a5d-ac96-774b-bcce-b302099a8057\n", False, id="line break"),
-        pytest.param("1", False, id="short"),
-        pytest.param("", False, id="empty"),
-    ],
-)
-def test_is_id(text: str, could: bool) -> None:
-    assert is_id(text) is could
-
-
 async def test_labels_are_those_of_search(pool: Pool, tmp_path: Path) -> None:
     """The record and `label.distinct` agree on every document in reach, also where names collide twice."""
     for n, name in enumerate(("a.pdf", "a-2.pdf", "b.pdf", "A.PDF")):
@@ -776,27 +709,6 @@ async def test_hundreds_wait_on_a_small_pool(dsn: str, tmp_path: Path) -> None:
     assert {document.state for document in found if document} == {State.READY}
 
 
-async def test_waiters_share_one_statement(
-    wide: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A hundred uploads that wait for a second cost Postgres as few statements as one does."""
-    store, looks, fetch = DocumentStore(wide), list[object](), wide.fetch
-    kept = [await store.admit(ALICE, upload(tmp_path, f"text {n}", filename=f"{n}.pdf")) for n in range(3)]
-    ids = [document.id for document, _ in kept]
-
-    async def counted(*asked: Any, **more: Any) -> Any:
-        looks.append(asked)
-        return await fetch(*asked, **more)
-
-    monkeypatch.setattr(wide, "fetch", counted)
-    waits = [asyncio.create_task(store.finished(ids[n % 3], seconds=30)) for n in range(100)]
-    await asyncio.sleep(1)
-    await asyncio.gather(*(read(wide, each) for each in ids))
-    found = await asyncio.gather(*waits)
-    assert [document.id for document in found if document] == [ids[n % 3] for n in range(100)]
-    assert len(looks) < 30
-
-
 async def written(pool: Pool, document_id: str) -> bool:
     """The document read in, as a worker does it: tried again while connections are still dying."""
     try:
@@ -832,94 +744,6 @@ async def test_an_outage_to_the_end_is_told(pool: Pool) -> None:
     assert all(isinstance(end, Unavailable) for end in ends)
 
 
-HERE = DocumentPart("acme", "alice", "s1")
-
-
-@pytest.mark.parametrize(
-    ("session_id", "part"),
-    [
-        pytest.param("s1", DocumentPart("acme", "alice", "s1"), id="session"),
-        pytest.param(None, DocumentPart("acme", "", ""), id="global"),
-    ],
-)
-def test_home(session_id: str | None, part: DocumentPart) -> None:
-    assert home(Scope(tenant="acme", owner="alice"), session_id) == part
-
-
-async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
-    holding, release, order = asyncio.Event(), asyncio.Event(), list[str]()
-
-    async def first() -> None:
-        async with transaction(pool) as connection:
-            await hold(connection, HERE)
-            holding.set()
-            await release.wait()
-            order.append("first")
-
-    async def write(name: str, part: DocumentPart) -> None:
-        async with transaction(pool) as connection:
-            await hold(connection, part)
-            order.append(name)
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(first())
-        await holding.wait()
-        group.create_task(write("second", HERE))
-        await write("elsewhere", DocumentPart("acme", "alice", "s2"))
-        await asyncio.sleep(0.05)
-        release.set()
-    assert order == ["elsewhere", "first", "second"]
-
-
-async def test_versions_grow_by_one(pool: Pool) -> None:
-    async def change() -> None:
-        async with transaction(pool) as connection:
-            await bump(connection, HERE)
-
-    await asyncio.gather(*(change() for _ in range(5)))
-    assert await pool.fetchval("SELECT version FROM ibid.part") == 5
-
-
-async def test_a_job_exists_if_its_transaction_commits(pool: Pool) -> None:
-    async def write(*, fails: bool) -> None:
-        async with transaction(pool) as connection:
-            await enqueue(connection, "ingest", "d", HERE)
-            if fails:
-                raise LookupError
-
-    with pytest.raises(LookupError):
-        await write(fails=True)
-    assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 0
-    await write(fails=False)
-    assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 1
-
-
 def document(session_id: str | None) -> Document:
     """A ready document of a session, or a global one."""
     return Document("id", "a.pdf", "a.pdf", session_id, State.READY, 1, 1, 1, "00", datetime.now(UTC))
-
-
-@pytest.mark.parametrize(("session_id", "scope"), [("s1", "session"), (None, "global")])
-def test_a_document_says_who_reaches_it(session_id: str | None, scope: str) -> None:
-    assert document(session_id).scope == scope
-
-
-def test_a_part_without_session_is_the_tenants() -> None:
-    assert DocumentPart("t").is_global
-    assert not DocumentPart("t", "", "s1").is_global
-
-
-@pytest.mark.parametrize(
-    ("title", "heading", "embedded"),
-    [
-        pytest.param("Title", "A › B", "Title\nA › B\ntext", id="both in front"),
-        pytest.param("", "", "text", id="neither"),
-        pytest.param("  ", "A", "A\ntext", id="a blank title"),
-        pytest.param("x" * 500, "", "x" * TITLE_CHARS + "\ntext", id="a long title keeps its start"),
-        pytest.param(
-            "", "x" * 500 + "end", "x" * (HEADING_CHARS - 3) + "end\ntext", id="a long heading its end"
-        ),
-    ],
-)
-def test_title_and_heading_are_embedded_in_front(title: str, heading: str, embedded: str) -> None:
-    assert embedded_text(title, heading, "text") == embedded

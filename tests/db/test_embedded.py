@@ -33,12 +33,6 @@ from tests.fakes.postgres import alive, ask, pid, status
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's server changes its user")
 
 
-def test_programs_come_from_the_wheel() -> None:
-    found = programs()
-    assert os.access(found / "initdb", os.X_OK)
-    assert found.parent.parent.name == module.WHEEL
-
-
 def test_missing_wheel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WHEEL", "not_installed_here")
     with pytest.raises(StartError, match="install not_installed_here, or set POSTGRES_DSN"):

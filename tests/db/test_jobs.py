@@ -249,12 +249,6 @@ async def test_listens_again_after_the_connection_broke(pool: Pool, monkeypatch:
         assert await wait < SOON
 
 
-async def test_leaving_gives_the_connection_back(pool: Pool) -> None:
-    async with Listener(pool, "bell_test"):
-        assert pool.get_size() - pool.get_idle_size() == 1
-    assert pool.get_size() == pool.get_idle_size()
-
-
 async def test_a_connection_that_cannot_stop_listening_is_closed(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

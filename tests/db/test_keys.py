@@ -23,30 +23,6 @@ class Hand:
         return self.now
 
 
-def test_is_known_for_as_long_as_asked() -> None:
-    clock = Hand()
-    cache = TimedCache[str, int](clock)
-    cache.put("a", 1)
-    clock.now += 5
-    assert cache.get("a", seconds=5) == 1
-    assert cache.get("a", seconds=4.9) is None
-
-
-def test_unknown_is_none() -> None:
-    assert TimedCache[str, int](lambda: 0.0).get("a", seconds=1e9) is None
-
-
-def test_dropped_is_forgotten() -> None:
-    cache = TimedCache[str, int](lambda: 0.0)
-    cache.put("a", 1)
-    cache.put("b", 2)
-    cache.drop("a")
-    cache.drop("never there")
-    assert (cache.get("a", seconds=1), cache.get("b", seconds=1)) == (None, 2)
-    cache.clear()
-    assert cache.get("b", seconds=1) is None
-
-
 def test_the_least_lately_confirmed_goes_first() -> None:
     cache = TimedCache[int, int](lambda: 0.0)
     for n in range(timed_cache.SIZE):

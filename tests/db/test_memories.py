@@ -1,19 +1,19 @@
-"""Memories in the record: ids, rows, writers that race, what was just heard."""
+"""Memories in the record: ids, rows, writers that race, what was just heard. Reference texts; Vantage cards
+and facts."""
 
 import asyncio
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.answer import Role, Turn
+from app.db import corpus as module
 from app.db.answers import AnswerStore
+from app.db.cards import Card, CardDraft, CardShape, CardStore
+from app.db.corpus import CorpusStore, Reference, ReferenceDraft, placed
 from app.db.memories import (
-    CARDS,
     COLUMNS,
     DAEMONS,
     GRAVITY,
@@ -24,21 +24,19 @@ from app.db.memories import (
     MemoryOutcome,
     MemoryStore,
     RecentTextStore,
-    Tally,
     Written,
     analysed,
     memory,
-    memory_id,
     new_memory,
     written_row,
 )
 from app.db.pool import Pool
+from app.db.users import ErasureStore
 from app.db.votes import VoteStore
-from app.errors import InvalidField, RemovedMeanwhile
-from app.retrieval.terms import encode_terms
+from app.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
 from app.types import Entry, Reason, Scope, Trace, Verdict
 from tests.db.test_answers import ANSWER
-from tests.fakes.services import ADA, NOON, kept
+from tests.fakes.services import ADA, NOON, FakeCards, kept
 from tests.fakes.uploads import SPACE, vector
 
 LATER = datetime(2999, 1, 1, tzinfo=UTC)
@@ -154,12 +152,6 @@ async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> 
     await written(pool, Draft("I moved."))
 
     assert [*seen, await pool.fetchval(VERSION)] == [1, 2, 3, 3]
-
-
-async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
-    await written(pool, Draft("I moved to Lyon."))
-
-    assert await pool.fetchval("SELECT terms FROM ibid.memory") == encode_terms("I moved to Lyon.")
 
 
 async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:
@@ -353,62 +345,356 @@ async def test_long_ago_is_forgotten(pool: Pool) -> None:
     assert said == [str(n) for n in range(130, 130 - SAYINGS, -1)]
 
 
-DRAFT = Draft("I moved to Lyon.")
-STYLE_CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
+ACME, OTHER = Scope("acme"), Scope("other")
+CORPUS_VERSION = "SELECT version FROM ibid.collection_version WHERE tenant = 'acme'"
+
+
+async def texts_admitted(
+    pool: Pool, *texts: ReferenceDraft, scope: Scope = ACME, collection: str = "sleep"
+) -> list[tuple[Reference, bool]]:
+    vectors, counts = [vector(text.text) for text in texts], [len(text.text) for text in texts]
+    return await CorpusStore(pool).admit(scope, collection, texts, vectors, counts, space=SPACE.name)
+
+
+async def text_written(
+    pool: Pool, *texts: ReferenceDraft, scope: Scope = ACME, collection: str = "sleep"
+) -> Sequence[Reference]:
+    return [text for text, _ in await texts_admitted(pool, *texts, scope=scope, collection=collection)]
+
+
+async def test_a_text_is_kept_with_all_it_came_with(pool: Pool) -> None:
+    given = ReferenceDraft("Keep the hours.", "a1", "Hygiene", {"kind": "guide", "n": 2, "tags": ["x"]})
+
+    ((kept, fresh),) = await texts_admitted(pool, given)
+
+    assert fresh
+    assert (kept.id, kept.text, kept.title, kept.metadata, kept.tokens) == (
+        "a1",
+        given.text,
+        given.title,
+        given.metadata,
+        15,
+    )
+    assert kept.point == placed("acme", "sleep", given)[1]
+
+
+async def test_an_id_again_replaces(pool: Pool) -> None:
+    await text_written(pool, ReferenceDraft("old", "a1"))
+
+    outcomes = await texts_admitted(pool, ReferenceDraft("new", "a1"), ReferenceDraft("newest", "a1"))
+
+    assert [fresh for _, fresh in outcomes] == [False, False]
+    assert await pool.fetchval("SELECT array_agg(text) FROM ibid.corpus_text") == ["newest"]
+
+
+async def test_without_an_id_the_words_are_it(pool: Pool) -> None:
+    ((one, _), (two, _)) = await texts_admitted(pool, ReferenceDraft("a"), ReferenceDraft("b"))
+    ((again, fresh),) = await texts_admitted(pool, ReferenceDraft("a"))
+
+    assert (again.id, fresh) == (one.id, False)
+    assert one.id != two.id
+    assert one.id == one.point
 
 
 @pytest.mark.parametrize(
-    "draft",
-    [
-        pytest.param(replace(DRAFT, text=" i moved\n\tTO lyon. "), id="case and white space"),
-        pytest.param(
-            replace(DRAFT, kind="diary", tags=("a",), thread_id="t", origin="journal"), id="the rest"
-        ),
-    ],
+    ("scope", "collection"),
+    [pytest.param(OTHER, "sleep", id="tenant"), pytest.param(ACME, "work", id="collection")],
 )
-def test_the_same_words_are_the_same_memory_by_id(draft: Draft) -> None:
-    assert memory_id("acme", "ada", draft) == memory_id("acme", "ada", DRAFT)
+async def test_a_text_belongs_to_tenant_and_collection(pool: Pool, scope: Scope, collection: str) -> None:
+    (mine,) = await text_written(pool, ReferenceDraft("a", "a1"))
+    (theirs,) = await text_written(pool, ReferenceDraft("a", "a1"), scope=scope, collection=collection)
+
+    assert theirs.point != mine.point
+    assert await CorpusStore(pool).remove(scope, collection, "a1")
+    assert await CorpusStore(pool).remove(ACME, "sleep", "a1")
+    assert not await CorpusStore(pool).remove(ACME, "sleep", "a1")
 
 
-@pytest.mark.parametrize(
-    ("tenant", "user", "draft"),
-    [
-        pytest.param("acme", "ada", replace(DRAFT, text="I moved to Lyon!"), id="words"),
-        pytest.param("acme", "ada", replace(DRAFT, vantage_id="work"), id="namespace"),
-        pytest.param("acme", "bob", DRAFT, id="user"),
-        pytest.param("other", "ada", DRAFT, id="tenant"),
-    ],
-)
-def test_any_other_is_another(tenant: str, user: str, draft: Draft) -> None:
-    assert memory_id(tenant, user, draft) != memory_id("acme", "ada", DRAFT)
+async def test_collections_are_told_in_figures(pool: Pool) -> None:
+    await text_written(pool, ReferenceDraft("abc"), ReferenceDraft("de"))
+    await text_written(pool, ReferenceDraft("x"), collection="Art")
+    await text_written(pool, ReferenceDraft("x"), scope=OTHER, collection="theirs")
+
+    told = await CorpusStore(pool).collections(ACME)
+
+    assert [(shelf.collection, shelf.texts, shelf.tokens) for shelf in told] == [
+        ("Art", 1, 1),
+        ("sleep", 2, 5),
+    ]
 
 
-def test_a_daemon_s_card_is_known_by_its_kind() -> None:
-    mine = memory_id("acme", "ada", STYLE_CARD)
+async def test_every_change_grows_the_version(pool: Pool) -> None:
+    seen = []
+    for text in ("a", "b"):
+        await text_written(pool, ReferenceDraft(text, "a1"))
+        seen.append(await pool.fetchval(CORPUS_VERSION))
+    await CorpusStore(pool).remove(ACME, "sleep", "a1")
+    await CorpusStore(pool).remove(ACME, "sleep", "a1")
 
-    assert memory_id("acme", "ada", replace(STYLE_CARD, text="likes play")) == mine
-    assert memory_id("acme", "ada", replace(STYLE_CARD, kind="style")) != mine
-    assert memory_id("acme", "ada", replace(STYLE_CARD, origin="api")) != mine
-
-
-@pytest.mark.parametrize("kind", CARDS)
-def test_a_person_s_card_is_known_by_its_words_and_its_kind(kind: str) -> None:
-    """A note of the same words is another; kinds that make no block are no name."""
-    card = replace(DRAFT, kind=kind)
-
-    assert memory_id("acme", "ada", card) != memory_id("acme", "ada", DRAFT)
-    assert memory_id("acme", "ada", replace(card, text="another")) != memory_id("acme", "ada", card)
-    assert memory_id("acme", "ada", replace(DRAFT, kind="diary")) == memory_id("acme", "ada", DRAFT)
+    assert [*seen, await pool.fetchval(CORPUS_VERSION)] == [1, 2, 3]
 
 
-@given(st.text(min_size=1), st.text(min_size=1))
-def test_an_id_is_a_uuid_of_the_fifth_kind(user: str, text: str) -> None:
-    made = uuid.UUID(
-        memory_id("acme", user.encode("utf-8", "replace").decode(), Draft(text.replace("\ud800", "")))
+async def test_a_removed_text_is_new_when_it_comes_again(pool: Pool) -> None:
+    await text_written(pool, ReferenceDraft("a", "a1"))
+    await CorpusStore(pool).remove(ACME, "sleep", "a1")
+    assert await pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 0
+
+    ((_, fresh),) = await texts_admitted(pool, ReferenceDraft("a", "a1"))
+
+    assert fresh
+
+
+async def test_a_tenant_has_as_many_collections_as_it_may(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One more is refused, also to writers at the same time; those it has take texts; another tenant has its
+    own; one that is removed makes room."""
+    monkeypatch.setattr(module, "MOST", 2)
+    await text_written(pool, ReferenceDraft("a"), collection="one")
+
+    outcomes = await asyncio.gather(
+        *(texts_admitted(pool, ReferenceDraft("a"), collection=name) for name in ("two", "three", "four")),
+        return_exceptions=True,
     )
 
-    assert made.version == 5
+    assert sorted(type(each).__name__ for each in outcomes) == ["TooMany", "TooMany", "list"]
+    await texts_admitted(pool, ReferenceDraft("b"), collection="one")
+    await texts_admitted(pool, ReferenceDraft("a"), scope=OTHER, collection="five")
+    assert await CorpusStore(pool).clear(ACME, "one") == 2
+    await texts_admitted(pool, ReferenceDraft("a"), collection="six")
 
 
-def test_the_net_of_votes() -> None:
-    assert (Tally(3, 1).net, Tally().net) == (2, 0)
+async def test_a_collection_is_cleared_for_its_tenant(pool: Pool) -> None:
+    await text_written(pool, ReferenceDraft("a"), ReferenceDraft("b"))
+    await text_written(pool, ReferenceDraft("a"), scope=OTHER)
+    before = await pool.fetchval(CORPUS_VERSION)
+
+    assert await CorpusStore(pool).clear(ACME, "sleep") == 2
+    assert await CorpusStore(pool).clear(ACME, "sleep") == 0
+    assert await pool.fetchval(CORPUS_VERSION) == before + 1
+    assert len(await CorpusStore(pool).collections(OTHER)) == 1
+
+
+TENANT = Scope("acme", vantage_id="clinic")
+ADAS = replace(TENANT, user_id="ada")
+BOBS = replace(TENANT, user_id="bob")
+SHARED = CardDraft(CardShape.CARD, "clinic", "Be brief.")
+OWN = CardDraft(CardShape.CARD, "clinic", "Prefers mornings.", user_id="ada")
+MARK = """
+    INSERT INTO ibid.memory_user (tenant, user_id, version, erased_at) VALUES ($1, $2, 1, now() + '1 second')
+"""
+FACT = CardDraft(CardShape.FACT, "clinic", "Closed on Wednesdays.", key="opening hours")
+LOUD = "Opening  HOURS"
+"""The same key."""
+
+
+@pytest.fixture
+def stores(pool: Pool) -> list[CardStore]:
+    """The real one, and the one that tests of services and routes stand on."""
+    return [CardStore(pool), FakeCards()]
+
+
+async def keep(store: CardStore, *drafts: CardDraft, tenant: str = "acme") -> list[Card]:
+    return [(await store.put(Scope(tenant), draft))[0] for draft in drafts]
+
+
+def texts(cards: list[Card]) -> list[str]:
+    return [card.text for card in cards]
+
+
+async def test_a_card_is_kept_as_it_is(stores: list[CardStore]) -> None:
+    for store in stores:
+        draft = CardDraft(
+            CardShape.FACT, "clinic", "Closed.", user_id="ada", key="opening hours", weight=0.25
+        )
+        kept, fresh = await store.put(ADAS, draft)
+        assert fresh
+        told = (kept.shape, kept.vantage_id, kept.text, kept.user_id, kept.key, kept.weight)
+        assert told == ("fact", "clinic", "Closed.", "ada", "opening hours", 0.25)
+        assert kept.created_at == kept.updated_at
+        assert await store.by_id(ADAS, [kept.id]) == {kept.id: kept}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(SHARED, replace(SHARED, text="be  BRIEF.", weight=0.5), id="the same words"),
+        pytest.param(FACT, replace(FACT, text="Closed on Fridays.", weight=0.5), id="the same key"),
+        pytest.param(FACT, replace(FACT, text="F.", weight=0.5, key=LOUD), id="in other letters"),
+    ],
+)
+async def test_the_same_again_replaces(stores: list[CardStore], first: CardDraft, second: CardDraft) -> None:
+    for store in stores:
+        (before,) = await keep(store, first)
+        after, fresh = await store.put(TENANT, second)
+        assert (fresh, after.id, after.text, after.weight) == (False, before.id, second.text, 0.5)
+        assert after.key == second.key
+        assert after.created_at == before.created_at
+        assert await store.shown(TENANT, 9) == [after]
+
+
+async def test_the_same_at_once_is_one_row(pool: Pool) -> None:
+    """From as many replicas as like: one of them wrote it first, and whichever was last stands whole."""
+    store = CardStore(pool)
+    drafts = [replace(FACT, text=f"Open at {n}.", weight=n / 10) for n in range(8)]
+    outcomes = await asyncio.gather(*(store.put(TENANT, draft) for draft in drafts))
+    (left,) = await store.shown(TENANT, 99)
+    assert sorted(fresh for _, fresh in outcomes) == [False] * 7 + [True]
+    assert (left.text, left.weight) in [(draft.text, draft.weight) for draft in drafts]
+
+
+async def test_the_heaviest_are_shown_first(pool: Pool) -> None:
+    """Cards and facts together; of one weight the one written last; no more than are wanted."""
+    store = CardStore(pool)
+    drafts = [
+        CardDraft(shape, "clinic", f"{shape} {weight}", weight=weight)
+        for weight in (0.5, 0.0, 1.0)
+        for shape in CardShape
+    ]
+    await keep(store, *drafts)
+    await store.put(TENANT, drafts[0])
+    found = texts(await store.shown(TENANT, 5))
+    assert found == ["fact 1.0", "card 1.0", "card 0.5", "fact 0.5", "fact 0.0"]
+    assert await store.shown(TENANT, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "seen"),
+    [
+        pytest.param(ADAS, {SHARED.text, OWN.text}, id="the user"),
+        pytest.param(BOBS, {SHARED.text}, id="another user"),
+        pytest.param(replace(ADAS, vantage_id="shop"), set(), id="another namespace"),
+        pytest.param(replace(ADAS, vantage_id=None), set(), id="no namespace"),
+        pytest.param(replace(ADAS, tenant="other"), set(), id="another tenant"),
+    ],
+)
+async def test_an_answer_is_told_what_is_for_its_user(
+    stores: list[CardStore], scope: Scope, seen: set[str]
+) -> None:
+    for store in stores:
+        await keep(store, SHARED, OWN)
+        assert set(texts(await store.shown(scope, 9))) == seen
+
+
+async def test_nobody_s_answer_is_told_everybody_s_alone(pool: Pool) -> None:
+    store = CardStore(pool)
+    await keep(store, SHARED, OWN)
+    assert texts(await store.shown(TENANT, 9)) == [SHARED.text]
+
+
+async def test_a_user_s_own_fact_stands_before_everybody_s(pool: Pool) -> None:
+    store = CardStore(pool)
+    own = replace(FACT, user_id="ada", text="Open for Ada.", weight=0.1)
+    await keep(store, FACT, own, replace(FACT, shape=CardShape.CARD, text="A card of that key."))
+    assert texts(await store.shown(ADAS, 9)) == ["A card of that key.", "Open for Ada."]
+    assert set(texts(await store.shown(BOBS, 9))) == {"A card of that key.", FACT.text}
+
+
+@pytest.mark.parametrize(
+    ("scope", "count"),
+    [
+        pytest.param(Scope("acme"), 3, id="the tenant: everybody's"),
+        pytest.param(Scope("acme", user_id="ada"), 2, id="a user: his and everybody's"),
+        pytest.param(Scope("acme", user_id="eve"), 1, id="somebody else"),
+        pytest.param(Scope("acme", vantage_id="shop"), 0, id="another namespace"),
+        pytest.param(Scope("other"), 0, id="another tenant"),
+    ],
+)
+async def test_lists_hold_what_one_may_see(stores: list[CardStore], scope: Scope, count: int) -> None:
+    for store in stores:
+        await keep(store, SHARED, OWN, replace(OWN, user_id="bob"), FACT)
+        found, after = await store.list(scope, CardShape.CARD, cursor=None, limit=9)
+        assert (len(found), after) == (count, None)
+
+
+async def test_a_list_is_read_page_by_page(pool: Pool) -> None:
+    store = CardStore(pool)
+    made = await keep(store, *(replace(SHARED, text=f"card {n}") for n in range(5)))
+    seen, cursor = list[str](), None
+    while True:
+        page, cursor = await store.list(TENANT, CardShape.CARD, cursor=cursor, limit=2)
+        seen += [card.id for card in page]
+        if cursor is None:
+            break
+    assert seen == [card.id for card in reversed(made)]
+    with pytest.raises(InvalidField):
+        await store.list(TENANT, CardShape.CARD, cursor="x", limit=2)
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [replace(BOBS, owner="bob"), replace(TENANT, tenant="other"), replace(ADAS, tenant="other")],
+    ids=["another user", "another tenant", "of the same name"],
+)
+async def test_another_s_is_not_there(pool: Pool, stranger: Scope) -> None:
+    store = CardStore(pool)
+    (kept,) = await keep(store, OWN)
+    assert await store.by_id(stranger, [kept.id]) == {}
+    assert not await store.remove(stranger, kept.id)
+    assert await store.by_id(ADAS, [kept.id]) == {kept.id: kept}
+
+
+@pytest.mark.parametrize("draft", [OWN, FACT], ids=["a card", "a fact"])
+async def test_what_is_removed_is_gone(stores: list[CardStore], draft: CardDraft) -> None:
+    for store in stores:
+        (kept,) = await keep(store, draft)
+        assert [await store.remove(ADAS, kept.id), await store.remove(ADAS, kept.id)] == [
+            True,
+            False,
+        ]
+        assert await store.shown(ADAS, 9) == []
+        assert (await store.put(ADAS, draft))[1]
+
+
+@pytest.mark.parametrize("name", ["", "x", "\x00", "\ud800", "%", "0" * 10_000])
+async def test_what_is_no_id_is_not_there(pool: Pool, name: str) -> None:
+    store = CardStore(pool)
+    assert not await store.remove(ADAS, name)
+    assert await store.by_id(ADAS, [name]) == {}
+
+
+async def test_text_that_postgres_cannot_hold_is_mended(pool: Pool) -> None:
+    store = CardStore(pool)
+    outcomes = [await store.put(TENANT, replace(SHARED, text="a\x00b\ud800")) for _ in range(2)]
+    assert [(card.text, fresh) for card, fresh in outcomes] == [
+        ("a\ufffdb\ufffd", True),
+        ("a\ufffdb\ufffd", False),
+    ]
+
+
+async def test_an_erasure_under_way_keeps_nothing_of_its_user(pool: Pool) -> None:
+    """Who began before it writes nothing after it; everybody's rows and others' do not wait."""
+    store = CardStore(pool)
+    async with pool.acquire() as connection, connection.transaction():
+        lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+        await connection.execute(lock, "\x1f".join(("ibid.user", "acme", "ada")))
+        writing = asyncio.create_task(store.put(ADAS, OWN))
+        await asyncio.wait({writing}, timeout=0.2)
+        assert not writing.done()
+        await asyncio.wait_for(keep(store, SHARED, replace(OWN, user_id="bob")), 5)
+        await connection.execute(MARK, "acme", "ada")
+    with pytest.raises(RemovedMeanwhile):
+        await writing
+    assert texts(await store.shown(ADAS, 9)) == [SHARED.text]
+
+
+async def test_an_erased_user_begins_anew(pool: Pool) -> None:
+    store = CardStore(pool)
+    await ErasureStore(pool).begin(Scope("acme", user_id="ada"), ["vantage_cards"])
+    assert (await store.put(ADAS, OWN))[1]
+
+
+async def test_postgres_away_is_told(pool: Pool) -> None:
+    """To an answer as what it can do without, to all else as what cannot be."""
+    store = CardStore(pool)
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await store.shown(ADAS, 9)
+    for work in (
+        store.put(ADAS, OWN),
+        store.list(ADAS, CardShape.CARD, cursor=None, limit=1),
+        store.by_id(ADAS, []),
+        store.remove(ADAS, "4d0c6a2e-77c1-5b0a-8f3e-0d9a7f1b2c3d"),
+    ):
+        with pytest.raises(Unavailable):
+            await work

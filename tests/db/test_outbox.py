@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
-from app.db import copies
 from app.db import outbox as outbox_
 from app.db.copies import (
     STATE,
@@ -110,22 +109,6 @@ async def test_every_change_of_the_record_is_entered(pool: Pool) -> None:
     found = [(engine, item) for engine, collection, item in await entered(pool) if collection == RAW]
     assert found == [("qdrant", each) for each in (memory, card, card, memory)]
     assert point == again
-
-
-async def test_what_is_rolled_back_leaves_no_entry(pool: Pool) -> None:
-    async with pool.acquire() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        await connection.execute("DELETE FROM ibid.memory")
-        await transaction.rollback()
-    await say(pool, "I moved.")
-    async with pool.acquire() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        await connection.execute("DELETE FROM ibid.memory")
-        await transaction.rollback()
-
-    assert len(await entered(pool)) == 1
 
 
 async def test_the_engine_takes_what_is_written_and_removed(house: House) -> None:
@@ -578,21 +561,6 @@ async def test_a_refill_that_meets_an_error_goes_on_where_it_was(pool: Pool) -> 
     assert (copy.taken, await entered(pool)) == ([0, 1, 2, 3, 4, 5], [])
 
 
-async def test_a_refill_that_a_restart_goes_on_with_tells_of_how_many(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(outbox_, "LOG_SECONDS", 0)
-    copy = Failing(rows=6, stumbles=4)
-    outbox = Outbox(pool, copy, "me")
-    await outbox.ask_refill()
-    with pytest.raises(RetrievalError):
-        await outbox.drain()
-    with captured() as logged:
-        await Outbox(pool, copy, "me").drain()
-
-    assert {entry["of"] for entry in logged.of("engine is being refilled")} == {6}
-
-
 async def test_a_refill_that_is_asked_for_again_begins_at_the_first_row(pool: Pool) -> None:
     """Whoever asks knows of a loss that the one under way cannot have made good."""
     copy = Failing(rows=4, stumbles=3)
@@ -644,29 +612,6 @@ async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None
 
     setattr(copy, "is_complete", other_engine)  # noqa: B010 - of this one alone
     assert await outbox.differs() == DIFFERS
-
-
-async def test_each_part_of_a_refill_goes_on_after_a_cursor(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(copies, "PAGE", 2)
-    async with house.running():
-        await say(house.pool, *(f"note {n}" for n in range(5)))
-        await shelve(house.pool, *(ReferenceDraft(f"text {n}", f"a{n}") for n in range(3)))
-        await shelve(house.pool, ReferenceDraft("tides", "a1"), collection="waves")
-
-        async def steps(cursor: RefillCursor | None) -> list[tuple[int, RefillCursor | None]]:
-            copy = QdrantCopy(house.pool, house.edge, CollectionCache(house.edge), SPACE)
-            found = []
-            while cursor is not None:
-                rows, cursor = await copy.refill_page(cursor)
-                found.append((rows, cursor))
-            return found
-
-        whole = await steps(())
-        assert sum(rows for rows, _ in whole) == 9
-        for n, (_, cursor) in enumerate(whole):
-            assert await steps(cursor) == whole[n + 1 :]
 
 
 async def test_a_collection_named_as_the_home_of_another_gets_a_home_of_its_own(pool: Pool) -> None:
@@ -998,16 +943,6 @@ async def test_what_is_ready_is_written_and_what_is_removed_goes(
     assert await pool.fetchval("SELECT count(*) FROM ibid.outbox") == 0
 
 
-async def test_taking_again_leaves_nothing_of_the_first_time(
-    pool: Pool, chroma: Chroma, copy: ChromaCopy
-) -> None:
-    document = await file(pool, SESSION, RIVERS)
-    await copy.apply("", [document])
-    await pool.execute("DELETE FROM ibid.chunk WHERE ordinal = 3")
-    await copy.apply("", [document])
-    assert await held(chroma, document) == 2
-
-
 async def test_a_chroma_that_has_lost_its_vectors_is_refilled(
     pool: Pool, chroma: Chroma, copy: ChromaCopy, outbox: Outbox
 ) -> None:
@@ -1047,13 +982,6 @@ async def test_vectors_that_are_not_the_record_s_are_written_again(
 
     assert await outbox.differs() == ""
     assert sorted(await chroma.vectors(name, 0, 9)) == before
-
-
-async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
-    assert await copy.position() is None
-    for seq in (7, 8):
-        await copy.save_position(Position("me", seq))
-    assert await copy.position() == Position("me", 8)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,6 @@ from pathlib import Path
 import asyncpg
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pgvector import Vector
 from pydantic import SecretStr
 
 from app.breaker import Breaker
@@ -22,7 +19,7 @@ from app.db.cards import CardDraft, CardShape, CardStore
 from app.db.code import CodeStore
 from app.db.conversations import ConversationStore
 from app.db.documents import DocumentStore
-from app.db.pool import Pool, decode, encode, open_pool, postgres_faults, record_faults, retrieval_faults
+from app.db.pool import Pool, open_pool, postgres_faults, record_faults, retrieval_faults
 from app.db.postgres import open_postgres
 from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore, SessionStore
@@ -104,10 +101,6 @@ async def test_closed_connections_are_replaced(pool: Pool, dsn: str) -> None:
     assert await asyncio.gather(*(pool.fetchval("SELECT 1") for _ in range(5))) == [1] * 5
 
 
-async def test_driver_is_ours_to_subclass(pool: Pool) -> None:
-    assert isinstance(pool, asyncpg.Pool)
-
-
 async def test_a_transaction_left_open_is_rolled_back(dsn: str) -> None:
     """Whoever gets the connection next begins anew, although no statement undoes what the last one set."""
     async with open_pool(dsn, max_size=1) as pool:
@@ -116,13 +109,6 @@ async def test_a_transaction_left_open_is_rolled_back(dsn: str) -> None:
             await connection.execute("CREATE TABLE public.half (n int)")
         assert await pool.fetchval("SELECT to_regclass('public.half')") is None
         assert await pool.fetchval("SELECT pg_current_xact_id_if_assigned()") is None
-
-
-async def test_giving_back_costs_no_statement(dsn: str) -> None:
-    last = "SELECT query FROM pg_stat_activity WHERE pid = $1"
-    async with open_pool(dsn, max_size=1) as pool, open_pool(dsn, max_size=1) as other:
-        pid = await pool.fetchval("SELECT pg_backend_pid()")
-        assert await other.fetchval(last, pid) == "SELECT pg_backend_pid()"
 
 
 @dataclass
@@ -400,48 +386,13 @@ async def test_real_faults_are_told_apart(pool: Pool) -> None:
         await pool.execute("SELECT pg_sleep(5)", timeout=0.05)
 
 
-floats = st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=64)
-
-
 def embedding(values: list[float]) -> Embedding:
     return np.array(values, "<f4").tobytes()
-
-
-@given(floats)
-def test_what_goes_out_comes_back(values: list[float]) -> None:
-    assert decode(encode(embedding(values))) == embedding(values)
-
-
-@given(floats)
-def test_speaks_as_pgvector_does(values: list[float]) -> None:
-    assert encode(embedding(values)) == Vector(values).to_binary()
 
 
 async def test_server_agrees(pool: Pool) -> None:
     assert await pool.fetchval("SELECT $1::vector::text", embedding([1.5, -2, 0.25])) == "[1.5,-2,0.25]"
     assert await pool.fetchval("SELECT '[1.5,-2,0.25]'::vector") == embedding([1.5, -2, 0.25])
-
-
-async def test_copied_in_bulk(pool: Pool) -> None:
-    rows = [("d", n, "text", 1, 1, "", 1, "s", embedding([n] * n)) for n in range(1, 30)]
-    columns = (
-        "document_id",
-        "ordinal",
-        "text",
-        "page",
-        "page_end",
-        "heading",
-        "tokens",
-        "space",
-        "embedding",
-    )
-    document = {"id": "d", "tenant": "t", "filename": "f", "name": "f", "sha256": "", "size": 1}
-    await pool.copy_records_to_table(
-        "document", schema_name="ibid", records=[tuple(document.values())], columns=tuple(document)
-    )
-    await pool.copy_records_to_table("chunk", schema_name="ibid", records=rows, columns=columns)
-    found = await pool.fetch("SELECT embedding FROM ibid.chunk ORDER BY ordinal")
-    assert [row["embedding"] for row in found] == [row[-1] for row in rows]
 
 
 async def test_extension_in_a_schema_of_its_own(dsn: str) -> None:

@@ -35,7 +35,6 @@ from app.db.postgres import (
 )
 from app.errors import StartError, Unavailable
 from app.retrieval.project_tables import CHUNK, CONVERSATION, rows_of
-from app.retrieval.projects import NEWEST
 from app.settings import Ibid, Postgres, Settings
 from app.types import Probe, Scope
 
@@ -467,23 +466,6 @@ async def test_their_nullable_owner_and_tenant_stay_so(empty: str, kind: str) ->
         assert seen == [("ann's",), ("before",), ("later",)]
     parts = await fetch(empty, "SELECT tenant, owner, project FROM ibid.project_part WHERE kind = 'code'")
     assert {("default", "", "before"), ("default", "", "later"), ("other", "", "strange")} <= set(parts)
-
-
-async def test_the_newest_are_read_off_the_index(dsn: str) -> None:
-    await fetch(
-        dsn,
-        "INSERT INTO conversation_index (project, title, indexed_at) "
-        "SELECT 'THN', n, now() - n * interval '1 min' FROM generate_series(1, 5000) AS n",
-    )
-    await fetch(dsn, "ANALYZE conversation_index")
-    asked = rows_of(Scope(project="THN"), None)
-    said = asked.sql.replace("$1", "'default'").replace("$2", "'{\"\"}'").replace("$3", "'THN'")
-    is_newest = NEWEST.format(
-        id="session_id", table=CONVERSATION.name, where=f"{said} AND ({CONVERSATION.shown})", limit=5
-    )
-    plan = "\n".join(str(row[0]) for row in await fetch(dsn, f"EXPLAIN {is_newest}"))
-    assert "conversation_index_newest" in plan
-    assert "Seq Scan" not in plan
 
 
 async def test_failed_migration_leaves_nothing(empty: str) -> None:

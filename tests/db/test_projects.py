@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
@@ -12,28 +12,21 @@ import pytest
 from app.db import projects, users
 from app.db.embedded import Cluster
 from app.db.pool import Pool
-from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, MOST, EmbeddedRow
+from app.db.project_text import EmbeddedRow
 from app.db.projects import (
-    LINKS,
     MOST_NOTES,
     Called,
     EventStore,
-    Found,
     Knowledge,
     KnowledgeChange,
     KnowledgeNote,
     KnowledgeStore,
-    TableColumn,
     chosen,
-    filling,
     links,
     literal,
-    located,
     made,
     merged,
-    shape,
     taking,
-    vectors,
 )
 from app.db.rows import Connection, transaction
 from app.errors import IbidError, InvalidField, Rejected, RetrievalError, TooMany, Unavailable
@@ -157,63 +150,6 @@ REFUSING = (
 )
 
 
-def column(
-    kind: str, *, required: bool = False, filled: bool = False, name: str = "embedding"
-) -> TableColumn:
-    return TableColumn(name, kind, required, filled)
-
-
-async def test_a_table_is_read_from_the_catalog(pool: Pool) -> None:
-    await pool.execute(TABLE)
-    await pool.execute("ALTER TABLE public.theirs DROP gone")
-    async with transaction(pool) as connection:
-        found = await shape(connection, "public.theirs")
-
-    assert list(found) == ['Odd "name', "embedding", "n", "at", "made"]
-    assert found['Odd "name'] == TableColumn('Odd "name', "character varying(7)", required=True, filled=False)
-    assert found["embedding"].dim == 1536
-    assert [found[name].filled for name in ("n", "at", "made")] == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    ("kind", "dim"),
-    [("vector", 0), ("vector(8)", 8), ("extensions.vector(8)", 8), ("halfvec(8)", None), ("text", None)],
-)
-def test_columns_of_vectors_are_known(kind: str, dim: int | None) -> None:
-    assert column(kind).dim == dim
-
-
-@pytest.mark.parametrize(
-    ("theirs", "embedding", "beside"),
-    [
-        pytest.param(column("vector"), "v::vector", "NULL", id="any length"),
-        pytest.param(column("vector(8)"), "v::vector(8)", "NULL", id="our length"),
-        pytest.param(column("vector(9)"), "NULL", "v", id="another length"),
-        pytest.param(column("halfvec(8)"), "NULL", "v", id="another type"),
-        pytest.param(
-            column("vector(9)", required=True), "array_fill(0, ARRAY[9])::vector(9)", "v", id="required"
-        ),
-    ],
-)
-def test_a_vector_goes_where_it_fits(theirs: TableColumn, embedding: str, beside: str) -> None:
-    assert vectors({"embedding": theirs}, 8, "v") == {"embedding": embedding, "embedding_ibid": beside}
-
-
-def test_only_what_must_be_is_filled() -> None:
-    theirs = {
-        each.name: each
-        for each in (
-            column("text", required=True, name="ours"),
-            column("text", required=True, name="text"),
-            column("text", name="free"),
-            column("integer", required=True, filled=True, name="counted"),
-            column("point", required=True, name="place"),
-        )
-    }
-
-    assert filling(theirs, {"ours": "x"}) == {"text": "''"}
-
-
 @pytest.mark.parametrize(
     ("values", "kind", "name"),
     [
@@ -268,12 +204,6 @@ def test_a_name_is_an_id_or_none(kind: str, name: str, found: str | None) -> Non
     assert literal(kind, name) == found
 
 
-def test_a_uuid_of_ours_fits_any_type() -> None:
-    assert made("uuid", OURS) == made("text", OURS) == OURS
-    assert made("bigint", OURS) == NUMBER
-    assert 0 < int(NUMBER) < 1 << 63
-
-
 @pytest.mark.parametrize("kind", ["integer", "smallint", "bytea", "text[]", "timestamp with time zone"])
 def test_other_types_are_refused(kind: str) -> None:
     for asked in (literal, made):
@@ -311,30 +241,6 @@ def test_who_may_not_keep_an_id_replaces_by_it_alone() -> None:
 
     assert chosen("uuid", called, [OURS], ((), ())) == OURS
     assert chosen("uuid", called, [OURS], ((GIVEN,), (GIVEN,))) == GIVEN
-
-
-@pytest.mark.parametrize("kind", ["uuid", "text", "bigint"])
-async def test_a_chain_ends_where_nobody_is(kind: str) -> None:
-    *others, last = links(kind, OURS, LINKS * 3)
-
-    async def find(ids: Sequence[str]) -> Found:
-        return (), set(ids) & set(others)
-
-    assert await located(kind, [Called(None, OURS), Called(None, GIVEN)], find) == [last, made(kind, GIVEN)]
-
-
-async def test_ids_are_made_beside_the_event_loop() -> None:
-    """A megabyte of code has thousands of chunks. Their ids must not hold up other requests."""
-    other = asyncio.create_task(asyncio.sleep(0))
-    asked: list[Sequence[str]] = []
-
-    async def find(ids: Sequence[str]) -> Found:
-        asked.append(ids)
-        return (), ()
-
-    assert await located("uuid", [Called(None, OURS)], find, count=1) == [OURS]
-    assert asked == [[OURS]]
-    assert other.done()
 
 
 ROW = "INSERT INTO public.conversation_index (tenant, owner, project, title) VALUES ($1, $2, $3, 'Ferry')"
@@ -493,21 +399,6 @@ async def test_a_role_without_rights_on_ours_writes_theirs(dsn: str, pool: Pool,
             await admin.fetch("SELECT FROM ibid.project_event")
 
 
-SILENT = [
-    (CONVERSATION_INPUT, {}),
-    (CONVERSATION_INPUT, {"title": " \n\t", "tags": "[]", "key_entities": "null"}),
-    (CONVERSATION_INPUT, {"tags": '[[], {}, "", " , "]'}),
-    (CODE_INPUT, {"file_path": "a.py"}),
-    (CODE_INPUT, {"chunk_text": "  ", "chunk_metadata": '{"name": "f"}'}),
-]
-SAYING = [
-    (CONVERSATION_INPUT, {"memory_snippet": "x"}, "x"),
-    (CONVERSATION_INPUT, {"tags": '["海"]'}, "Tags: 海"),
-    (CONVERSATION_INPUT, {"key_entities": "7"}, "Key entities: 7"),
-    (CODE_INPUT, {"file_path": "a.py", "chunk_text": "x = 1"}, "a.py\nx = 1"),
-]
-
-
 async def read(pool: Pool, kept: EmbeddedRow, facts: dict[str, str]) -> asyncpg.Record:
     """A row of these columns, as those who embed it see it."""
     names, values = ", ".join(facts) or kept.id, [f"${n}" for n in range(1, len(facts) + 1)]
@@ -520,28 +411,6 @@ async def read(pool: Pool, kept: EmbeddedRow, facts: dict[str, str]) -> asyncpg.
 
 def named(given: EmbeddedRow | dict[str, str] | str) -> str:
     return given.kind if isinstance(given, EmbeddedRow) else str(given)
-
-
-@pytest.mark.parametrize(("kept", "facts"), SILENT, ids=named)
-async def test_a_row_without_a_word_says_nothing(
-    pool: Pool, kept: EmbeddedRow, facts: dict[str, str]
-) -> None:
-    assert not (await read(pool, kept, facts))["says"]
-
-
-@pytest.mark.parametrize(("kept", "facts", "text"), SAYING, ids=named)
-async def test_a_row_with_a_word_is_embedded(
-    pool: Pool, kept: EmbeddedRow, facts: dict[str, str], text: str
-) -> None:
-    row = await read(pool, kept, facts)
-    assert row["says"]
-    assert kept.text(row) == text
-
-
-async def test_megabytes_are_cut_where_they_lie(pool: Pool) -> None:
-    row = await read(pool, CONVERSATION_INPUT, {"title": "t", "summary_detailed": "word " * 2_000_000})
-    assert len(row["summary_detailed"]) == MOST
-    assert len(CONVERSATION_INPUT.text(row)) <= MOST
 
 
 A, B, C = (KnowledgeNote(title, "Text.") for title in "ABC")
@@ -568,11 +437,3 @@ BEFORE = Knowledge("Overview.", "Rules.", (A, B))
 )
 def test_what_is_given_replaces_what_was_there(change: KnowledgeChange, after: Knowledge) -> None:
     assert merged(BEFORE, change) == after
-
-
-def test_there_are_so_many_notes() -> None:
-    full = Knowledge(notes=tuple(KnowledgeNote(str(n), "x") for n in range(MOST_NOTES)))
-
-    assert len(merged(full, KnowledgeChange(notes=(KnowledgeNote("0", "y"),))).notes) == MOST_NOTES
-    with pytest.raises(TooMany):
-        merged(full, KnowledgeChange(notes=(A,)))

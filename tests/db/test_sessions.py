@@ -13,7 +13,7 @@ from app.db.documents import DocumentStore
 from app.db.jobs import JobStore
 from app.db.pool import Pool
 from app.db.rows import closed
-from app.db.sessions import AFTER, FIRST, LIST, TURNS, ChatLogStore, SessionStore, thread
+from app.db.sessions import ChatLogStore, SessionStore
 from app.errors import InvalidField, Missing, RetrievalError, Unavailable
 from app.types import Scope
 from tests.db.test_answers import ANSWER
@@ -258,28 +258,6 @@ async def test_a_row_without_a_time_does_not_make_a_session_old(pool: Pool) -> N
     assert {found.created_at.date(), found.last_active_at.date()} == {NOON.date()}
 
 
-async def test_long_sessions_are_read_from_an_index(pool: Pool) -> None:
-    """In its order: a page of a hundred thousand turns is a page's work, and so is the list."""
-    await pool.execute(ROWS, 3_000, NOON)
-    await pool.execute("ANALYZE public.chat_log")
-    place = ("acme", "alice")
-    for statement, arguments in (
-        (FIRST, (*place, "s1", None, 50)),
-        (AFTER, (*place, "s1", None, 50, "2000", NOON)),
-        (LIST, (*place, None, "", 50)),
-    ):
-        plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {statement}", *arguments))
-        assert "chat_log_session_newest" in plan
-        if statement is not LIST:  # which sorts its sessions
-            assert "Sort" not in plan
-            assert "Index Cond" in plan
-    assert "ROW(created_at, id) >" in next(
-        row[0]
-        for row in await pool.fetch(f"EXPLAIN {AFTER}", *place, "s1", None, 50, "2000", NOON)
-        if "Index Cond" in row[0]
-    )
-
-
 async def test_a_removal_has_one_deadline(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "REMOVE_SECONDS", 0.2)
     await said(pool, ALICE)
@@ -394,19 +372,6 @@ async def test_postgres_away(pool: Pool) -> None:
     await pool.close()
     with pytest.raises(RetrievalError):
         await log.turns(HERE, 9)
-
-
-async def test_a_long_thread_is_read_from_an_index(pool: Pool) -> None:
-    """In its order: the history of a hundred thousand turns is that of two hundred."""
-    await pool.execute(
-        "INSERT INTO public.chat_log (tenant, owner, thread_id, role, content) "
-        "SELECT 'acme', 'alice', 't1', 'user', n::text FROM generate_series(1, 3000) AS n"
-    )
-    await pool.execute("ANALYZE public.chat_log")
-    plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {TURNS}", *thread(HERE), 200))
-    assert "chat_log_thread_newest" in plan
-    assert "Sort" not in plan
-    assert await said_of_chatlog(ChatLogStore(pool), HERE, 3) == ["2998", "2999", "3000"]
 
 
 async def test_a_table_that_cannot_be_read_costs_the_history_alone(pool: Pool) -> None:

@@ -100,12 +100,6 @@ async def test_what_hangs_on_a_holdings_rows_is_of_it_too(pool: Pool) -> None:
     assert [child for child, parent in every if parent in named and child not in named] == []
 
 
-def test_a_holding_of_the_record_has_tables(pool: Pool) -> None:
-    names = [holding.name for holding in users.record_holdings(pool)]
-
-    assert sorted([*names, "memories"]) == sorted(TABLES)
-
-
 @pytest.mark.parametrize("name", [table.name for table in users.SINGLE])
 @pytest.mark.parametrize("other", OTHERS)
 async def test_a_users_rows_go_and_others_stay(pool: Pool, name: str, other: Scope) -> None:

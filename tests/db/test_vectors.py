@@ -1,13 +1,11 @@
 """Rows: cursors, text that Postgres can hold, transactions; embedding spaces and the vectors of one that
 is being built."""
 
-import asyncio
 import uuid
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,12 +13,11 @@ from hypothesis import strategies as st
 from app.db.corpus import ReferenceDraft
 from app.db.memories import Draft, MemoryStore
 from app.db.pool import Pool
-from app.db.rows import closed, opened, storable, transaction
+from app.db.rows import closed, opened, storable
 from app.db.vectors import SpaceStore, VectorStore
-from app.errors import InvalidField, Missing, NoRoom, Unavailable
+from app.errors import InvalidField, Missing
 from app.types import Space
-from tests.db import test_corpus
-from tests.db.test_memories import written
+from tests.db.test_memories import text_written, written
 from tests.fakes.services import ADA
 from tests.fakes.uploads import ALICE, SPACE, TENANT, ready, upload, vector
 
@@ -93,7 +90,7 @@ async def test_the_swap_moves_everything_at_once(pool: Pool, tmp_path: Path) -> 
 async def test_memories_and_texts_move_too(pool: Pool) -> None:
     """Counted, asked for with what is embedded of them, swapped in the same step; versions grow."""
     (memory,) = await written(pool, Draft("I moved."))
-    (text,) = await test_corpus.written(pool, ReferenceDraft("Light delays sleep.", "a1", "Sleep"))
+    (text,) = await text_written(pool, ReferenceDraft("Light delays sleep.", "a1", "Sleep"))
     before = await pool.fetchval("SELECT version FROM ibid.memory_user")
     store, seen = VectorStore(pool), []
     assert await store.count(NEXT.name) == 2
@@ -208,19 +205,6 @@ async def test_a_row_is_embedded_as_far_as_anybody_reads(pool: Pool) -> None:
 OTHER = Space("other@4", "other", 4, 0.5)
 
 
-async def test_first_there_is_none(pool: Pool) -> None:
-    assert await SpaceStore(pool).current() is None
-
-
-async def test_the_current_one_is_one(pool: Pool) -> None:
-    store = SpaceStore(pool)
-    for space in (SPACE, OTHER):
-        await store.keep(space)
-        await store.make_current(space.name)
-    assert await store.current() == OTHER
-    assert await pool.fetchval("SELECT count(*) FROM ibid.space WHERE current") == 1
-
-
 async def test_a_floor_once_measured_stays(pool: Pool) -> None:
     store = SpaceStore(pool)
     await store.keep(OTHER)
@@ -244,7 +228,7 @@ async def test_counts_the_vectors_of_a_space(pool: Pool, tmp_path: Path) -> None
     await ready(pool, ALICE, upload(tmp_path))
     assert await store.vectors_in(SPACE.name) == 2
     await written(pool, Draft("a memory"))
-    await test_corpus.written(pool, ReferenceDraft("a text"))
+    await text_written(pool, ReferenceDraft("a text"))
     assert await store.vectors_in(SPACE.name) == 4
     assert await store.vectors_in(OTHER.name) == 0
 
@@ -275,80 +259,6 @@ def test_law_any_text_opens_or_is_told(text: str) -> None:
         assert closed(*opened(text)) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        pytest.param("plain", "plain", id="plain"),
-        pytest.param("naïve 📈", "naïve 📈", id="unicode"),
-        pytest.param("a\0b", "a\ufffdb", id="NUL"),
-        pytest.param("é\0", "é\ufffd", id="NUL among others"),
-        pytest.param("a\ud800b", "a\ufffdb", id="lone surrogate"),
-        pytest.param("\ud83d\udcc8", "📈", id="halves of a pair"),
-    ],
-)
-def test_storable(text: str, kept: str) -> None:
-    assert storable(text) == kept
-
-
-@given(st.text(st.characters(codec=None)))
-def test_law_utf8_without_nul(text: str) -> None:
-    assert b"\0" not in storable(text).encode()
-
-
 async def test_postgres_takes_it(pool: Pool) -> None:
     text = storable("a\0\ud800\U0010ffff\uffff")
     assert await pool.fetchval("SELECT $1::text", text) == text
-
-
-ADD = "INSERT INTO ibid.tenant (id) VALUES ('new')"
-COUNT = "SELECT count(*) FROM ibid.tenant WHERE id = 'new'"
-
-
-async def test_commits_at_the_end(pool: Pool) -> None:
-    async with transaction(pool) as connection:
-        await connection.execute(ADD)
-    assert await pool.fetchval(COUNT) == 1
-
-
-async def test_an_error_of_the_body_rolls_back_and_passes(pool: Pool) -> None:
-    async def write() -> None:
-        async with transaction(pool) as connection:
-            await connection.execute(ADD)
-            raise Missing
-
-    with pytest.raises(Missing):
-        await write()
-    assert await pool.fetchval(COUNT) == 0
-
-
-async def test_cancellation_rolls_back(pool: Pool) -> None:
-    started = asyncio.Event()
-
-    async def write() -> None:
-        async with transaction(pool) as connection:
-            await connection.execute(ADD)
-            started.set()
-            await asyncio.sleep(60)
-
-    task = asyncio.create_task(write())
-    await started.wait()
-    task.cancel()
-    await asyncio.wait({task})
-    assert task.cancelled()
-    assert await pool.fetchval(COUNT) == 0
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind", "said"),
-    [
-        pytest.param(asyncpg.DiskFullError("could not extend file"), NoRoom, "no room", id="disk full"),
-        pytest.param(asyncpg.AdminShutdownError("ended"), Unavailable, "does not answer", id="shutdown"),
-    ],
-)
-async def test_faults_of_postgres_are_told(
-    pool: Pool, fault: Exception, kind: type[Unavailable], said: str
-) -> None:
-    with pytest.raises(kind, match=said) as told:
-        async with transaction(pool):
-            raise fault
-    assert type(told.value) is kind

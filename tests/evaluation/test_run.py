@@ -7,14 +7,11 @@ import sys
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import log2
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.db.code import CodeRow
 from app.db.conversations import Conversation
@@ -42,7 +39,6 @@ from app.evaluation.figures import (
     compared,
     difference,
     earlier,
-    interval,
     measured,
     result,
     rows,
@@ -134,47 +130,6 @@ async def test_texts_are_written_in_order_a_batch_at_a_time(monkeypatch: pytest.
 
     assert [draft.text for _, draft in writing.kept] == [f"turn {n}" for n in range(5)]
     assert (steps, evaluated.found.stored) == ([2, 2, 1], 5)
-
-
-async def test_batches_go_side_by_side_only_where_order_does_not_matter(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """After the first, which makes what the others are put into: one is embedded while another is stored."""
-    monkeypatch.setattr(run, "BATCH", 1)
-    most = dict[bool, int]()
-    for in_order in (True, False):
-        under_way, seen = 0, list[int]()
-
-        class Counting(Writing):
-            async def remember(
-                self, scope: Scope, drafts: Sequence[Draft], *, seconds: float
-            ) -> list[Written]:
-                nonlocal under_way
-                under_way += 1
-                seen.append(under_way)  # noqa: B023 - used up within the turn
-                await asyncio.sleep(0)
-                under_way -= 1
-                return await super().remember(scope, drafts, seconds=seconds)
-
-        texts = [CorpusText(str(n), f"turn {n}", scope="ada") for n in range(5)]
-        target = Target(Counting().services(), Place.MEMORIES, Path())
-        target.in_order = in_order
-        retrieval = Retrieval({}, FakeEmbedder(), seconds=5)
-        await Evaluation(retrieval, target, Benchmark("b", "dev", texts, [])).put(lambda _: None)
-        most[in_order] = max(seen)
-        assert (seen[0], len(seen)) == (1, 5)
-
-    assert most == {True: 1, False: 2}
-
-
-async def test_every_question_is_asked_once() -> None:
-    source = found("one")
-    questions = [BenchmarkQuestion(str(n), f"question {n}", {"1": 1}, "ada") for n in range(9)]
-    evaluated = subject(source, [CorpusText("1", "one", scope="ada")], questions, Writing())
-
-    await evaluated.ask(lambda _: None)
-
-    assert sorted(query.text for query in source.queries) == [question.text for question in questions]
 
 
 async def test_questions_search_the_source_of_their_scope() -> None:
@@ -516,27 +471,6 @@ def test_marks_line_ends_and_large_texts_of_other_systems_are_read(tmp_path: Pat
     assert found.texts[0].text == large["text"]
 
 
-def test_texts_of_another_scope_are_as_if_not_there(tmp_path: Path) -> None:
-    """A question is asked in its own; what belongs to nobody is in everybody's reach."""
-    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"scope": "t"}]), "dev")
-
-    assert found.dangling == 1
-
-
-@pytest.mark.parametrize(
-    ("meta", "thread"),
-    [
-        pytest.param({"session": 3}, "3", id="session"),
-        pytest.param({"thread": "t"}, "t", id="thread"),
-        pytest.param({"session": "s", "thread": "t"}, "s", id="both"),
-        pytest.param({}, None, id="none"),
-    ],
-)
-def test_a_text_knows_the_conversation_it_was_said_in(meta: dict[str, object], thread: str | None) -> None:
-    """As `meta.session` or `meta.thread` names it, in letters or digits."""
-    assert CorpusText("1", "words", meta=meta).thread == thread
-
-
 @pytest.mark.parametrize(
     ("date", "at"),
     [
@@ -553,23 +487,6 @@ def test_a_text_knows_the_conversation_it_was_said_in(meta: dict[str, object], t
 def test_a_date_is_a_time_with_its_zone_or_a_day_in_words(date: str | None, at: datetime | None) -> None:
     """The day at its beginning in UTC; what is no whole day with its year is no date."""
     assert CorpusText("1", "words", meta={"date": date}).said_at == at
-
-
-def asked_of(*fields: object) -> Benchmark:
-    """A question a value, which is its scope."""
-    questions = [
-        BenchmarkQuestion(str(n), "?", {"a": 1}, None if value is None else str(value))
-        for n, value in enumerate(fields)
-    ]
-    return Benchmark("b", "dev", [], questions)
-
-
-def test_questions_are_told_apart_by_scope_where_that_is_a_few_groups() -> None:
-    """In the order in which they come; one group, or more than are read, are none."""
-    assert asked_of("en", "de", "en", None).groups == {"en": ["0", "2"], "de": ["1"], "-": ["3"]}
-    assert asked_of("en", "en").groups == {}
-    assert len(asked_of(*range(20)).groups) == 20
-    assert asked_of(*range(21)).groups == {}
 
 
 QUESTIONS = [BenchmarkQuestion("q1", "one?", {"a": 1}), BenchmarkQuestion("q2", "two?", {"b": 1})]
@@ -605,13 +522,6 @@ def test_a_result_has_the_service_s_figures_and_those_of_each_way() -> None:
     assert [told["ablations"][name]["metrics"]["recall@5"] for name in ABLATIONS] == [1.0, 0.5, 0.0, 0.5]
     assert told["metrics"]["mrr"] == 0.25
     assert json.loads(json.dumps(told)) == told
-
-
-def test_a_result_tells_what_may_be_chance() -> None:
-    told = result(BENCHMARK, "corpus", found_both(), ways())
-
-    assert told["beside"]["words"]["recall@5"]["difference"] == -0.5
-    assert told["groups"] == {}
 
 
 def test_what_is_written_down_is_read_again(tmp_path: Path) -> None:
@@ -694,60 +604,12 @@ def asked(*grades: dict[str, int]) -> Benchmark:
     return Benchmark("b", "dev", [], questions)
 
 
-def ranked(*names: str) -> dict[str, float]:
-    return {name: -float(rank) for rank, name in enumerate(names)}
-
-
-def test_each_question_has_its_own() -> None:
-    """One that found nothing has 0; the order is the scores'."""
-    found = measured(asked({"a": 1, "b": 1}, {"c": 1}, {"d": 1}), {"q0": ranked("x", "a"), "q1": {}})
-
-    assert list(found) == ["q0", "q1", "q2"]
-    assert list(found["q0"]) == sorted(MEASURES, key=list(found["q0"]).index)
-    assert set(found["q0"]) == set(MEASURES)
-    assert (found["q0"]["recall@5"], found["q0"]["recall@20"], found["q0"]["mrr"]) == (0.5, 0.5, 0.5)
-    assert found["q0"]["ndcg@10"] == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)), abs=1e-6)
-    assert found["q1"] == found["q2"] == {**dict.fromkeys(MEASURES, 0.0), "failure@20": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("place", "recalls"),
-    [
-        pytest.param(5, (1, 1, 1), id="the fifth"),
-        pytest.param(6, (0, 1, 1), id="the sixth"),
-        pytest.param(11, (0, 0, 1), id="the eleventh"),
-        pytest.param(21, (0, 0, 0), id="the twenty-first"),
-    ],
-)
-def test_recall_counts_to_its_rank(place: int, recalls: tuple[int, int, int]) -> None:
-    """And no further; reciprocal rank goes on, and failure is what recall leaves."""
-    names = [f"x{n}" for n in range(1, place)] + ["a"]
-
-    found = measured(asked({"a": 1}), {"q0": ranked(*names)})["q0"]
-
-    assert (found["recall@5"], found["recall@10"], found["recall@20"]) == recalls
-    assert found["failure@20"] == 1 - recalls[2]
-    assert found["mrr"] == pytest.approx(1 / place, abs=1e-6)
-
-
 def test_without_the_library_it_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes with the development tools alone."""
     monkeypatch.setitem(sys.modules, "ir_measures", None)
 
     with pytest.raises(StartError, match="ir-measures"):
         measured(asked({"a": 1}), {})
-
-
-SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
-
-
-@settings(max_examples=20)
-@given(SHARES)
-def test_an_interval_lies_within_the_figures(values: list[float]) -> None:
-    """And is the same every time, to the last bit."""
-    low, high = interval(values)
-    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
-    assert interval(values) == [low, high]
 
 
 def paired(before: Sequence[float], after: Sequence[float], measure: str = "mrr") -> Mapping[str, float]:
@@ -758,13 +620,6 @@ def paired(before: Sequence[float], after: Sequence[float], measure: str = "mrr"
         for values in (before, after)
     )
     return difference(measure, first, second, names)
-
-
-def test_wins_losses_and_ties_are_counted() -> None:
-    """A difference in the last bit is none."""
-    found = paired([0.1, 0.5, 0.5, 0.2], [0.3, 0.4, 0.5 + 1e-12, 0.9])
-    assert (found["wins"], found["losses"], found["ties"]) == (2, 1, 1)
-    assert found["difference"] == 0.2
 
 
 def test_a_difference_that_chance_does_not_make_has_a_small_p() -> None:

@@ -286,20 +286,3 @@ def test_every_script_is_cut_at_its_sentences(sentence: str, end: str) -> None:
     assert len(found) > 3
     assert all(TARGET / 2 < chunk.tokens <= LIMIT for chunk in found)
     assert all(chunk.text.endswith(end) for chunk in found)
-
-
-def test_an_endless_word_is_cut() -> None:
-    """A megabyte without a space becomes found like any other."""
-    found = chunks([block("x" * 1_000_000)], count)
-    assert sum(len(chunk.text) for chunk in found) == 1_000_000
-    assert all(chunk.tokens <= LIMIT for chunk in found)
-
-
-def test_no_blocks_make_no_chunks() -> None:
-    """Nothing in, nothing out."""
-    assert chunks([], count) == []
-
-
-def count_words(text: str) -> int:
-    """Tokens, roughly."""
-    return len(text.split())

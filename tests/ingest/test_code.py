@@ -15,9 +15,7 @@ from app.ingest import syntax
 from app.ingest.code import LIMIT, Lines, cut_file, sections
 from app.ingest.cutter import WORKER, CodeCutter
 from app.ingest.syntax import (
-    EXTENSIONS,
     GRAMMARS,
-    LANGUAGES,
     SECONDS,
     Definition,
     definitions,
@@ -380,11 +378,6 @@ def test_a_name_tells_the_language(path: str, language: str | None) -> None:
     assert language_of(path) == language
 
 
-def test_no_ending_is_two_languages() -> None:
-    """Else the order of a table would decide."""
-    assert len(LANGUAGES) == sum(len(endings.split()) for endings in EXTENSIONS.values())
-
-
 @pytest.mark.parametrize("language", GRAMMARS)
 def test_every_grammar_opens(language: str) -> None:
     """Of the versions that are installed."""
@@ -392,11 +385,6 @@ def test_every_grammar_opens(language: str) -> None:
 
     assert found is not None
     assert found.node_kind_count > 50
-
-
-def test_other_languages_have_none() -> None:
-    """They are cut by their lines."""
-    assert grammar("kotlin") is None
 
 
 TABLES = ("FUNCTIONS", "CLASSES", "LAMBDAS", "WRAPPERS", "CONTAINERS", "COMMENTS")
@@ -553,11 +541,6 @@ def test_errors_hide_no_function() -> None:
     text = "def f():\n    x = = 1\n\ndef g():\n    return 1\n"
 
     assert "g" in [each.name for each in found("python", text)]
-
-
-def test_a_language_without_a_grammar_has_no_syntax() -> None:
-    """None, and not an empty list."""
-    assert definitions("kotlin", b"fun f() {}", lambda _: 0) is None
 
 
 def test_parsing_ends_when_its_time_is_up() -> None:

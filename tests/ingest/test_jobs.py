@@ -18,7 +18,7 @@ from app.db.vectors import SpaceStore
 from app.errors import IbidError, NotPdf, PdfDamaged, PdfEncrypted, RetrievalError, Unavailable
 from app.ingest import jobs as workers
 from app.ingest.jobs import BATCH, MAX_ATTEMPTS, MAX_LOST, Chore, Ingest, JobRunner
-from app.types import Chunk, Space
+from app.types import Space
 from tests.fakes.uploads import (
     ALICE,
     SPACE,
@@ -663,11 +663,3 @@ async def test_a_disk_fault_is_tried_again(house: House, document: Document, tmp
     await asyncio.to_thread((tmp_path / "tmp").unlink)
     await house.work()
     assert await house.state(document) is State.READY
-
-
-def test_the_fake_parser_reads_lines() -> None:
-    """What these tests stand on."""
-    assert parsed("one\n\ntwo").chunks == (
-        Chunk(1, "one", 1, 1, "Heading", 3),
-        Chunk(2, "two", 2, 2, "Heading", 3),
-    )

@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ingest.layout import BlockKind, LayoutBlock, blocks, merge_headings, remove_running_heads
+from app.ingest.layout import BlockKind, blocks, merge_headings, remove_running_heads
 from app.ingest.lines import BREAK, Bookmark, Line, Style, clean
 from app.ingest.tables import (
     are_columns_of,
     describes_columns,
-    has_only_dates,
-    is_column_header,
     is_over_figures,
     is_row,
     table_rows,
@@ -338,17 +336,6 @@ def test_a_single_root_of_the_outline_heads_nothing() -> None:
     assert walk([line("One"), line(TEXT)], marks) == [("One",)]
 
 
-END = Bookmark("End", 0, 2)
-
-
-def test_titles_are_compared_without_numbers_and_marks() -> None:
-    """`1.2 Foo — Bar` and `Foo: bar` are the same title."""
-    assert walk([line("1.2 Foo — Bar"), line(TEXT)], [Bookmark("Foo: bar", 0, 1), END]) == [
-        ("1.2 Foo — Bar",)
-    ]
-    assert walk([line("2022"), line(TEXT)], [Bookmark("2022", 0, 1), END]) == [("2022",)]
-
-
 LONG = "This is a line of prose that is as wide as the page and does not end here but"
 
 
@@ -443,34 +430,6 @@ def test_no_character_is_lost_or_moved(drawn: list[tuple[str, int, int]]) -> Non
     assert characters(found) == characters("".join(each.text for each in lines))
 
 
-@settings(deadline=None)
-@given(st.lists(st.sampled_from([LONG, "Short.", "# Head", "a 1 2", "b 3 4"]), max_size=40))
-def test_pages_of_a_block_are_in_order(drawn: list[str]) -> None:
-    """The first begins with the text, the others later on later pages."""
-    lines = [found for page in (1, 2, 3) for found in page_of(drawn, page)]
-    found: list[LayoutBlock] = blocks(lines)
-    assert all(block.pages[0][0] == 0 for block in found)
-    assert all(list(block.pages) == sorted(set(block.pages)) for block in found)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Net revenue $ 4,207 $ 3,180 $ 2,950",
-        "Repairs of the pier — 118 —",
-        "2022 2021 2020",
-        "(512) 640 (2,031)",
-        "Umsatz 1.234,5 987,6",
-        "صافي الدخل 1,234 2,345",
-        "Margin 12.5% n/a 3%",
-        "What was owed and paid for boats and their crews, net of fares given back 793.9 (7.5)",
-    ],
-)
-def test_rows_of_figures_are_rows(text: str) -> None:
-    """In any language, with signs, dashes and brackets."""
-    assert is_row(text)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -486,31 +445,6 @@ def test_rows_of_figures_are_rows(text: str) -> None:
 def test_prose_about_figures_is_no_row(text: str) -> None:
     """Figures among many words are told about, not listed."""
     assert not is_row(text)
-
-
-def test_a_row_of_years_heads_columns() -> None:
-    """A row of other figures does not."""
-    assert is_column_header("2022 2021 2020")
-    assert is_column_header("Fiscal year")
-    assert not is_column_header("Sales 2,022 2,021")
-
-
-@pytest.mark.parametrize(
-    ("text", "dated"),
-    [
-        pytest.param("Years ended June 30, 2022 2021 2020", True, id="one day for all"),
-        pytest.param("June 30, 2022 and July 1, 2021", True, id="several days"),
-        pytest.param("31. Dezember 2022 (in Tausend)", True, id="the day before the month"),
-        pytest.param("30/06/2022 30/06/2021", True, id="in figures alone"),
-        pytest.param("Tons carried 2022 17", False, id="a small figure is no day"),
-        pytest.param("2023 4,120 3,977", False, id="a year that labels a row"),
-        pytest.param("June 30", False, id="no year"),
-        pytest.param("Fares", False, id="no figure"),
-    ],
-)
-def test_lines_of_dates_are_known(text: str, dated: bool) -> None:
-    """Years, dates, and days beside the name of a month, in any language; nothing else may be among them."""
-    assert has_only_dates(text) is dated
 
 
 @pytest.mark.parametrize(

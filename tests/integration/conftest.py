@@ -13,6 +13,9 @@ from anyio.from_thread import start_blocking_portal
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.process import Service, service
 
+EVERY = {"ENABLE_VANTAGE_ENDPOINTS": "1", "VANTAGE_PERSONAL_MEMORY": "1", "VANTAGE_DEBUG": "1"}
+"""Settings with which every route is there."""
+
 
 @dataclass
 class Talk:
@@ -24,8 +27,8 @@ class Talk:
 
 @pytest.fixture(scope="session")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with nothing configured: embedded stores, bundled embedder, extractive answers."""
-    with service(tmp_path_factory.mktemp("house") / "data") as running:
+    """A service with every route and no model: embedded stores, bundled embedder, extractive answers."""
+    with service(tmp_path_factory.mktemp("house") / "data", **EVERY) as running:
         yield running
 
 

@@ -1,22 +1,22 @@
-"""A crowd at the door: a hundred uploads at once, and a stop in the middle of it all."""
+"""A crowd at the door: a hundred uploads at once, and liveness meanwhile (`bench/health.py` has the times).
+A stop amid all is in `tests/cli/test_serve.py`."""
 
 import asyncio
 import hashlib
-import signal
 from collections.abc import Sequence
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.fakes.ledger import pdf, word
-from tests.fakes.model import Fault, model_server
-from tests.fakes.process import STOP_SECONDS, Service, service, wait_for
-from tests.fakes.server import Answer, Event, connected, events, post
+from tests.fakes.ledger import fat, pdf, word
+from tests.fakes.model import model_server
+from tests.fakes.process import service
+from tests.fakes.server import Answer, connected, post
+from tests.integration.conftest import Talk
 
 CROWD, SAME, NAMESAKES = 100, 15, 15
 """Uploads at once; of these as many are bytes twice, and other bytes under a name that is taken."""
-CHATS = 20
 
 
 async def send(
@@ -103,39 +103,54 @@ async def listed(client: httpx.AsyncClient, session: str) -> list[dict[str, Any]
     return list(reply["items"])
 
 
-async def streamed(client: httpx.AsyncClient, n: int) -> list[Event]:
-    """The events of an answer."""
-    body = {"message": f"What does the ferry carry to pier {n}?", "session_id": "crowd", "thread_id": f"t{n}"}
-    return events((await client.post("/api/chat", json=body)).text)
+CHATS, PAUSE_SECONDS, SIZE = 4, 0.01, 8 << 20
+
+
+async def chatting(client: httpx.AsyncClient, n: int, over: asyncio.Event) -> None:
+    """One question after the other."""
+    while not over.is_set():
+        body = {"message": f"What does the ferry carry to pier {n}?", "session_id": "s", "history": []}
+        assert (await client.post("/api/chat", json=body)).status_code == 200
+
+
+async def looking(doctor: httpx.AsyncClient, over: asyncio.Event) -> int:
+    """How often /healthz answered meanwhile."""
+    looks = 0
+    while not over.is_set():
+        assert (await doctor.get("/healthz")).status_code == 200
+        looks += 1
+        await asyncio.sleep(PAUSE_SECONDS)
+    return looks
 
 
 @pytest.mark.timeout(300)
-async def test_stopped_under_load(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """While twenty answers stream and uploads wait: it ends in time and well, each stream is told so, what
-    was accepted is there after the next start."""
-    folder = tmp_path_factory.mktemp("stopped") / "data"
-    async with model_server("word " * 200, fault=Fault(pace=0.1)) as model:
-        with service(folder, CHAT_BASE_URL=model.url) as running:
-            async with httpx.AsyncClient(base_url=running.lock.url, timeout=60) as client:
-                uploads = [
-                    asyncio.create_task(send(client, f"{n}.pdf", pdf(word(n)), wait=30)) for n in range(4)
-                ]
-                chats = [asyncio.create_task(streamed(client, n)) for n in range(CHATS)]
-                while len(model.asked("/chat/completions")) < CHATS:  # noqa: ASYNC110 - the fake counts only
-                    await asyncio.sleep(0.05)
-                await asyncio.sleep(0.5)
-                running.process.send_signal(signal.SIGTERM)
-                told = await asyncio.gather(*chats)
-                answers = await asyncio.gather(*uploads)
-            assert await asyncio.to_thread(running.process.wait, STOP_SECONDS) == 0
-    ends = {(heard[0].name, heard[-1].name, heard[-1].data["type"]) for heard in told}
-    assert ends == {("meta", "error", "urn:ibid:problem:unavailable")}
-    accepted = {answer.json()["id"] for answer in answers if answer.status_code in {201, 202}}
-    assert accepted
-    with service(folder) as running:
-        wait_for(lambda: states(running, accepted) == {"ready"}, 60)
+async def test_alive_while_a_large_file_comes_in(talk: Talk) -> None:
+    """While clients chat, and 8 MB are received, hashed, stored and read."""
+    over = asyncio.Event()
+    async with (
+        httpx.AsyncClient(base_url=talk.service.lock.url, timeout=60) as client,
+        httpx.AsyncClient(base_url=talk.service.lock.url, timeout=60) as doctor,
+    ):
+        chats = [asyncio.create_task(chatting(client, n, over)) for n in range(CHATS)]
+        looks = asyncio.create_task(looking(doctor, over))
+        form = {"session_id": "s", "wait": "60"}
+        answer = await client.post(
+            "/api/documents", files={"file": ("large.pdf", fat("large", SIZE))}, data=form
+        )
+        over.set()
+        await asyncio.gather(*chats)
+        assert await looks > 1
+    assert answer.status_code == 201
 
 
-def states(running: Service, documents: set[str]) -> set[str]:
-    """How they stand."""
-    return {running.client.get(f"/api/documents/{found}").json()["state"] for found in documents}
+def test_the_models_are_among_what_is_ready(talk: Talk) -> None:
+    """Answers need the chat model, words are found without an embedding; no answer is asked for."""
+    talk.model.requests.clear()
+    answer = talk.service.client.get("/readyz")
+    checks = {check["name"]: check for check in answer.json()["checks"]}
+
+    assert answer.status_code == 200
+    assert [checks[name]["needed"] for name in ("postgres", "chat", "embedding")] == [True, True, False]
+    assert (checks["chat"]["facts"]["kind"], checks["embedding"]["facts"]["kind"]) == ("server", "bundled")
+    assert talk.model.url not in answer.text
+    assert {request.path for request in talk.model.requests} <= {"/v1/models"}

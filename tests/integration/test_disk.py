@@ -93,7 +93,7 @@ def test_a_write_to_memory_on_a_nearly_full_disk_is_refused_and_ends_nothing(dis
         assert running.client.post("/corpus/notes", json={"texts": ["Pears ripen in autumn."]}).is_success
         for left in NEARLY_FULL:
             with filled(disk, left):
-                for turn in range(5):
+                for turn in range(2):
                     memory = {"user_id": "u", "text": f"Plums of {left} and {turn}."}
                     told(running.client.post("/memories", json=memory), 507, "no-room")
                 text = {"texts": [f"Quinces of {left}."]}
@@ -106,6 +106,11 @@ def test_a_write_to_memory_on_a_nearly_full_disk_is_refused_and_ends_nothing(dis
                 assert recalled(running, "What does the ferry carry?") == ["The ferry carries apples."]
                 assert recalled(running, "When do pears ripen?") == ["Pears ripen in autumn."]
         kept(running, "The train carries cherries.")
+        kept(running, "The tram carries sloes.")
+        *_, last = running.client.get("/memories", params={"user_id": "u"}).json()["items"][::-1]
+        with filled(disk, 60 * MIB):  # the reserve; Postgres may yet take 16 for the next segment of its log
+            told(running.client.post("/memories", json={"user_id": "u", "text": "More."}), 507, "no-room")
+            assert running.client.delete(f"/memories/{last['id']}").status_code == 204
         listed = running.client.get("/memories", params={"user_id": "u"}).json()["items"]
     with service(disk / "data") as again:
         assert sorted(each["text"] for each in listed) == [
@@ -120,26 +125,14 @@ def test_a_write_to_memory_on_a_nearly_full_disk_is_refused_and_ends_nothing(dis
         assert again.client.delete(f"/memories/{listed[0]['id']}").status_code == 204
 
 
-def test_on_a_nearly_full_disk_something_may_still_be_deleted(disk: Path) -> None:
-    """The reserve is kept for that."""
-    with service(disk / "data") as running:
-        kept(running, "The ferry carries apples.")
-        memory = running.client.get("/memories", params={"user_id": "u"}).json()["items"][0]
-        with filled(disk, 60 * MIB):  # Postgres may yet take 16 for the next segment of its log
-            told(running.client.post("/memories", json={"user_id": "u", "text": "More."}), 507, "no-room")
-            assert running.client.delete(f"/memories/{memory['id']}").status_code == 204
-            assert recalled(running, "What does the ferry carry?") == []
-
-
-@pytest.mark.parametrize("left", [0, 8 * MIB])
-def test_a_start_on_a_full_disk_says_so(disk: Path, left: int) -> None:
+def test_a_start_on_a_full_disk_says_so(disk: Path) -> None:
     """In one line, and nothing is lost."""
     furnish(disk / "data")
-    with filled(disk, left):
+    with filled(disk, 0):
         done = ibid(disk / "data", "serve", "--port=0")
     assert done.code == 1
     said = done.err.splitlines()[-1]
-    assert said.startswith(f"ibid: The disk of the data folder has {left >> 20} MiB free")
+    assert said.startswith("ibid: The disk of the data folder has 0 MiB free")
     assert str(disk / "data") in said
     assert "Traceback" not in done.err
     with service(disk / "data") as running:

@@ -95,18 +95,15 @@ def finish(running: Service, session: str) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "status", "slug"),
+    ("fault", "status", "slug", "stream"),
     [
-        pytest.param(Fault(status=401), 502, "model-refused", id="401"),
-        pytest.param(Fault(status=403), 502, "model-refused", id="403"),
-        pytest.param(Fault(status=404), 502, "model-refused", id="404"),
-        pytest.param(Fault(status=429, retry_after="7"), 503, "model-busy", id="429"),
-        pytest.param(Fault(status=500), 502, "model-failed", id="500"),
-        pytest.param(Fault(garbage=True), 502, "model-failed", id="garbage"),
-        pytest.param(Fault(head_delay=30), 504, "model-timeout", id="silent"),
+        pytest.param(Fault(status=401), 502, "model-refused", True, id="401"),
+        pytest.param(Fault(status=429, retry_after="7"), 503, "model-busy", True, id="429"),
+        pytest.param(Fault(status=500), 502, "model-failed", False, id="500, whole"),
+        pytest.param(Fault(garbage=True), 502, "model-failed", True, id="garbage"),
+        pytest.param(Fault(head_delay=30), 504, "model-timeout", True, id="silent"),
     ],
 )
-@pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 def test_before_the_head_a_model_fault_is_a_status(
     talk: Talk, fault: Fault, status: int, slug: str, stream: bool
 ) -> None:

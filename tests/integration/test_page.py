@@ -284,12 +284,12 @@ def test_how_an_answer_ended_is_seen(reader: Reader) -> None:
 def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
     """By the question's form and below an answer that could not know it; then it can be asked again."""
     page = reader.page
-    ships = text_pdf([f"Page {n}: the lighthouse keeper counts {n} ships." for n in range(1_000)])
+    ships = text_pdf([f"Page {n}: the lighthouse keeper counts {n} ships." for n in range(600)])
     page.set_input_files("#files", {"name": "ships.pdf", "mimeType": "application/pdf", "buffer": ships})
     expect(page.locator("#reading")).to_have_text("Reading ships.pdf…")
     reader.asked("Which gulls does the lighthouse keeper feed?", "I do not know.")
     expect(page.locator("#turns")).to_contain_text("Reading ships.pdf…")
-    page.click("text=Ask again")
+    page.click("text=Ask again", timeout=3 * WAIT_MS)
     reader.ended()
 
     assert page.locator("#reading").is_hidden()

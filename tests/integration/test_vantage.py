@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -240,8 +239,14 @@ def test_a_greeting_is_greeted(world: World) -> None:
     assert world.calls() == before + 1
 
 
-@pytest.mark.parametrize("message", [asked(), "hey again!", BOMB], ids=["a question", "a greeting", "a risk"])
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("message", "stream"),
+    [
+        pytest.param(asked(), False, id="a question"),
+        pytest.param("hey again!", False, id="a greeting"),
+        pytest.param(BOMB, True, id="a risk, streamed"),
+    ],
+)
 def test_inspecting_asks_no_model_and_leaves_no_turn(world: World, message: str, stream: bool) -> None:
     """Nor is anybody's activity marked; the trace is kept, and says so."""
     user, before = f"looker-{next(serial)}", world.calls()
@@ -305,8 +310,10 @@ def test_the_policy_of_an_answer_is_the_one_that_is_published(world: World) -> N
     assert world.trace(said["answer_id"], "prompt_sha256") == said["meta"]["prompt_sha256"]
 
 
-@pytest.mark.parametrize("kind", ["COMPLY", "NEGOTIATE", "REDIRECT", "CLARIFY", "REFUSE"])
-@pytest.mark.parametrize("inspect_only", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "inspect_only"),
+    [("COMPLY", False), ("NEGOTIATE", True), ("REDIRECT", False), ("CLARIFY", True), ("REFUSE", False)],
+)
 def test_a_replay_makes_the_same_prompt(world: World, kind: str, inspect_only: bool) -> None:
     """Of every class, with all that a prompt may hold."""
     client, thread = world.service.client, f"replayed-{next(serial)}"
@@ -426,19 +433,17 @@ def test_traces_are_written_when_postgres_is_back(world: World) -> None:
     assert world.trace(replies[2]["answer_id"], "inspect_only") is True
 
 
-def test_without_a_model_the_policy_speaks(tmp_path: Path) -> None:
-    """The extractive answerer quotes within a class; refusals and questions are the policy's own. Without its
-    setting personal memory is not searched."""
-    settings = {"ENABLE_VANTAGE_ENDPOINTS": "1", "VANTAGE_DEBUG": "1"}
-    with service(tmp_path / "data", **settings) as running:
-        running.client.post("/corpus/sleep", json={"texts": [BOOK]}).raise_for_status()
+def test_without_a_model_the_policy_speaks(house: Service) -> None:
+    """The extractive answerer quotes within a class; refusals and questions are the policy's own."""
+    house.client.post("/corpus/sleep", json={"texts": [BOOK]}).raise_for_status()
 
-        def say(message: str, **fields: Any) -> Json:
-            body = {"user_id": "ada", "message": message} | fields
-            return dict(running.client.post("/vantage/query", json=body).json())
+    def say(message: str, **fields: Any) -> Json:
+        body = {"user_id": "reader", "message": message} | fields
+        return dict(house.client.post("/vantage/query", json=body).json())
 
-        refused, clarified = say(BOMB), say(asked(), **forced("CLARIFY"))
-        part, plain = say(asked(), **forced("NEGOTIATE")), say(asked())
+    refused, clarified = say(BOMB), say(asked(), **forced("CLARIFY"))
+    part, plain = say(asked(), **forced("NEGOTIATE")), say(asked())
+    house.client.delete("/corpus/sleep").raise_for_status()
     assert (refused["model"], clarified["model"]) == ("policy", "policy")
     assert refused["response_class"] == "REFUSE"
     assert clarified["answer"].endswith("?")
@@ -447,4 +452,3 @@ def test_without_a_model_the_policy_speaks(tmp_path: Path) -> None:
     assert part["answer"].endswith(plain["answer"])
     assert len(part["answer"]) > len(plain["answer"])
     assert {item["source"] for item in plain["memory_used"]} == {"corpus"}
-    assert plain["meta"]["split"] == {"base": 8, "personal": 0, "corpus": 8}

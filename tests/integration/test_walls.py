@@ -164,7 +164,7 @@ def test_a_strangers_data_changes_nothing(walls: tuple[Service, Keys]) -> None:
     assert before["answer"] == after["answer"]
 
 
-REQUESTS = int(os.environ.get("REQUESTS", "40"))
+REQUESTS = int(os.environ.get("REQUESTS", "24"))
 """In each of two passes; every question is asked twice running, for the cache."""
 CACHE_SECONDS = 2
 """Gone between the passes, so that both begin without."""
@@ -198,12 +198,6 @@ def questions(chance: random.Random) -> list[str]:
     return list(asked)
 
 
-def quoting(body: Json) -> str:
-    """A model that cites whatever it is shown first and last, and its own guess."""
-    labels = re.findall(r"\[?([\w-]+\.pdf#\d+)", str(body["messages"]))
-    return f"It does [{labels[0]}][{labels[-1]}] [guess.pdf#9]." if labels else "Nobody knows."
-
-
 def put(who: httpx.Client, name: str, content: bytes, **form: str) -> None:
     """Upload, and wait until it is found."""
     answer = who.post("/api/documents", files={"file": (name, content)}, data={"wait": "100"} | form)
@@ -225,12 +219,18 @@ def asked(who: httpx.Client, messages: list[str], attempt: str) -> list[dict[str
     return said
 
 
+def citing(body: Json) -> str:
+    """A model that cites whatever it is shown first and last, and its own guess."""
+    labels = re.findall(r"\[?((?:memory|harbour)#\w+|[\w-]+\.pdf#\d+)", str(body["messages"]))
+    if not labels:
+        return "Nobody knows."
+    guess = "guess.pdf#9" if ".pdf" in labels[0] else "memory#guess"
+    return f"It does [{labels[0]}][{labels[-1]}] [{guess}]."
+
+
 @pytest.fixture(scope="module")
-def passes(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Answers of a tenant's key before and after another tenant, a user, and other sessions have filed."""
-    folder, chance = tmp_path_factory.mktemp("apart") / "data", random.Random(3)  # noqa: S311 - a dice
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that only keys open, and shows what it does."""
     settings = {
         "RAG_DEBUG_MODE": "1",
         "RAG_CACHE_TTL_SECONDS": str(CACHE_SECONDS),
@@ -238,22 +238,33 @@ def passes(
     }
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(model_server(quoting)) as model,
-        service(folder, CHAT_BASE_URL=model.url, **settings) as running,
+        portal.wrap_async_context_manager(model_server(citing)) as model,
+        service(tmp_path_factory.mktemp("closed") / "data", CHAT_BASE_URL=model.url, **settings) as running,
     ):
-        keys = (KEY, created(folder, "--tenant=default", "--user=bob"), created(folder, "--tenant=zeta"))
-        mine, bob, zeta = (client(running, key) for key in keys)
-        with mine, bob, zeta:
-            messages = questions(chance)
-            put(mine, "harbour.pdf", pages(chance, 2), scope="global")
-            put(mine, "notes.pdf", pages(chance, 3), session_id="s")
-            before = asked(mine, messages, "before")
-            put(zeta, "harbour.pdf", pages(chance, 3), scope="global")
-            put(zeta, "notes.pdf", pages(chance, 3), session_id="s")
-            put(bob, "notes.pdf", pages(chance, 3), session_id="s")
-            put(mine, "notes.pdf", pages(chance, 3), session_id="other")
-            time.sleep(CACHE_SECONDS)
-            return before, asked(mine, messages, "after")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def passes(closed: Service) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Answers of a tenant's key before and after another tenant, a user, and other sessions have filed."""
+    chance = random.Random(3)  # noqa: S311 - a dice
+    keys = (
+        KEY,
+        created(closed.folder, "--tenant=default", "--user=bob"),
+        created(closed.folder, "--tenant=zeta"),
+    )
+    mine, bob, zeta = (client(closed, key) for key in keys)
+    with mine, bob, zeta:
+        messages = questions(chance)
+        put(mine, "harbour.pdf", pages(chance, 2), scope="global")
+        put(mine, "notes.pdf", pages(chance, 3), session_id="s")
+        before = asked(mine, messages, "before")
+        put(zeta, "harbour.pdf", pages(chance, 3), scope="global")
+        put(zeta, "notes.pdf", pages(chance, 3), session_id="s")
+        put(bob, "notes.pdf", pages(chance, 3), session_id="s")
+        put(mine, "notes.pdf", pages(chance, 3), session_id="other")
+        time.sleep(CACHE_SECONDS)
+        return before, asked(mine, messages, "after")
 
 
 def test_answers_are_the_same_with_and_without_the_others(
@@ -289,12 +300,6 @@ def sayings(chance: random.Random, count: int) -> list[str]:
         pier, doing = chance.randrange(400), chance.choice(DOINGS)
         said[f"I saw how the {one} {doing} the {other} of pier {pier}."] = None
     return list(said)
-
-
-def citing(body: Json) -> str:
-    """A model that cites whatever it is shown first and last, and its own guess."""
-    labels = re.findall(r"\[((?:memory|harbour)#\w+)\]", str(body["messages"]))
-    return f"It does [{labels[0]}][{labels[-1]}] [memory#guess]." if labels else "Nobody knows."
 
 
 def keep(who: httpx.Client, user: str, texts: Sequence[str], **fields: object) -> list[str]:
@@ -356,31 +361,20 @@ def crowd(mine: httpx.Client, zeta: httpx.Client, chance: random.Random) -> None
 
 
 @pytest.fixture(scope="module")
-def recalls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Replies, Replies]:
+def recalls(closed: Service) -> tuple[Replies, Replies]:
     """Answers to ada before and after another user and another tenant's ada have moved in."""
-    folder, chance = tmp_path_factory.mktemp("strangers") / "data", random.Random(5)  # noqa: S311 - a dice
-    settings = {
-        "RAG_DEBUG_MODE": "1",
-        "RAG_CACHE_TTL_SECONDS": str(CACHE_SECONDS),
-        "IBID_BOOTSTRAP_KEY": KEY,
-    }
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(model_server(citing)) as model,
-        service(folder, CHAT_BASE_URL=model.url, **settings) as running,
-    ):
-        mine, zeta = client(running, KEY), client(running, created(folder, "--tenant=zeta"))
-        with mine, zeta:
-            messages = questions(chance)
-            hers = keep(mine, "ada", sayings(chance, 40))
-            shelve(mine, sayings(chance, 20))
-            vote(mine, "ada", hers[::5], 1)
-            keep(mine, "ada", ["I practise knots to get better at them.", "I walk the harbour with friends."])
-            profile(mine, "ada")
-            before = asked_of_memory(mine, messages, "before")
-            crowd(mine, zeta, chance)
-            time.sleep(CACHE_SECONDS)
-            return before, asked_of_memory(mine, messages, "after")
+    chance = random.Random(5)  # noqa: S311 - a dice
+    with client(closed, KEY) as mine, client(closed, created(closed.folder, "--tenant=zeta")) as zeta:
+        messages = questions(chance)
+        hers = keep(mine, "ada", sayings(chance, 40))
+        shelve(mine, sayings(chance, 20))
+        vote(mine, "ada", hers[::5], 1)
+        keep(mine, "ada", ["I practise knots to get better at them.", "I walk the harbour with friends."])
+        profile(mine, "ada")
+        before = asked_of_memory(mine, messages, "before")
+        crowd(mine, zeta, chance)
+        time.sleep(CACHE_SECONDS)
+        return before, asked_of_memory(mine, messages, "after")
 
 
 def test_answers_from_memory_are_the_same_with_and_without_the_others(

@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,7 +22,6 @@ from app.models import encoder as module
 from app.models.bundled import (
     LEAST,
     PROGRAM,
-    WHOLE,
     Apart,
     Bundled,
     grasp,
@@ -71,18 +69,6 @@ def test_a_question_is_never_unread_altogether(letters: float) -> None:
     assert LEAST <= grasp(letters) <= 1
 
 
-def test_longer_pieces_are_read_better() -> None:
-    """Up to those of related languages, and nothing falls or leaps on the way."""
-    told = [grasp(WHOLE * share / 20) for share in range(5, 21)]
-    assert all(less < more <= less + 0.11 for less, more in pairwise(told))
-    assert told[-1] == 1
-
-
-def test_what_is_only_spelled_hardly_counts() -> None:
-    """A letter a piece."""
-    assert grasp(1.0) == pytest.approx(0.16)
-
-
 @pytest.mark.parametrize("text", ["", "bridge", "мост"])
 def test_where_nobody_sees_the_pieces_all_is_read(text: str) -> None:
     """No evidence is no evidence against it."""
@@ -120,14 +106,6 @@ async def test_opens_and_closes() -> None:
 def cosine(one: Embedding, other: Embedding) -> float:
     """Of two unit vectors."""
     return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
-
-
-async def test_vectors_are_float32_of_unit_length(embedder: Bundled) -> None:
-    """An embedding is 4 bytes a dimension, and its length is 1."""
-    [vector] = await embedder.passages([PROSE])
-    assert len(vector) == 4 * DIM
-    assert np.linalg.norm(np.frombuffer(vector, "<f4")) == pytest.approx(1, abs=1e-6)
-    assert embedder.space == "bge-small-en-v1.5-int8@384"
 
 
 async def test_a_question_is_nearest_to_what_answers_it(embedder: Bundled) -> None:
@@ -199,16 +177,6 @@ def test_the_bundled_model_knows_what_it_can_read() -> None:
     assert grasp("Какая дорога закрыта?") < 0.2
 
 
-def test_the_beginning_tells_how_a_question_is_read() -> None:
-    """A long one costs no more on the loop than a short one."""
-    assert grasping(f"{MODEL}@{DIM}")(PROSE * 3 + "Какая дорога закрыта? " * 1_000) == 1
-
-
-def test_of_a_server_s_model_nothing_is_known() -> None:
-    """Its pieces are its own, and it may have learned any language."""
-    assert grasping("text-embedding-3-large@1536")("Какая дорога закрыта?") == 1
-
-
 class Gate:
     """An encoder that waits to be let through, and remembers what it was asked."""
 
@@ -259,25 +227,6 @@ async def run(lane: Lane, *texts: str) -> list[Embedding]:
 def start(lane: Lane, *texts: str) -> asyncio.Task[list[Embedding]]:
     """A caller of its own."""
     return asyncio.create_task(run(lane, *texts))
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-async def test_vectors_come_back_in_order(threads: int) -> None:
-    """Whichever thread is first, each text's vector is in the text's place."""
-
-    def uneven(text: str) -> Embedding:
-        time.sleep(0.002 * (int(text) % 3))
-        return text.encode()
-
-    async with lane_of(uneven, threads=threads) as lane:
-        texts = [str(n) for n in range(30)]
-        assert await run(lane, *texts) == [text.encode() for text in texts]
-
-
-async def test_nothing_asked_nothing_done() -> None:
-    """No texts, no vectors, no waiting."""
-    async with lane_of(str.encode) as lane:
-        assert await run(lane) == []
 
 
 async def test_a_long_list_does_not_hold_up_a_short_one() -> None:
@@ -368,18 +317,6 @@ async def test_closing_refuses_what_waits() -> None:
         assert not any(thread.is_alive() for thread in lane.threads)
 
 
-async def test_closing_leaves_a_hung_thread_behind() -> None:
-    """A call that never returns does not keep the service from stopping."""
-    gate = Gate()
-    lane = Lane(gate, Pace("test", 1, 1), ())
-    hung = start(lane, "hung")
-    await gate.reached()
-    await closed(lane, 0.05)
-    assert all(thread.daemon for thread in lane.threads)
-    gate.let()
-    await hung
-
-
 async def test_the_loop_stays_free() -> None:
     """While texts are embedded, other tasks run."""
     gate = Gate()
@@ -393,12 +330,6 @@ async def test_the_loop_stays_free() -> None:
         assert (ticks, work.done()) == (20, False)
         gate.let()
         await work
-
-
-def test_every_kind_has_a_lane_and_what_waits_longest_yields_most() -> None:
-    """To a question the processor, to an ingest what is left."""
-    assert set(PACES) == set(Kind)
-    assert [PACES[kind].nice for kind in Kind] == [0, 0, 5, 10]
 
 
 @pytest.mark.parametrize("full", Kind)
@@ -421,16 +352,6 @@ async def test_a_lane_that_is_full_keeps_no_other_waiting(full: Kind) -> None:
     held.set()
     assert await asyncio.gather(*blocked) == [[b"held"]] * len(blocked)
     await lanes.close()
-
-
-async def test_closed_lanes_refuse() -> None:
-    """All of them, and no thread is left."""
-    lanes = Lanes(str.encode)
-    await lanes.close()
-    for kind in Kind:
-        with pytest.raises(RetrievalError, match="unavailable"):
-            await lanes.run(kind, ["a"])
-    assert not any(thread.is_alive() for lane in lanes.lanes.values() for thread in lane.threads)
 
 
 TEXTS = ["Which road is shut?", "", "\0", "ключ \ud800", "日本語のテキスト", "x" * 1_000_000, "a b " * 1_000]
@@ -501,14 +422,6 @@ async def test_callers_have_their_own_answers(apart: Apart) -> None:
     texts = [f"road {number}" for number in range(50)]
     found = await asyncio.gather(*map(embedder.query, texts))
     assert found == await apart.run(Kind.PASSAGE, texts)
-
-
-async def test_a_lane_refuses_as_ever(apart: Apart) -> None:
-    """By its own word."""
-    asked = [asyncio.create_task(apart.run(Kind.SENTENCE, ["word " * 50] * 3)) for _ in range(40)]
-    found = await asyncio.gather(*asked, return_exceptions=True)
-    assert {error.reason for error in found if isinstance(error, RetrievalError)} == {"overloaded"}
-    assert any(isinstance(vectors, list) for vectors in found)
 
 
 async def test_no_more_than_so_many_are_under_way() -> None:

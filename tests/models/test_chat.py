@@ -145,17 +145,6 @@ async def test_a_slow_head_is_a_timeout() -> None:
             await said(model)
 
 
-async def test_opening_is_the_head() -> None:
-    """The context is entered when the head has arrived, before any word."""
-    async with (
-        model_server(REPLY, fault=Fault(stall_after=0)) as fake,
-        chat_with(fake) as model,
-        asyncio.timeout(5),
-        model.open(PROMPT) as stream,
-    ):
-        assert stream.model == "Jinx-gpt-oss-20b"
-
-
 @pytest.mark.parametrize("cancelled", [False, True], ids=["left", "cancelled"])
 async def test_leaving_closes_the_connection_at_once(cancelled: bool) -> None:
     """The server sees its client gone within 500 ms, whether the reader left or was cancelled."""
@@ -191,14 +180,6 @@ async def test_leaving_before_the_head_closes_too() -> None:
         asking.cancel()
         async with asyncio.timeout(0.5):
             await fake.requests[0].closed.wait()
-
-
-async def test_a_connection_is_used_again() -> None:
-    """An answer read to its end gives its connection back."""
-    async with model_server() as fake, chat_with(fake) as model:
-        for _ in range(3):
-            await said(model)
-    assert (len(fake.requests), fake.connections) == (3, 1)
 
 
 async def test_many_answers_at_once_do_not_mix() -> None:

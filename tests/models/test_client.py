@@ -194,13 +194,6 @@ async def test_a_server_of_https_has_its_certificate_checked() -> None:
             await client.get(1)
 
 
-async def test_the_client_does_not_show_its_key() -> None:
-    """Nor where it is asked, in a log or a traceback."""
-    async with open_client(Server("http://127.0.0.1:1/v1", "secret"), PATH) as client:
-        assert "secret" not in repr(client)
-        assert client.address == "http://127.0.0.1:1/v1/chat/completions"
-
-
 async def test_a_reader_in_no_hurry_is_not_cut_off() -> None:
     """The limit is on the server's silence, not on what its reader does between two pieces."""
     async with (

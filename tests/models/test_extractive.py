@@ -16,7 +16,6 @@ from app.answering.extractive import (
     CLOSEST,
     CLOSEST_KEPT,
     FORGOTTEN,
-    FUNCTION_WORDS,
     LEAST_BY_WORDS,
     LONGEST,
     MOST,
@@ -30,7 +29,6 @@ from app.answering.extractive import (
     quotation,
     quoted,
     sentences,
-    subject,
     with_meaning,
 )
 from app.answering.prompt import PROJECT_FORM, entry
@@ -327,12 +325,6 @@ def test_meaning_can_turn_the_order() -> None:
 def test_what_has_nothing_to_do_with_it_stays_below() -> None:
     """An unrelated question scores under what is taken for an answer."""
     assert best("What is the boiling point of tungsten?", TWO_MILLERS, FLOUR).score < LEAST_BY_WORDS
-
-
-def test_function_words_are_no_subject() -> None:
-    """A question of function words alone is about nothing."""
-    assert subject("What is it about, and who is that?") == frozenset()
-    assert not FUNCTION_WORDS & subject("mill weir dam")
 
 
 @settings(deadline=None)

@@ -39,17 +39,6 @@ async def test_each_dialect_gives_a_score_a_text(dialect: str) -> None:
     assert sorted(range(3), key=lambda at: -scores[at]) == [1, 2, 0]
 
 
-async def test_what_is_asked_for() -> None:
-    """The model where one is set, all of the texts, and the key."""
-    async with rerank_server() as server, reranker(server, "reader-1") as found:
-        await found.scores(QUESTION, TEXTS)
-        [request] = server.requests
-        assert found.name == f"{server.url}/rerank reader-1"
-    assert request.path == "/rerank"
-    assert request.headers["authorization"] == "Bearer k"
-    assert request.body == {"model": "reader-1", "query": QUESTION, "documents": TEXTS, "top_n": 3}
-
-
 async def test_the_other_form_is_learned_once_and_kept_to_its_size() -> None:
     """TEI names the field that it misses; from then on it is asked in its own form, 32 texts at a time."""
     texts = [f"text {n}" for n in range(40)]

@@ -8,19 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from app.answer import Prompt
-from app.answering.budget import Meter
-from app.answering.extractive import FUNCTION_WORDS
 from app.errors import StartError
 from app.models.bundled import FLOOR
 from app.models.client import VENDOR, Server
 from app.models.encoder import DIM, MODEL
 from app.models.spaces import LARGE, QUESTIONS, TEXTS, Choice, choose, measure, open_embedder
 from app.models.tokens import O200k
-from app.retrieval.terms import terms
-from app.retrieval.vocabulary import loaded
 from app.settings import Embed, OpenAI, Settings
-from app.types import Passage, Space
+from app.types import Space
 from tests.fakes.model import Fault, bag, model_server
 
 BUNDLED = Space(f"{MODEL}@{DIM}", MODEL, DIM, 0.38)
@@ -154,28 +149,6 @@ async def test_the_bundled_floor() -> None:
         assert dim == space.dim
 
 
-def test_there_are_enough_pairs_and_none_twice() -> None:
-    """A median needs many pairs, and each question and text counts once."""
-    assert len(set(QUESTIONS)) == len(QUESTIONS)
-    assert len(set(TEXTS)) == len(TEXTS)
-    assert len(QUESTIONS) * len(TEXTS) >= 48
-
-
-def test_texts_are_of_many_lengths() -> None:
-    """From a line to a paragraph, as chunks are."""
-    sizes = sorted(len(text) for text in TEXTS)
-    assert sizes[0] < 80
-    assert sizes[-1] > 400
-
-
-def test_no_pair_shares_its_subject() -> None:
-    """A question and a text share at most two words that say what they are about."""
-    subjects = [frozenset(terms(text)) - FUNCTION_WORDS for text in TEXTS]
-    for question in QUESTIONS:
-        asked = frozenset(terms(question)) - FUNCTION_WORDS
-        assert all(len(asked & subject) <= 2 for subject in subjects), question
-
-
 OURS = [
     "gpt-4o", "gpt-4o-mini", "chatgpt-4o-latest", "gpt-4.1-nano", "gpt-5", "gpt-5.2", "GPT-5.2-mini", "o1",
     "o3-mini", "o4-mini", "openai/gpt-5.2", "ft:gpt-4o:acme:x:1", "gpt-oss-120b", "gpt-oss:20b",
@@ -208,25 +181,6 @@ def test_any_text_has_a_count(one: str, other: str) -> None:
     assert tokens.count("") == 0
     assert joined <= 3 * len((one + other).encode("utf-8", "surrogatepass"))
     assert (joined == 0) == (one + other == "")
-
-
-@settings(max_examples=40)
-@given(st.lists(st.text(max_size=60), min_size=1, max_size=4))
-def test_the_lines_of_a_context_add_up(texts: list[str]) -> None:
-    """Counted line by line or whole, a block of any texts has the same tokens (docs/adr/0010)."""
-    passages = tuple(
-        Passage("documents", str(n), text, 1, f"report-2.pdf#{n}") for n, text in enumerate(texts, 1)
-    )
-    prompt = Prompt("system", "message", passages)
-    assert Meter(O200k().count).context(prompt) == O200k().count(prompt.context)
-
-
-async def test_a_warm_vocabulary_is_there() -> None:
-    """After `warm` no count loads anything."""
-    loaded.cache_clear()
-    await O200k().warm()
-    O200k().count("a word")
-    assert loaded.cache_info().misses == 1
 
 
 @given(st.text(max_size=60))

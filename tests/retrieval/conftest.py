@@ -93,6 +93,10 @@ async def indexes(request: pytest.FixtureRequest) -> AsyncIterator[IndexCache]:
     await opened.aclose()
 
 
+exact_alone = pytest.mark.parametrize("indexes", ["exact"], indirect=True)
+"""Of a test that has no use for vectors: the engine would be asked nothing."""
+
+
 @pytest.fixture
 async def rows(pool: Pool, indexes: IndexCache) -> ProjectSources:
     """What projects are read from in this test's database."""

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 import orjson
@@ -22,7 +22,7 @@ from app.retrieval.cache import (
     weight,
 )
 from app.text.labels import label, label_name
-from app.types import VALUE_BYTES, Candidate, Degraded, Found, Hit, Passage, Scope
+from app.types import Candidate, Degraded, Found, Hit, Passage, Scope
 from tests.fakes.answering import passage
 
 WHOLE = Found((Candidate(passage("a")),), stored=1, answered=1)
@@ -188,15 +188,6 @@ async def test_what_was_put_under_another_key_is_searched_for() -> None:
     assert not (await ask(Cache(300, shared, clock=Now()), Searching())).cached
 
 
-async def test_very_large_results_are_not_shared() -> None:
-    shared = FakeShared()
-    large = Found((Candidate(passage("a", "x" * VALUE_BYTES)),))
-    cache, search = Cache(300, shared), Searching(large)
-    await ask(cache, search)
-    assert (await ask(cache, search)).cached
-    assert shared.kept == {}
-
-
 def sized(letters: int) -> Found:
     return Found((Candidate(Passage("d", "a", "x" * letters, 1, "l")),))
 
@@ -223,12 +214,6 @@ def test_the_least_recently_used_makes_room() -> None:
     kept.get("a")
     kept.put("c", one, 300)
     assert [kept.get(key) is not None for key in "abc"] == [True, False, True]
-
-
-def test_texts_weigh_what_they_take() -> None:
-    """Letters beyond Latin take two bytes and more."""
-    latin, other = (weight(Found((Candidate(Passage("d", "a", text * 9_000, 1, "l")),))) for text in "xж")
-    assert other - latin == pytest.approx(9_000, abs=200)
 
 
 async def test_what_this_process_holds_can_be_forgotten() -> None:
@@ -437,12 +422,6 @@ def spoilt(words: object = None, **fields: object) -> bytes:
     return changed(candidates=[candidate | {"passage": candidate["passage"] | fields, "words": words}])
 
 
-def test_a_parcel_that_nobody_spoilt_is_read() -> None:
-    """So that the cases below fail for the reason they give."""
-    assert unpack(changed(), KEY) == (WHOLE_RESULT, 1.0)
-    assert unpack(spoilt(fields={"url": "/api/documents/a/chunks/1"}), KEY)
-
-
 @pytest.mark.parametrize(
     "raw",
     [
@@ -485,35 +464,6 @@ def test_what_cannot_be_read_is_a_miss(raw: bytes) -> None:
 
 def test_what_json_cannot_say_is_not_packed() -> None:
     assert pack(Found((Candidate(Passage("d", "a", "\ud800", 1, "l")),)), KEY, 1.0) is None
-
-
-def test_times_keep_their_zone() -> None:
-    made = datetime(2026, 11, 21, 9, 30, 0, 123456, tzinfo=UTC)
-    dated = Found((Candidate(Passage("d", "a", "t", 1, "l.pdf#1", created_at=made)),), answered=1)
-    assert unpack(pack(dated, KEY, 1.0) or b"", KEY) == (dated, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("source", "url", "read"),
-    [
-        ("corpus", "https://a.example/1", True),
-        ("corpus", "/api/documents/a", False),
-        ("corpus", "javascript:alert(1)", False),
-        ("documents", "https://a.example/1", False),
-        ("memories", "https://a.example/1", False),
-        ("memories", None, True),
-    ],
-)
-def test_an_address_is_such_as_its_source_gives(source: str, url: str | None, read: bool) -> None:
-    """A writer's own for reference texts, ours for documents, none for memories."""
-    found = Found((Candidate(Passage(source, "a", "t", 1, "l#1", fields={"url": url})),), answered=1)
-    assert (unpack(pack(found, KEY, 1.0) or b"", KEY) is not None) is read
-
-
-@pytest.mark.parametrize("score", ["1e999", "-1e999", "NaN"])
-def test_no_number_is_beyond_reckoning(score: str) -> None:
-    raw = spoilt(score="SCORE").replace(b'"SCORE"', score.encode())
-    assert unpack(raw, KEY) is None
 
 
 def test_the_least_recently_used_goes_first() -> None:

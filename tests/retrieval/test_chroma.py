@@ -1,7 +1,6 @@
 """Chroma in a child process and as the vendor's own server: what goes in comes out, only our errors leave."""
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -62,31 +61,6 @@ async def vendor(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[
 async def store(vendor: Chroma) -> Chroma:
     await vendor.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
     return vendor
-
-
-async def test_nothing_found_is_an_empty_list(store: Chroma) -> None:
-    assert await store.nearest("ibid-a", ROWS[1].tobytes(), {"document": "none"}, 1) == []
-
-
-async def test_the_nearest_are_found_under_a_filter(store: Chroma) -> None:
-    """By cosine, and only what has the metadata."""
-    await store.upsert("ibid-a", ["e:1"], ROWS[:1], [{"tenant": "t", "document": "e"}])
-    near = np.array([0.8, 0.6, 0, 0], np.float32).tobytes()
-    found = await store.nearest("ibid-a", near, {"document": "d"}, 2)
-    assert [id_ for id_, _ in found] == ["d:1", "d:2"]
-    assert [cosine for _, cosine in found] == pytest.approx([0.8, 0.6], abs=1e-5)
-    await store.delete("ibid-a", {"document": "e"})
-
-
-async def test_writing_again_replaces(store: Chroma) -> None:
-    await store.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
-    assert await store.count("ibid-a") == 4
-
-
-async def test_batches_write_everything(store: Chroma, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "BATCH", 3)
-    await store.upsert("ibid-b", IDS, ROWS, [MINE] * 4)
-    assert sorted(await store.ids("ibid-b", {"document": "d"})) == IDS
 
 
 async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
@@ -171,13 +145,6 @@ async def test_a_dropped_collection_is_made_once_for_all_that_ask(chroma_run: Ru
     assert await asyncio.gather(*(ours.count("ibid-e") for _ in range(4))) == [0] * 4
     for client in (ours, theirs):
         await client.close()
-
-
-async def test_vectors_are_read_back_as_they_were_written(store: Chroma) -> None:
-    await store.upsert("ibid-v", IDS, ROWS, [MINE] * 4)
-    found = await store.vectors("ibid-v", 1, 9)
-    assert dict(found) == {id_: row.tobytes() for id_, row in list(zip(IDS, ROWS, strict=True))[1:]}
-    await store.forget("ibid-v")
 
 
 async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
@@ -406,20 +373,6 @@ async def test_refusals_and_a_child_that_ended_do_not_count() -> None:
         with pytest.raises(Unavailable):
             await chroma.forget("ibid-a")
     await chroma.beat()
-
-
-async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
-    """Its lock and its memory are the child's."""
-    code = (
-        "import asyncio, sys\nfrom app.retrieval.retrievers.chroma import open_chroma\n"
-        "from app.settings import Settings\n"
-        "async def main():\n"
-        "    async with open_chroma(Settings(ibid={'data_dir': sys.argv[1]})) as chroma:\n"
-        "        await chroma.ready(); await chroma.count('ibid-a')\n"
-        "asyncio.run(main()); sys.exit('chromadb' in sys.modules)"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    assert (await asyncio.to_thread(subprocess.run, command, check=False, cwd="/")).returncode == 0
 
 
 async def test_only_a_folder_of_ours_is_made_anew(vendor: Chroma) -> None:

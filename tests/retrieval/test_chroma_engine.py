@@ -1,9 +1,6 @@
 """The engine of the embedded Chroma: as the vendor's client, its folder, its answers to the service."""
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +8,6 @@ from typing import Any, cast
 import chromadb
 import numpy as np
 import pytest
-from chromadb.api.collection_configuration import create_collection_configuration_to_json_str
 from chromadb.errors import ChromaError
 
 from app.child import INTERNAL, REFUSED, Call, Parent
@@ -20,7 +16,6 @@ from app.retrieval.retrievers import chroma_child as room
 from app.retrieval.retrievers.chroma_child import (
     BROKEN,
     CANARY,
-    CONFIGURATION,
     HNSW,
     LOST,
     REMADE,
@@ -30,7 +25,6 @@ from app.retrieval.retrievers.chroma_child import (
     EmbeddedChroma,
     answer,
     check_sizes,
-    define_errors,
     open_folder,
     opened,
     perform,
@@ -197,34 +191,6 @@ def test_a_folder_of_the_vendors_is_ours_and_back(tmp_path: Path) -> None:
     assert Vendors(tmp_path).named("ibid-a").configuration["hnsw"]["space"] == "cosine"
 
 
-def test_a_collection_is_made_with_the_vendors_words() -> None:
-    """The configuration of a collection is a text that the vendor's client writes."""
-    assert json.loads(create_collection_configuration_to_json_str({"hnsw": HNSW})) == CONFIGURATION
-
-
-def test_the_vendors_client_is_not_imported_even_for_its_errors(tmp_path: Path) -> None:
-    """It takes a second, and at a fault there may be no file left to open."""
-    code = f"""
-import sys
-from pathlib import Path
-from app.retrieval.retrievers.chroma_child import ChromaFault, EmbeddedChroma, define_errors
-define_errors()
-engine = EmbeddedChroma(Path({str(tmp_path)!r}))
-engine.forget("none")
-try:
-    engine.get("ibid-a", where={{"$no": 1}})
-except ChromaFault as error:
-    print(error.down, sorted(name for name in sys.modules if name.startswith("chromadb.")))
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "False ['chromadb.errors']"
-
-
-def test_where_the_vendors_client_is_loaded_it_stays() -> None:
-    define_errors()
-    assert chromadb.PersistentClient.__module__ == "chromadb"
-
-
 THREE = np.eye(3, dtype=np.float32)
 
 
@@ -277,20 +243,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedChroma]
 
 def ask(engine: EmbeddedChroma, do: str, data: bytes = b"", **arguments: Any) -> Any:
     return perform(engine, do, data, {"collection": "ibid-a", **arguments})
-
-
-def test_query_takes_its_vector_as_data(engine: EmbeddedChroma) -> None:
-    near = np.array([[0, 0.1, 0.9]], np.float32)
-    found = ask(engine, "query", near.tobytes(), where=None, limit=2)
-    assert found["ids"] == ["d:3", "d:2"]
-    assert found["distances"] == pytest.approx([0.006, 0.89], abs=0.001)
-
-
-def test_nothing_found_is_an_empty_list(engine: EmbeddedChroma) -> None:
-    """Of a query under a filter that nothing passes, and of a get."""
-    none: dict[str, Any] = {"where": {"document": "e"}}
-    assert ask(engine, "get", **none)["ids"] == []
-    assert ask(engine, "query", THREE[:1].tobytes(), limit=1, **none)["ids"] == []
 
 
 def test_a_refusal_is_told_and_no_reason_to_end(engine: EmbeddedChroma, ends: list[tuple[int, str]]) -> None:

@@ -21,6 +21,7 @@ from app.wiring import ProjectSources
 from tests.fakes.filing import bag, file
 from tests.fakes.recollections import given, keep, shelve
 from tests.fakes.records import chunked, told
+from tests.retrieval.conftest import exact_alone
 
 HERE = Scope(tenant="t", user_id="ann", session_id="s1")
 STRANGER = Scope(tenant="u", user_id="ben", session_id="s2")
@@ -192,6 +193,7 @@ async def test_equal_reaches_stand_alike_and_no_two_share(stocked: Stocked) -> N
     assert len({mine, theirs, tenants}) == 3
 
 
+@exact_alone
 async def test_words_do_without_the_embedding(stocked: Stocked) -> None:
     """Similarity is unknown then, and the word leg as ever."""
     await stocked.write(HERE, TEXTS)
@@ -201,6 +203,7 @@ async def test_words_do_without_the_embedding(stocked: Stocked) -> None:
     assert all(passage.similarity is None for passage in legs.passages.values())
 
 
+@exact_alone
 async def test_without_vectors_words_alone_tell_what_matches(stocked: Stocked) -> None:
     """A plain question has its match, one about something else has none."""
     await stocked.write(HERE, [*PLAIN.values(), *TEXTS])
@@ -215,6 +218,7 @@ async def test_without_vectors_words_alone_tell_what_matches(stocked: Stocked) -
     assert {asked: await matches(asked) for asked in UNRELATED} == {asked: [] for asked in UNRELATED}
 
 
+@exact_alone
 async def test_words_find_what_is_written_not_what_looks_alike(stocked: Stocked) -> None:
     """Common words, names that look like them, numbers, dates, identifiers, scripts: in every store."""
     await stocked.write(HERE, WRITTEN)
@@ -224,6 +228,7 @@ async def test_words_find_what_is_written_not_what_looks_alike(stocked: Stocked)
         assert legs.passages[legs.words[0].key].text == WRITTEN[place], asked
 
 
+@exact_alone
 async def test_cancellation_passes_through(stocked: Stocked) -> None:
     """While the embedding is waited for, too."""
     await stocked.write(HERE, TEXTS)
@@ -236,6 +241,7 @@ async def test_cancellation_passes_through(stocked: Stocked) -> None:
         await asking
 
 
+@exact_alone
 async def test_only_retrieval_errors(stocked: Stocked, pool: Pool) -> None:
     await stocked.write(HERE, TEXTS)
     await pool.close()

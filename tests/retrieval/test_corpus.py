@@ -16,6 +16,7 @@ from app.text.labels import is_label
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, given, keep, named, reference, shelve
+from tests.retrieval.conftest import exact_alone
 
 HERE = Scope()
 OTHER = Scope(tenant="other")
@@ -49,6 +50,7 @@ async def test_all_collections_are_searched_as_soon_as_they_are_written(corpus: 
     assert len(legs.meaning) == 5
 
 
+@exact_alone
 async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, corpus: CorpusSource) -> None:
     """However late the index: tenant and collection are asked again where it is read."""
     await shelve(corpus, HERE, "rivers", RIVERS)
@@ -59,6 +61,7 @@ async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, corpus: Co
     assert texts(legs) == {RIVERS[1]}
 
 
+@exact_alone
 async def test_a_passage_says_where_it_stands(corpus: CorpusSource) -> None:
     """Label, title, address, tags and origin are those it was written with."""
     metadata = {"kind": "page", "source": "atlas", "tags": ["a", "b"], "url": "https://a.example/1", "x": 1}
@@ -80,6 +83,7 @@ async def test_a_passage_says_where_it_stands(corpus: CorpusSource) -> None:
     }
 
 
+@exact_alone
 async def test_a_text_is_found_by_its_title(corpus: CorpusSource) -> None:
     """The words of a heading are words of what stands under it."""
     await shelve(corpus, HERE, "rivers", [reference("it flows east", title="Danube"), "otters"])
@@ -104,6 +108,7 @@ async def test_memories_are_no_corpus(corpus: CorpusSource, memories: MemorySour
     assert texts(await search(corpus, "danube", ANN)) == {*RIVERS}
 
 
+@exact_alone
 async def test_a_tenant_sees_its_own(corpus: CorpusSource) -> None:
     """Of a collection that two write to each finds its part, and of another's not even the name."""
     await shelve(corpus, HERE, "rivers", RIVERS)
@@ -123,6 +128,7 @@ async def test_another_tenant_moves_nothing(corpus: CorpusSource) -> None:
     assert repr(await search(corpus, "the danube")) == repr(before)
 
 
+@exact_alone
 async def test_the_setting_narrows_the_list(
     pool: Pool, edge: QdrantProcess, corpus: CorpusSource, indexes: IndexCache
 ) -> None:
@@ -145,12 +151,14 @@ async def test_another_tenants_writes_leave_the_standing(
     assert (await corpus.reach(HERE)).standing == before
 
 
+@exact_alone
 async def test_postgres_away_fails_the_reach(pool: Pool, corpus: CorpusSource) -> None:
     await pool.close()
     with pytest.raises(RetrievalError):
         await corpus.reach(HERE)
 
 
+@exact_alone
 async def test_all_collections_share_their_statistics(corpus: CorpusSource) -> None:
     """A word is as rare as it is in all that the question reaches, whichever collection holds it."""
     await shelve(corpus, HERE, "one", ["a fish", *(f"a wave {n}" for n in range(60))])

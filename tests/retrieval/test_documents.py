@@ -10,7 +10,6 @@ import pytest
 from app.db.copies import ChromaCopy
 from app.db.documents import DocumentPart
 from app.db.pool import Pool
-from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.retrieval.documents import DocumentSource
 from app.retrieval.retrievers.chroma import Chroma, ChromaServer, collection
@@ -150,11 +149,6 @@ async def test_scopes_that_see_different_things_never_stand_alike(
 ) -> None:
     """Not even where nothing was ever stored."""
     assert await standing(source, HERE) != await standing(source, other)
-
-
-async def test_user_thread_and_project_do_not_count(source: DocumentSource) -> None:
-    same = Scope(user_id="ann", session_id="s1", thread_id="t", project="p")
-    assert await standing(source, HERE) == await standing(source, same)
 
 
 @pytest.mark.parametrize(
@@ -319,11 +313,3 @@ async def test_the_floor_of_the_space_is_taken_out(
     raised = documents(pool, chroma, Space(SPACE.name, "bag", 32, 0.5))
     shown = (await search(raised, "rhine sea")).passages[f"{document}:2"].similarity
     assert shown == pytest.approx((raw - 0.5) / 0.5)
-
-
-async def test_two_databases_never_stand_alike(pool: Pool, chroma: Chroma) -> None:
-    """They may share a cache: a folder that was made anew, a test beside the real thing."""
-    before = await identity(pool)
-    await pool.execute("UPDATE ibid.tenant SET created_at = created_at + interval '1 microsecond'")
-    one, other = (documents(pool, chroma, store=store) for store in (before, await identity(pool)))
-    assert await standing(one, HERE) != await standing(other, HERE)

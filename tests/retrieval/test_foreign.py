@@ -24,6 +24,7 @@ from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.qdrant import Fault, Json, QdrantServer, qdrant_server
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, shelve
+from tests.retrieval.conftest import exact_alone
 
 HERE, OTHER = Scope(), Scope(tenant="other")
 COSINE: Json = {"vectors": {"size": 32, "distance": "Cosine"}}
@@ -99,6 +100,7 @@ async def test_ours_are_kept_beside_theirs(server: QdrantServer, memories: Memor
     assert ([hit.key for hit in legs.words], legs.stored) == ([kept], 3)
 
 
+@exact_alone
 @pytest.mark.parametrize("key", ["text", "content", "chunk"])
 async def test_their_payloads_are_read(server: QdrantServer, memories: MemorySource, key: str) -> None:
     """Text under any of three names; no tenant is the tenant `default`; times in seconds."""
@@ -118,6 +120,7 @@ async def test_their_payloads_are_read(server: QdrantServer, memories: MemorySou
     assert (await search(memories, Scope(tenant="other", user_id="ann"))).passages == {}
 
 
+@exact_alone
 async def test_a_change_moves_what_is_recent_not_the_day(
     server: QdrantServer, memories: MemorySource
 ) -> None:
@@ -128,11 +131,13 @@ async def test_a_change_moves_what_is_recent_not_the_day(
     assert (passage.created_at.year, str(passage.said_on)) == (2026, "2023-05-08")
 
 
+@exact_alone
 async def test_what_the_assistant_said_is_no_memory(server: QdrantServer, memories: MemorySource) -> None:
     plant(server, RAW, DANUBE, source="frontend/chat:assistant")
     assert (await search(memories)).passages == {}
 
 
+@exact_alone
 async def test_a_point_without_text_is_passed_over(server: QdrantServer, memories: MemorySource) -> None:
     """With a note; the others count."""
     plant(server, RAW, "  ")
@@ -190,6 +195,7 @@ async def test_a_write_of_theirs_makes_another_standing(server: QdrantServer, me
     assert (await memories.reach(ANN)).standing != before.standing
 
 
+@exact_alone
 async def test_the_newest_cards_are_told_however_many_there_are(
     pool: Pool, server: QdrantServer, memories: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +240,7 @@ async def test_their_collections_are_a_corpus(server: QdrantServer, corpus: Corp
     assert texts(legs) == {"the sea is wide"}
 
 
+@exact_alone
 async def test_points_without_a_tenant_are_the_defaults(server: QdrantServer, corpus: CorpusSource) -> None:
     """Facts under `metadata`; no address that is a script."""
     metadata = {"kind": "page", "source": "atlas", "title": "Danube", "tags": "a, b", "url": "javascript:x()"}
@@ -249,6 +256,7 @@ async def test_points_without_a_tenant_are_the_defaults(server: QdrantServer, co
     assert (await search(corpus, OTHER)).stored == 0
 
 
+@exact_alone
 async def test_two_collections_may_have_a_point_of_one_id(server: QdrantServer, corpus: CorpusSource) -> None:
     """They are two passages with two labels."""
     for name in ("one", "two"):
@@ -258,6 +266,7 @@ async def test_two_collections_may_have_a_point_of_one_id(server: QdrantServer, 
     assert len({passage.label for passage in legs.passages.values()}) == 2
 
 
+@exact_alone
 async def test_of_another_tenant_not_even_the_name_is_told(
     server: QdrantServer, corpus: CorpusSource
 ) -> None:
@@ -278,6 +287,7 @@ async def test_a_collection_that_does_not_answer_costs_its_own(
     assert legs.notes == ("older did not answer: unavailable",)
 
 
+@exact_alone
 async def test_a_write_of_theirs_is_seen_once_the_list_is_renewed(
     server: QdrantServer, corpus: CorpusSource, catalogue: CollectionCache
 ) -> None:

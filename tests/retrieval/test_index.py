@@ -16,12 +16,9 @@ from app.retrieval.index import (
     INLINE,
     IndexSearch,
     Matrix,
-    PassageKey,
     ScopeIndex,
     Segment,
     best,
-    compacted,
-    merge_segments,
     rows_segment,
 )
 from app.retrieval.index_cache import IndexCache, Listing, ScopeRows, paged
@@ -66,11 +63,6 @@ def mask_of(data: st.DataObject, texts: Sequence[str]) -> np.ndarray[tuple[int],
     return np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool)
 
 
-def alive(segment: Segment) -> list[PassageKey]:
-    """Places of the live rows, in order."""
-    return [segment.key(row) for row in range(segment.rows) if segment.live is None or segment.live[row]]
-
-
 def bags(postings: Postings) -> list[Counter[int]]:
     """The terms of each passage, read back."""
     found: list[Counter[int]] = [Counter() for _ in postings.lengths]
@@ -81,13 +73,6 @@ def bags(postings: Postings) -> list[Counter[int]]:
 
 
 # Postings
-
-
-@given(TEXTS)
-def test_postings_hold_every_term_of_every_passage(texts: list[str]) -> None:
-    postings = build(texts)
-    assert bags(postings) == [Counter(terms(text)) for text in texts]
-    assert postings.lengths.tolist() == [len(terms(text)) for text in texts]
 
 
 @given(st.lists(st.lists(TEXT, max_size=8), min_size=1, max_size=4), st.data())
@@ -104,13 +89,6 @@ def test_merging_equals_building_what_stays(parts: list[list[str]], data: st.Dat
     assert merged.terms.tolist() == build(kept).terms.tolist()
     whole = merge([build(part) for part in parts], [None] * len(parts))
     assert bags(whole) == bags(build([text for part in parts for text in part]))
-
-
-@given(TEXTS, st.sampled_from(["sea", "otter", "absent"]))
-def test_a_span_is_where_a_term_is(texts: list[str], word: str) -> None:
-    postings = build(texts)
-    [(first, end)] = postings.spans(np.array(terms(word), dtype=np.uint64))
-    assert postings.rows[first:end].tolist() == [n for n, text in enumerate(texts) if word in text.split()]
 
 
 @pytest.mark.parametrize(
@@ -214,46 +192,12 @@ def test_rare_terms_are_those_that_few_hold(query: str, rare: bool) -> None:
     assert held(FEW, query)[0][1] is rare
 
 
-def test_in_a_reach_of_one_nothing_is_rare() -> None:
-    assert not held(["the code of zyxel"], "zyxel")[0][1]
-
-
 def test_nothing_asked_and_nothing_there() -> None:
     assert held(["sea"], "?!") == [(0.0, False)]
     assert Lexical([(build([]), None)], terms("sea")).scores(0).bm25.tolist() == []
 
 
 # Segments and indexes
-
-
-@given(st.lists(st.integers(1, 9), max_size=40))
-def test_segments_stay_few(sizes: list[int]) -> None:
-    segments: tuple[Segment, ...] = ()
-    for n, size in enumerate(sizes):
-        segments = compacted([*segments, document(f"{n:02}", ["sea"] * size)])
-    assert [place for segment in segments for place in alive(segment)] == [
-        (f"{n:02}", ordinal) for n, size in enumerate(sizes) for ordinal in range(1, size + 1)
-    ]
-    assert len(segments) <= np.log2(max(sum(sizes), 1)) + 1
-
-
-def test_merging_drops_the_dead_with_all_that_belongs_to_them() -> None:
-    one = rows_segment(["a", "b"], build(["x", "y"]), vectors(["sea", "sand"]), {"n": np.array([1, 2])})
-    two = rows_segment(["c"], build(["z"]), vectors(["fish"]), {"n": np.array([3])}, np.array([True]))
-    left = merge_segments([one.without({"a"}), two])
-    assert left.vectors is not None
-    assert left.vectorless is not None
-    assert (left.entries, left.columns["n"].tolist()) == (("b", "c"), [2, 3])
-    assert (left.vectors.tolist(), left.vectorless.tolist()) == (
-        vectors(["sand", "fish"]).tolist(),
-        [False, True],
-    )
-    assert one.size == 2
-
-
-def test_a_segment_without_vectors_makes_one_without() -> None:
-    bare = Segment(("a",), (0, 1), build(["x"]), None)
-    assert merge_segments([bare, document("b", ["sea"])]).vectors is None
 
 
 def told(search: IndexSearch, query: str, limit: int = 3) -> tuple[object, ...]:
@@ -358,15 +302,6 @@ def test_statistics_are_of_the_whole_reach() -> None:
         for search in (alone, together)
     ]
     assert scores[1] < scores[0]
-
-
-def test_places_are_found_again() -> None:
-    """Live ones only, and only of their index."""
-    own = removed(added(added(ScopeIndex("own", 0), "a", ["sea"]), "b", ["sand", "sea"]), "a")
-    search = IndexSearch([own, added(ScopeIndex("t", 0), "c", ["sea"])])
-    spots = search.addresses(own, [("a", 1), ("b", 2), ("b", 3), ("b", 0), ("c", 1)])
-    assert [search.key(spot) for spot in spots.values()] == [("b", 2)]
-    assert search.index_of(spots["b", 2]) is own
 
 
 def test_an_empty_reach_has_no_best() -> None:
@@ -534,19 +469,6 @@ async def test_the_least_recently_used_is_dropped(rows: Rows) -> None:
         await cache.get(rows, scope, 1)
     assert cache.keys == [("rows", "a"), ("rows", "c")]
     assert cache.nbytes == 2 * one
-
-
-async def test_a_load_under_way_counts(rows: Rows) -> None:
-    """Room is made before it is read."""
-    small = IndexCache(4, memory_bytes=5_000)
-    for scope in ("a", "b", "c", "d"):
-        await small.get(rows, scope, 1)
-    rows.entries = {str(n): 1 for n in range(100)}
-    rows.turn.clear()
-    task = asyncio.create_task(small.get(rows, "large", 1))
-    rows.turn.set()
-    assert (await task).size == 100
-    assert small.keys == [("rows", "d"), ("rows", "large")]
 
 
 async def test_one_new_row_evicts_no_other_scope(rows: Rows) -> None:

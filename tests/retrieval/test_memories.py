@@ -16,13 +16,13 @@ from app.retrieval.memories import MemorySource, MemoryStanding, newest_cards, n
 from app.retrieval.relevance import is_match
 from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
-from app.retrieval.source import FRESH, UNTAKEN, untaken
 from app.retrieval.terms import encode_terms
 from app.text.dates import days
 from app.text.labels import is_label
 from app.types import Hit, Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named, withdraw
+from tests.retrieval.conftest import exact_alone
 
 BEN = Scope(user_id="ben")
 MAY = datetime(2023, 5, 8, 23, 30, tzinfo=UTC)
@@ -56,6 +56,7 @@ async def test_a_memory_is_found_by_both_legs_as_soon_as_it_is_written(memories:
     assert legs.stored == 3
 
 
+@exact_alone
 async def test_the_days_a_memory_speaks_of_are_kept_with_it(memories: MemorySource, pool: Pool) -> None:
     """Those that its text says, seen from the day it was said; another version's row has none."""
     said = "I swam yesterday, and in the summer of 2021"
@@ -69,6 +70,7 @@ async def test_the_days_a_memory_speaks_of_are_kept_with_it(memories: MemorySour
     assert [*days(bare)] == [*days(kept)]
 
 
+@exact_alone
 async def test_a_passage_says_whose_words_it_is(memories: MemorySource) -> None:
     """Label, text, tokens, time and fields are those of the memory."""
     facts = {"kind": "preference", "tags": ("tone:meta", "vb:rest"), "origin": "chat", "vantage_id": "v"}
@@ -115,6 +117,7 @@ async def test_every_passage_carries_its_exact_similarity_and_its_words(
         assert (key in seen) == bool({"otters", "by", "the", "danube"} & set(passage.text.split()))
 
 
+@exact_alone
 async def test_without_a_vector_words_alone_search(memories: MemorySource) -> None:
     """The embedding failed: similarity is unknown, the word leg stands."""
     danube, *_ = await keep(memories, ANN, *RIVERS)
@@ -123,6 +126,7 @@ async def test_without_a_vector_words_alone_search(memories: MemorySource) -> No
     assert (legs.meaning, legs.passages[danube].similarity) == ((), None)
 
 
+@exact_alone
 async def test_a_vector_of_another_space_is_none(memories: MemorySource) -> None:
     """It is the embedding's fault, and said so."""
     await keep(memories, ANN, *RIVERS)
@@ -169,6 +173,7 @@ async def test_others_move_nothing(memories: MemorySource) -> None:
     assert (await memories.reach(ANN)).standing == (await memories.reach(ANN)).standing
 
 
+@exact_alone
 @pytest.mark.parametrize("origin", [ASSISTANT, *DAEMONS])
 async def test_what_the_service_said_or_reckoned_is_no_memory(memories: MemorySource, origin: str) -> None:
     """Origins that are not the person's own are left out in the engine."""
@@ -178,6 +183,7 @@ async def test_what_the_service_said_or_reckoned_is_no_memory(memories: MemorySo
     assert (texts(legs), legs.stored) == ({"the danube is blue"}, 1)
 
 
+@exact_alone
 async def test_a_namespace_sees_itself_and_what_has_none(memories: MemorySource) -> None:
     """A scope without a namespace sees all of the user's."""
     for name in ("work", "home", None):
@@ -209,6 +215,7 @@ async def test_a_neighbour_vouches_for_nobody(memories: MemorySource) -> None:
     assert [item.passage.text for item in matches] == ["where does the danube flow to"]
 
 
+@exact_alone
 async def test_rare_words_vouch_where_meaning_cannot_tell(memories: MemorySource) -> None:
     """A name that stands in one of two hundred memories is a match; a word that stands in all is none."""
     await keep(memories, ANN, *(f"the sea {n} is wide" for n in range(200)), "xyzzy was here")
@@ -233,6 +240,7 @@ async def test_a_write_makes_another_standing(pool: Pool, memories: MemorySource
     assert (await memories.reach(ANN)).standing == standings[2]
 
 
+@exact_alone
 async def test_cards_are_the_users_newest_first(memories: MemorySource, pool: Pool) -> None:
     """Of the kinds asked for, a daemon's too, with what they hold beside their text."""
     for n, kind in enumerate(("persona", "style", "note", "persona")):
@@ -248,10 +256,12 @@ async def test_cards_are_the_users_newest_first(memories: MemorySource, pool: Po
     assert await memories.cards(Scope(), ["persona"]) == []
 
 
+@exact_alone
 async def test_without_a_collection_there_are_no_cards(memories: MemorySource) -> None:
     assert await memories.cards(ANN, ["persona"]) == []
 
 
+@exact_alone
 async def test_what_comes_back_is_what_was_kept(memories: MemorySource, pool: Pool) -> None:
     """A card is the memory that was written, every field."""
     facts = {
@@ -267,6 +277,7 @@ async def test_what_comes_back_is_what_was_kept(memories: MemorySource, pool: Po
     assert await memories.cards(ANN, ["style"]) == [kept]
 
 
+@exact_alone
 async def test_again_replaces(memories: MemorySource) -> None:
     """The same id is the same memory."""
     await keep(memories, ANN, "danube")
@@ -275,6 +286,7 @@ async def test_again_replaces(memories: MemorySource) -> None:
     assert [passage.fields["kind"] for passage in legs.passages.values()] == ["style"]
 
 
+@exact_alone
 async def test_erasing_takes_everything_and_counts_it(memories: MemorySource, edge: QdrantProcess) -> None:
     """Cards and older tools' points too, and nobody else's; again there is nothing."""
     await keep(memories, ANN, *RIVERS)
@@ -285,6 +297,7 @@ async def test_erasing_takes_everything_and_counts_it(memories: MemorySource, ed
     assert (await search(memories, "elbe", BEN)).stored == 1
 
 
+@exact_alone
 async def test_an_export_has_every_point(memories: MemorySource) -> None:
     keys = await keep(memories, ANN, *RIVERS)
     await keep(memories, BEN, "elbe")
@@ -293,6 +306,7 @@ async def test_an_export_has_every_point(memories: MemorySource) -> None:
     assert {item["text"] for item in found} == {*RIVERS}
 
 
+@exact_alone
 async def test_postgres_away_fails_the_reach(pool: Pool, memories: MemorySource) -> None:
     await keep(memories, ANN, *RIVERS)
     await pool.close()
@@ -300,6 +314,7 @@ async def test_postgres_away_fails_the_reach(pool: Pool, memories: MemorySource)
         await memories.reach(ANN)
 
 
+@exact_alone
 async def test_scores_survive_the_hit(memories: MemorySource) -> None:
     """A hit beside the legs is one of a passage that is there."""
     await keep(memories, ANN, *(f"the sea {n}" for n in range(30)), "otters otters")
@@ -347,6 +362,7 @@ async def test_a_removed_memory_is_gone_though_its_point_is_not(pool: Pool, memo
     assert not {*keys[:2]} & legs.passages.keys()
 
 
+@exact_alone
 async def test_whose_a_memory_is(pool: Pool, memories: MemorySource) -> None:
     mine, gone = await keep(memories, ANN, *RIVERS[:2])
     await withdraw(pool, ANN, gone)
@@ -354,6 +370,7 @@ async def test_whose_a_memory_is(pool: Pool, memories: MemorySource) -> None:
     assert [await memories.owns(*each) for each in asked] == [True, *[False] * 5]
 
 
+@exact_alone
 async def test_terms_of_an_older_analysis_are_made_anew_and_kept(pool: Pool, memories: MemorySource) -> None:
     """When they are first needed; the next process finds them."""
     [key] = await keep(memories, ANN, RIVERS[0])
@@ -388,23 +405,6 @@ async def test_what_the_engine_has_yet_to_take_is_found(pool: Pool, memories: Me
     await enter(pool, ANN, late)
     legs = await search(memories, "otters")
     assert (legs.meaning[0].key, legs.partial) == (late.id, "")
-
-
-async def test_the_newest_of_many_waiting_rows_are_read_without_a_sort(pool: Pool) -> None:
-    """And a waiting refill of whatever collection says that they are not all."""
-    await pool.execute(
-        "INSERT INTO ibid.outbox (engine, collection, item)"
-        " SELECT 'qdrant', $1, n::text FROM generate_series(1, $2) AS n",
-        RAW,
-        FRESH + 1,
-    )
-    newest = [str(n) for n in range(FRESH + 1, 1, -1)]
-    assert await untaken(pool, "qdrant", RAW) == (newest, False)
-    assert await untaken(pool, "qdrant", "sleep") == ([], True)
-    await pool.execute("INSERT INTO ibid.outbox (engine) VALUES ('qdrant')")
-    assert await untaken(pool, "qdrant", "sleep") == ([], False)
-    plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {UNTAKEN}", "qdrant", RAW, 10))
-    assert "item = ''::text) DESC" not in plan
 
 
 async def test_a_slow_engine_costs_no_words(

@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import cast
 
 import pytest
@@ -273,13 +272,6 @@ ANY = st.recursive(
 )
 
 
-def test_votes_on_what_was_asked_for() -> None:
-    """What else it says is passed over, and what nobody voted on left out."""
-    votes = {"positive": 2, "negative": 1, "tag": "x"}
-    said = {"m1": votes, "m2": {"positive": 0, "negative": 0}, "m3": votes}
-    assert tallies(said, ["m1", "m2", "m4"]) == {"m1": Tally(2, 1)}
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -300,13 +292,6 @@ def test_votes_on_what_was_asked_for() -> None:
 def test_votes_of_another_shape_are_no_answer(said: object) -> None:
     with pytest.raises(RetrievalError):
         tallies(said, ["m1"])
-
-
-def test_a_moment() -> None:
-    """In UTC, whatever zone it is told in; what is not known is left out."""
-    said = {"bucket": "weeks", "last_message_at": "2026-11-01T10:00:00+01:00", "seconds_since": 864_000}
-    assert moment(said) == Moment("weeks", datetime(2026, 11, 1, 9, tzinfo=UTC), 864_000.0)
-    assert moment({"bucket": "new"}) == Moment("new")
 
 
 @pytest.mark.parametrize(

@@ -44,14 +44,6 @@ def test_what_was_written_comes_back(text: str, **facts: object) -> None:
     assert memory_from_point(Point(wrote.id, json.loads(json.dumps(dict(wrote.payload))))) == kept
 
 
-def test_what_is_not_there_is_not_in_the_payload() -> None:
-    """A filter lets a memory pass that has no namespace; one of "" would not be without."""
-    assert (
-        not {"vantage_id", "thread_id", "fields", "tags"}
-        & memory_to_point(ANN, draft(ANN, "a"), b"", "s").payload.keys()
-    )
-
-
 def test_the_default_tenant_has_what_names_none() -> None:
     """Of others, only what names them."""
     assert tenants(Scope()).open == (("tenant", ("default",)),)
@@ -132,20 +124,6 @@ def test_whatever_was_written_can_be_read(facts: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "text"),
-    [
-        ({"text": "a", "content": "b", "chunk": "c"}, "a"),
-        ({"content": "b", "chunk": "c"}, "b"),
-        ({"text": " ", "chunk": "c"}, "c"),
-        ({"text": 7, "page_content": "d"}, ""),
-    ],
-    ids=["text", "content", "blank", "none"],
-)
-def test_the_text_is_the_first_there_is(facts: dict[str, Any], text: str) -> None:
-    assert payload.text(facts) == text
-
-
-@pytest.mark.parametrize(
     ("value", "moment"),
     [
         ("2026-11-01T09:30:00+00:00", datetime(2026, 11, 1, 9, 30, tzinfo=UTC)),
@@ -180,21 +158,6 @@ def test_times_of_several_kinds(value: object, moment: datetime | None) -> None:
 def test_a_text_is_of_when_it_last_changed(facts: dict[str, object], day: int | None) -> None:
     found = payload.dated(facts)
     assert (found.day if found else None) == day
-
-
-def test_facts_stand_at_the_top_or_below() -> None:
-    """The top first, then `metadata`; numbers too, spaces made one, and nothing endless."""
-    facts = {"kind": " a  b\n", "metadata": {"kind": "below", "source": "atlas", "page": 7}}
-    assert payload.fact(facts, "kind") == "a b"
-    assert payload.fact(facts, "origin", "source") == "atlas"
-    assert payload.fact(facts, "page") == "7"
-    assert len(payload.fact({"kind": "x" * 9_999}, "kind")) == payload.FACT
-
-
-def test_tokens_are_those_counted_or_about_as_many() -> None:
-    """A quarter of the bytes where nobody counted."""
-    assert payload.tokens({"tokens": 3}, "x" * 100) == 3
-    assert payload.tokens({"tokens": -3}, "x" * 100) == payload.tokens({}, "x" * 100) == 26
 
 
 @pytest.mark.parametrize(

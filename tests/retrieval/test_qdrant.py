@@ -155,23 +155,6 @@ async def test_the_probe_asks_whatever_the_breaker_says(server: QdrantServer) ->
         assert points.breaker.closed
 
 
-async def test_every_call_goes_through(tmp_path: Path) -> None:
-    """With what it was given, and what came."""
-    async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
-        told: list[str] = []
-        points.on_files_lost(told.append)
-        await points.create(NAME, DIM, keys=("kind",), tenants=("user_id",), times=("created_at",))
-        await points.put(NAME, [point(1), point(2)])
-        await points.remove(NAME, Where(ids=(point(2).id,)))
-        await points.compact(NAME)
-        assert await points.count(NAME, Where()) == 1
-        assert await points.scroll(NAME, Where(), limit=5, vectors=True) == [point(1)]
-        assert [each.points for each in await points.collections()] == [1]
-        await points.drop(NAME)
-        assert await points.collections() == []
-        assert told == []
-
-
 @pytest.mark.parametrize(
     ("version", "old"),
     [("1.18.3", True), ("v1.9.0", True), ("1.19.0", False), ("v2.0.1-dev", False), ("unknown", False)],

@@ -19,7 +19,6 @@ from app.errors import RetrievalError
 from app.retrieval.retrievers import qdrant_engine
 from app.retrieval.retrievers.points import DENSE, Point, Where, floats
 from app.retrieval.retrievers.qdrant_engine import (
-    SEARCHERS,
     EmbeddedQdrant,
     EngineError,
     Shape,
@@ -413,23 +412,6 @@ def test_a_compaction_that_fails_changes_nothing(
     assert shard.count(EVERY) == 21
 
 
-@pytest.mark.parametrize("loaded", [False, True], ids=["made", "loaded"])
-def test_a_collection_costs_few_threads(tmp_path: Path, loaded: bool) -> None:
-    """There may be hundreds, and the engine begins eight for each if it is not told."""
-    if loaded:
-        StoredCollection.make(tmp_path / "n", SHAPE).close()
-    before = len(list(Path("/proc/self/task").iterdir()))
-    shard = (
-        StoredCollection.load(tmp_path / "n", SHAPE)
-        if loaded
-        else StoredCollection.make(tmp_path / "n", SHAPE)
-    )
-    try:
-        assert len(list(Path("/proc/self/task").iterdir())) - before <= SEARCHERS
-    finally:
-        shard.close()
-
-
 @pytest.mark.parametrize(
     ("said", "files"),
     [
@@ -476,13 +458,6 @@ def test_a_folder_lies_in_the_root_whatever_the_name(name: str) -> None:
     assert not set(place.name) & set('/\\:*?"<>|. ')
 
 
-@given(entries, entries)
-def test_two_names_have_two_folders(one: str, other: str) -> None:
-    same = qdrant_engine.folder_of(ROOT, one) == qdrant_engine.folder_of(ROOT, other)
-    assert same == (one == other)
-    assert qdrant_engine.folder_of(ROOT, "Notes") != qdrant_engine.folder_of(ROOT, "notes")
-
-
 @pytest.mark.parametrize("name", ["memory_raw", "..", "a/../b", "\ud800", "", "n" * 5_000], ids=ascii)
 def test_the_true_name_is_kept(tmp_path: Path, name: str) -> None:
     shape = Shape(name, 8, ("kind",), ("tenant",), ("at",), turn=3)
@@ -527,8 +502,3 @@ def test_only_the_newest_is_kept_aside(tmp_path: Path) -> None:
     assert qdrant_engine.read_shape(aside) == Shape("n", 8, turn=2)
     qdrant_engine.delete_folder(place)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_fields_are_added_once() -> None:
-    shape = Shape("n", 8, ("a",), ("t",)).also(("b", "a"), ("t",), ("at",))
-    assert (shape.keys, shape.tenants, shape.times) == (("a", "b"), ("t",), ("at",))

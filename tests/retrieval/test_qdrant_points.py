@@ -6,15 +6,12 @@ wait for anything. What hangs on that is asked of the two that users have.
 
 import asyncio
 import random
-import struct
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
 from app.errors import RetrievalError
@@ -23,14 +20,12 @@ from app.retrieval.retrievers.points import (
     Collection,
     Point,
     Where,
-    floats,
     identities,
     identity,
-    packed,
 )
 from app.retrieval.retrievers.qdrant import Qdrant, QdrantProcess
 from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
-from tests.fakes.points import DIM, cosine, embedding, ids, meets, owned, point
+from tests.fakes.points import DIM, embedding, ids, meets, owned, point
 from tests.fakes.qdrant import qdrant_server
 
 pytestmark = [  # of the vendor's own small engine
@@ -75,25 +70,6 @@ async def real(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     async with ENGINES[request.param](tmp_path / "qdrant") as engine:
         await engine.create(NAME, DIM)
         yield engine
-
-
-async def test_the_nearest_come_first_with_their_cosine(points: Qdrant) -> None:
-    """At most as many as were asked for."""
-    stored = [point(n) for n in range(30)]
-    await points.put(NAME, stored)
-    found = await points.search(NAME, EVERY, embedding(99), 10)
-    wanted = sorted(stored, key=lambda each: -cosine(each.dense or b"", embedding(99)))[:10]
-    assert ids(found) == ids(wanted)
-    assert [each.score for each in found] == pytest.approx(
-        [cosine(each.dense or b"", embedding(99)) for each in wanted], abs=1e-5
-    )
-
-
-async def test_equal_scores_are_ordered_by_id(points: Qdrant) -> None:
-    stored = [Point(point(n).id, {"at": n * 37 % 60}, embedding(5)) for n in range(60)]
-    stored.sort(key=lambda each: each.payload["at"])
-    await points.put(NAME, stored)
-    assert ids(await points.search(NAME, EVERY, embedding(5), 99)) == sorted(ids(stored))
 
 
 async def test_filters_are_exact(points: Qdrant) -> None:
@@ -158,17 +134,6 @@ async def test_a_point_may_lack_its_vector(points: Qdrant) -> None:
     assert await points.count(NAME, EVERY) == 2
 
 
-async def test_what_is_removed_is_gone_at_once(points: Qdrant) -> None:
-    """From searches, pages and counts; again is no error."""
-    await points.put(NAME, [point(n, "ann" if n % 2 else "bob") for n in range(20)])
-    for _ in range(2):
-        await points.remove(NAME, owned("ann"))
-    found = await points.search(NAME, EVERY, embedding(1), 20)
-    assert {each.payload["user_id"] for each in found} == {"bob"}
-    assert await points.count(NAME, owned("ann")) == 0
-    assert len(await points.scroll(NAME, EVERY, limit=99)) == 10
-
-
 async def test_pages_show_everything_once(points: Qdrant) -> None:
     """By id, however long a page is; a page after the last is empty."""
     stored = [point(n) for n in range(23)]
@@ -191,18 +156,6 @@ async def test_collections_are_listed_with_their_shape(points: Qdrant) -> None:
     assert await points.collections() == [ours[1]]
 
 
-async def test_a_collection_that_is_not_there_is_empty(points: Qdrant) -> None:
-    """To write into it is an error, though nothing is down."""
-    assert await points.search("gone", EVERY, embedding(1), 1) == []
-    assert await points.count("gone", EVERY) == 0
-    assert await points.scroll("gone", EVERY, limit=1) == []
-    await points.remove("gone", EVERY)
-    await points.compact("gone")
-    with pytest.raises(RetrievalError, match="unavailable") as caught:
-        await points.put("gone", [point(1)])
-    assert caught.value.rejected
-
-
 async def test_what_does_not_fit_is_told(points: Qdrant) -> None:
     """A vector of another size, an id that is none: nothing is down, and nothing is written."""
     await points.put(NAME, [point(1)])
@@ -216,11 +169,6 @@ async def test_what_does_not_fit_is_told(points: Qdrant) -> None:
             await call()
         assert caught.value.rejected
     assert await points.count(NAME, EVERY) == 1
-
-
-async def test_nothing_written_is_nothing_found(points: Qdrant) -> None:
-    await points.put(NAME, [])
-    assert await points.search(NAME, EVERY, embedding(1), 5) == []
 
 
 async def test_whoever_leaves_is_let_go(real: Qdrant) -> None:
@@ -244,14 +192,6 @@ async def test_it_says_what_it_is(points: Qdrant) -> None:
     await points.compact(NAME)
     assert await points.scroll(NAME, EVERY, limit=9, vectors=True) == before
     assert len(before) == 4
-
-
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
-def test_embeddings_are_the_same_to_the_last_bit(numbers: list[float]) -> None:
-    """As engines take them and give them back; no numbers are no embedding."""
-    dense = struct.pack(f"<{len(numbers)}f", *numbers)
-    assert packed(floats(dense)) == dense
-    assert packed(None) is None
 
 
 @pytest.mark.parametrize(

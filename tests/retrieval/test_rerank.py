@@ -331,10 +331,6 @@ def test_the_best_score_comes_first() -> None:
     assert [item.words for item in after] == [before[1].words, before[2].words, before[0].words]
 
 
-def test_logits_become_probabilities() -> None:
-    assert told(reordered(ranked_candidates(0.9, 0.8), [0.0, 2.0])) == [("1", 0.881), ("0", 0.5)]
-
-
 def test_equal_scores_keep_the_first_stages_order() -> None:
     assert [key for key, _ in told(reordered(ranked_candidates(0.9, 0.8, 0.7), [0.5] * 3))] == [
         "0",

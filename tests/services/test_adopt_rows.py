@@ -9,8 +9,6 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.db.embedded import Cluster
 from app.db.outbox import Outbox
@@ -19,7 +17,7 @@ from app.db.vectors import SpaceStore, VectorStore
 from app.errors import RetrievalError
 from app.retrieval.project_tables import DISTANCE
 from app.services import reembed as moving
-from app.services.adopt import AdoptionStore, AdoptReport, ForeignRow, Taken, cosine, is_same_space
+from app.services.adopt import AdoptionStore, AdoptReport, ForeignRow, Taken, is_same_space
 from app.services.reembed import Reembed
 from app.types import Embedding, Space
 from tests.fakes.answering import FakeEmbedder
@@ -236,18 +234,6 @@ def drawn(seed: str, *, wide: int = 256, noise: float = 0.0) -> Embedding:
     return struct.pack(f"<{wide}f", *(chance.gauss(0, 1) + noise * blur.gauss(0, 1) for _ in range(wide)))
 
 
-@given(st.text(max_size=5), st.text(max_size=5))
-def test_a_cosine_is_one_of_itself_and_between_both(one: str, other: str) -> None:
-    """Whatever their lengths."""
-    assert cosine(drawn(one), drawn(one)) == pytest.approx(1)
-    assert -1.0001 <= cosine(drawn(one), drawn(other)) <= 1.0001
-
-
-def test_a_vector_of_zeros_is_like_nothing() -> None:
-    """Not even like itself."""
-    assert cosine(bytes(32), bytes(32)) == 0
-
-
 @pytest.mark.parametrize(
     ("noise", "others", "verdict"),
     [(0.0, 0, True), (0.7, 0, True), (0.0, 3, True), (0.0, 4, False), (3.0, 0, False), (0.0, 32, False)],
@@ -258,19 +244,6 @@ def test_a_space_is_told_by_most_of_a_sample(noise: float, others: int, verdict:
     pairs = [(drawn(str(n)), drawn(str(n), noise=noise)) for n in range(32 - others)]
     pairs += [(drawn(str(n)), drawn(f"another {n}")) for n in range(others)]
     assert is_same_space(pairs, 0.0) is verdict
-
-
-def test_a_floor_is_taken_out_first() -> None:
-    """In a space where unrelated texts lie at .7, .8 is no likeness."""
-    one = struct.pack("<2f", 1, 0)
-    other = struct.pack("<2f", 0.8, 0.6)
-    assert is_same_space([(one, other)], 0.0)
-    assert not is_same_space([(one, other)], 0.7)
-
-
-def test_nothing_to_compare_proves_nothing() -> None:
-    """Then texts are embedded anew."""
-    assert not is_same_space([], 0.0)
 
 
 def test_what_is_left_is_told_of_all() -> None:

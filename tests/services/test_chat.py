@@ -505,26 +505,6 @@ async def whole_reply(chat: ChatService, question: Question) -> dict[str, Any]:
     return as_json(ChatReply, await (await chat.prepare(question)).whole())
 
 
-async def test_without_a_project_nothing_is_asked_of_one() -> None:
-    projects, knowledge = FakeProjects(ROWS), FakeKnowledge(Knowledge("O"))
-    said = await whole_reply(chat_over(projects=projects, knowledge=knowledge), Question(HERE, QUESTION))
-    assert [item["label"] for item in said["citations"]] == ["a.pdf#1"]
-    assert (projects.asked, knowledge.asked) == ([], [])
-
-
-async def test_a_project_gives_its_context_and_its_knowledge() -> None:
-    model, log = (
-        FakeModel(),
-        FakeLog(rows=[(THN, Turn(Role.USER, "hello")), (THN, Turn(Role.ASSISTANT, "hi"))]),
-    )
-    chat = chat_over(model=model, log=log, knowledge=FakeKnowledge(Knowledge("O")))
-    said = await whole_reply(chat, Question(THN, QUESTION, top_k=3))
-    assert [item["id"] for item in said["citations"]] == ["k1"]
-    [prompt] = model.prompts
-    assert prompt.before == ("### Project Overview\n\nO",)
-    assert [turn.content for turn in prompt.turns] == ["hello", "hi"]
-
-
 @pytest.mark.parametrize(
     ("knowledge", "reason"),
     [
@@ -536,19 +516,6 @@ async def test_knowledge_that_does_not_come_is_told(knowledge: FakeKnowledge, re
     said = await whole_reply(chat_over(knowledge=knowledge), Question(THN, QUESTION))
     assert said["degraded"] == [{"source": "knowledge", "reason": reason}]
     assert [item["id"] for item in said["citations"]] == ["k1"]
-
-
-async def test_who_leaves_leaves_no_task() -> None:
-    before = asyncio.all_tasks()
-    chat = chat_over(
-        log=FakeLog(hang=30), projects=FakeProjects(delay=30), knowledge=FakeKnowledge(delay=30), seconds=30
-    )
-    task = asyncio.create_task(chat.prepare(Question(THN, QUESTION)))
-    await asyncio.sleep(0.05)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert asyncio.all_tasks() == before
 
 
 async def test_a_follow_up_brings_what_the_person_said_before() -> None:
@@ -577,28 +544,9 @@ async def test_a_yes_that_answers_a_question_is_searched_by_it() -> None:
     assert [query.text for query in source.queries] == ["Shall I list the prices as well? yes please"]
 
 
-@pytest.mark.parametrize(
-    ("project", "sources", "searched", "projected"),
-    [
-        pytest.param(None, None, ("documents",), False, id="nothing said"),
-        pytest.param(None, ("code",), ("code",), False, id="sources"),
-        pytest.param("THN", ("code",), ("code",), False, id="both"),
-        pytest.param("THN", (), (), False, id="no sources"),
-        pytest.param("THN", None, ("documents",), True, id="project"),
-    ],
-)
-def test_the_default_is_the_project_s_or_documents(
-    project: str | None, sources: tuple[str, ...] | None, searched: tuple[str, ...], projected: bool
-) -> None:
-    """A project's own context is shown where no sources are named; an empty list names none of them."""
-    question = Question(Scope(project=project), "m", sources=sources)
-    assert (question.searched, question.projected) == (searched, projected)
-
-
 IN_THN = Scope(project="THN")
 FOUND = Found((Candidate(passage("a"), Hit("a", 1.0, 1.0, rare=True)),), stored=1, answered=1)
 ENTRY = gathered(row("conversations", "k1", "entry", title="One"))
-KNOWN = Knowledge("O " * 20, "R", (KnowledgeNote("t", "n"),))
 
 
 def context_of(
@@ -635,15 +583,6 @@ def test_the_system_text_is_true_of_what_is_shown(
     assert (
         context_of(Question(scope, QUESTION, sources=sources), found, budget=budget).prompt.system == system
     )
-
-
-def test_overview_and_rules_are_never_cut_and_leave_less_room() -> None:
-    """They stand in the prompt whatever is found: the budget is what is left."""
-    ask = Question(IN_THN, QUESTION)
-    window = 400
-    bare, known = context_of(ask, ENTRY, window=window), context_of(ask, ENTRY, KNOWN, window=window)
-    assert known.trace.budget < bare.trace.budget < 1_000
-    assert "O O O" in known.prompt.messages()[0]["content"]
 
 
 @pytest.mark.parametrize(
@@ -683,13 +622,6 @@ def test_knowledge_over_the_window_is_left_out_from_the_end(
     assert given.trace.packed
 
 
-def test_what_fits_is_told_whole() -> None:
-    """Also where it takes more than a quarter: it was there before the limit."""
-    given = context_of(Question(IN_THN, QUESTION), ENTRY, Knowledge("word " * 150), window=500)
-    assert given.prompt.before[0].count("word") == 150
-    assert not any("Left out" in note for note in given.trace.notes())
-
-
 def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
     known = Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50)))
     given = context_of(Question(IN_THN, QUESTION), gathered(), known, window=500)
@@ -705,29 +637,3 @@ def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
         assert (not list(changes(answer, given.recipe, Today({}, knowledge=today)))) is same
         again = rebuilt(answer, given.recipe, Today({}, knowledge=today))
         assert (again.sha256() == answer.prompt_sha256) is same
-
-
-def test_a_request_over_the_window_is_refused() -> None:
-    with pytest.raises(InvalidField) as caught:
-        context_of(Question(IN_THN, "word " * 5_000), ENTRY, KNOWN)
-    assert caught.value.field == "body.message"
-
-
-def test_how_it_came_to_be_is_told() -> None:
-    """Reason, ledger, notes, what was lost beside it; the recipe has the order of the blocks."""
-    given = context_of(Question(IN_THN, QUESTION, notes=("mine",)), ENTRY, KNOWN)
-    assert (given.trace.reason, [entry.id for entry in given.trace.packed]) == (Reason.OK, ["k1"])
-    assert "Retrieved as a project says" in given.trace.notes()
-    assert given.trace.degraded == (Degraded("knowledge", "timeout"),)
-    assert [str(block.kind) for block in given.recipe.blocks] == [
-        *("instructions", "knowledge", "project_notes", "note")
-    ]
-
-
-def test_turns_stand_behind_the_notes() -> None:
-    ask = Question(IN_THN, QUESTION, history=(Turn(Role.USER, "hello"), Turn(Role.ASSISTANT, "hi")))
-    fetched = Fetched(QUESTION, ENTRY, ask.history or (), KNOWN)
-    limits = PromptLimits(budget=1_000, top_k=40, threshold=0.2, window=5_000, history=500, answer=100)
-    prompt = chat_context(ask, fetched, limits, Meter(Words().count, form=form_of(ask))).prompt
-    told = [message["role"] for message in prompt.messages()]
-    assert told == ["system", "system", "system", "user", "assistant", "user"]

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore, CodeVector, CutFile
+from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore, CutFile
 from app.db.pool import Pool
 from app.db.projects import Knowledge, KnowledgeChange, KnowledgeNote
 from app.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
 from app.ingest.cutter import CodeCutter
 from app.services import code as module
-from app.services.code import CodeService, covered, filed, remembered
+from app.services.code import CodeService, covered, filed
 from app.services.projects import KnowledgeService
 from app.types import Scope
 from tests.fakes.answering import Words
@@ -210,18 +210,6 @@ async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House)
 KEY = "ibid_" + "k" * 8 + "_" + "0123456789abcdef" * 3
 
 
-def test_vectors_of_the_path_itself_go_first() -> None:
-    """A file with the same text elsewhere brings its vectors along for what has none of its own."""
-    own = CodeVector("a.py", "1", "x = 1", b"own")
-    others = [CodeVector("b.py", "2", "x = 1", b"theirs"), CodeVector("b.py", "2", "y = 2", b"moved")]
-
-    known = remembered([own, *others], {"2": "a.py"})
-
-    assert known["a.py", "x = 1"] == b"own"
-    assert known["a.py", "y = 2"] == b"moved"
-    assert known["b.py", "y = 2"] == b"moved"
-
-
 def test_facts_lose_their_secrets_too() -> None:
     [row] = covered([CodeRow("a.py", None, f"key = '{KEY}'", {"doc": [KEY, 3], "line": 4})])
 
@@ -251,12 +239,6 @@ def record() -> FakeKnowledge:
 @pytest.fixture
 def service(record: FakeKnowledge) -> KnowledgeService:
     return KnowledgeService(record, Words().count, 100)
-
-
-async def test_it_is_written_whole_or_in_parts(service: KnowledgeService) -> None:
-    assert await service.put(THN, ALL) == ALL
-    assert await service.merge(THN, KnowledgeChange(rules="")) == replace(ALL, rules="")
-    assert await service.get(THN) == replace(ALL, rules="")
 
 
 async def test_it_is_the_tenant_s_to_write(service: KnowledgeService) -> None:
@@ -300,15 +282,6 @@ async def test_what_is_added_counts_with_what_is_there(
     assert (await service.merge(THN, KnowledgeChange(rules="word"))).rules == "word"
     with pytest.raises(InvalidField):
         await service.merge(THN, KnowledgeChange(rules="word word"))
-
-
-async def test_where_nothing_is_told_there_is_nothing(service: KnowledgeService) -> None:
-    await service.put(THN, ALL)
-    await service.remove(THN)
-
-    for asked in (service.get(THN), service.remove(THN), service.get(replace(THN, project="DAAS"))):
-        with pytest.raises(Missing):
-            await asked
 
 
 async def test_a_postgres_that_fails_is_unavailable(service: KnowledgeService, record: FakeKnowledge) -> None:

@@ -189,14 +189,6 @@ class Store(SessionStore):
         return self.there
 
 
-async def test_lists_are_the_store_s() -> None:
-    service = SessionService(Store(), Recorder(FakeLog()))
-    sessions, after = await service.recent(HERE, cursor="c", limit=9)
-    turns, then = await service.turns(HERE, cursor="d", limit=9)
-    assert ([item.session_id for item in sessions], after) == (["s"], "c")
-    assert ([item.content for item in turns], then) == (["why"], "d")
-
-
 async def test_what_waits_is_written_before_the_turns_are_read() -> None:
     """Whoever left an answer finds its turn; another's is not waited for."""
     log = FakeLog()

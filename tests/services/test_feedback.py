@@ -416,12 +416,6 @@ def test_what_does_not_judge_is_left_undecided(text: str) -> None:
     assert marked_sentiment(text) is None
 
 
-@given(st.text(max_size=200))
-def test_neutral_is_never_found(text: str) -> None:
-    """A marker is positive or negative; nobody knows from words that somebody felt nothing."""
-    assert marked_sentiment(text) in (None, Sentiment.POSITIVE, Sentiment.NEGATIVE)
-
-
 @given(st.sampled_from(CONTENT), st.sampled_from(DISCONTENT))
 def test_both_kinds_cancel(good: str, bad: str) -> None:
     assert marked_sentiment(f"{good}. {bad}") is None
@@ -457,13 +451,6 @@ class Store:
     def _fault(self) -> None:
         if self.error:
             raise self.error
-
-
-async def test_what_is_there() -> None:
-    service = SignalService(Store(), Store())
-    assert await service.tallies(DEFAULT_ADA, ["m2", "m1"]) == {"m2": Tally(), "m1": Tally(1, 2)}
-    assert await service.last(DEFAULT_ADA) == Moment("days")
-    assert [await service.cast(DEFAULT_ADA, "m1", 1, answer_id=key) for key in (None, "a")] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Writing memories, without echoes."""
+"""Writing memories, without echoes, and reference texts, on a real record."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,10 +11,20 @@ from hypothesis import strategies as st
 
 from app.answer import Role, Turn
 from app.answering.stream import Remembered
+from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, MemoryOutcome, MemoryStore, RecentTextStore
 from app.db.pool import Pool
 from app.db.users import ErasureStore
-from app.errors import IbidError, Missing, Overloaded, RemovedMeanwhile, RetrievalError, Unavailable
+from app.errors import (
+    Forbidden,
+    IbidError,
+    Missing,
+    Overloaded,
+    RemovedMeanwhile,
+    RetrievalError,
+    Unavailable,
+)
+from app.services.corpus import CorpusService
 from app.services.memories import ASKER, REMEMBER_SECONDS, Echoes, MemoryService, split
 from app.types import Scope
 from tests.fakes.answering import Words
@@ -320,17 +330,6 @@ def test_where_words_are_not_spaced_characters_are_compared() -> None:
     assert own("我有三只猫。", ["她说我有两只兔子。"]) == "我有三只猫。"
 
 
-def test_with_nothing_heard_all_is_own() -> None:
-    text = "- Two things:\n  1. I moved [see map#3].\n"
-
-    assert own(text, []) == text
-
-
-def test_sentences_end_where_they_end() -> None:
-    """At marks and at lines; a closing quotation mark belongs to what it closes."""
-    assert split("One. “Two!” Three?\nfour") == ["One.", "“Two!", "Three?", "four"]
-
-
 @given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=200))
 def test_an_echo_of_oneself_is_empty_and_order_is_free(heard: list[str], text: str) -> None:
     """What was heard whole is never new; more heard never makes more new."""
@@ -339,7 +338,93 @@ def test_an_echo_of_oneself_is_empty_and_order_is_free(heard: list[str], text: s
     assert own(text, heard) == own(text, heard[::-1])
 
 
-def test_a_sentence_said_a_thousand_times_is_compared_once() -> None:
-    echoes = Echoes(["b. "] * 150)
+ACME = Scope("acme")
+ROWS_CORPUS = "SELECT array_agg(text ORDER BY text) FROM ibid.corpus_text"
 
-    assert echoes.own("b. " * 10_000) == ""
+
+@dataclass
+class Library:
+    pool: Pool
+    embedder: FakeVectors = field(default_factory=FakeVectors)
+
+    @property
+    def service(self) -> CorpusService:
+        return CorpusService(CorpusStore(self.pool), self.embedder, Words())
+
+    async def texts(self) -> list[str]:
+        return await self.pool.fetchval(ROWS_CORPUS) or []
+
+    async def kept(self, *texts: ReferenceDraft, scope: Scope = ACME) -> list[bool]:
+        return [fresh for _, fresh in await self.service.keep(scope, "sleep", texts)]
+
+
+@pytest.fixture
+def library(pool: Pool) -> Library:
+    return Library(pool)
+
+
+async def test_a_text_that_is_acknowledged_is_kept_and_found(library: Library) -> None:
+    ((text, fresh),) = await library.service.keep(
+        ACME, "sleep", [ReferenceDraft("Keep the hours", "a1", "Hygiene of sleep")]
+    )
+
+    assert fresh
+    assert text.tokens == 3
+    assert await library.texts() == ["Keep the hours"]
+    assert library.embedder.asked == ["Hygiene of sleep\nKeep the hours"]
+    (shelf,) = await library.service.collections(ACME)
+    assert (shelf.collection, shelf.texts, shelf.tokens) == ("sleep", 1, 3)
+
+
+async def test_an_id_again_replaces(library: Library) -> None:
+    assert await library.kept(ReferenceDraft("old", "a1")) == [True]
+    assert await library.kept(
+        ReferenceDraft("new", "a1"), ReferenceDraft("newest", "a1"), ReferenceDraft("other")
+    ) == [False, False, True]
+
+    assert await library.texts() == ["newest", "other"]
+
+
+async def test_a_user_key_reads_and_does_not_write(library: Library) -> None:
+    ada = Scope("acme", "ada", "ada")
+    await library.kept(ReferenceDraft("a", "a1"))
+
+    with pytest.raises(Forbidden):
+        await library.kept(ReferenceDraft("b"), scope=ada)
+    with pytest.raises(Forbidden):
+        await library.service.remove(ada, "sleep", "a1")
+    assert len(await library.service.collections(ada)) == 1
+
+
+async def test_without_a_vector_no_text_is_kept(library: Library) -> None:
+    library.embedder.error = RetrievalError("embedding")
+
+    with pytest.raises(Unavailable):
+        await library.kept(ReferenceDraft("a"))
+
+    assert await library.pool.fetchval(ROWS_CORPUS) is None
+
+
+async def test_a_removed_text_is_gone(library: Library) -> None:
+    await library.kept(ReferenceDraft("a", "a1"), ReferenceDraft("b", "b1"))
+
+    await library.service.remove(ACME, "sleep", "a1")
+    assert await library.texts() == ["b"]
+    with pytest.raises(Missing):
+        await library.service.remove(ACME, "sleep", "a1")
+
+
+async def test_a_collection_is_removed_whole(library: Library) -> None:
+    other = Scope("other")
+    await library.kept(*(ReferenceDraft(f"text {n}") for n in range(5)))
+    await library.kept(ReferenceDraft("theirs"), scope=other)
+
+    await library.service.remove_all(ACME, "sleep")
+
+    assert await library.texts() == ["theirs"]
+    with pytest.raises(Missing):
+        await library.service.remove_all(ACME, "sleep")
+    with pytest.raises(Forbidden):
+        await library.service.remove_all(Scope("other", "ada", "ada"), "sleep")
+    await library.service.remove_all(other, "sleep")
+    assert await library.texts() == []

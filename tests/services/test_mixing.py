@@ -74,14 +74,6 @@ async def test_recency_is_reckoned_from_the_question() -> None:
     assert [each.recency for each in found.standings] == [1.05, 1.0]
 
 
-async def test_memories_need_their_switch() -> None:
-    assert await packed(Mix(), personal=False) == ["c1"]
-
-
-async def test_without_a_threshold_it_is_today_s_default() -> None:
-    assert await packed(Mix(), threshold=0.1) == ["m1", "m2", "c1", "c2"]
-
-
 async def test_what_was_not_looked_for_is_told() -> None:
     """It has no candidates, which does not mean that there are none."""
     ruling = written(replace(RULING, split=SplitRecord(8, 0, 4)))

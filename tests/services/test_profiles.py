@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.answering.prompt import RECENT, style_text
 from app.db.cards import CardDraft, CardShape
-from app.db.memories import DAEMONS, DESIRE, EXCLUDED_ORIGINS, GRAVITY, Memory
+from app.db.memories import DAEMONS, DESIRE, GRAVITY, Memory
 from app.db.votes import OwnMessage
 from app.errors import (
     Forbidden,
@@ -25,27 +25,20 @@ from app.errors import (
     RetrievalError,
     Unavailable,
 )
-from app.retrieval.tags import card_weights, vb_desire_bias_map
 from app.services import profiles
 from app.services.profiles import (
     EACH,
     LONGEST,
     MESSAGES,
-    ORIGINS,
     PAGE,
-    PERSONA,
     SHOWN,
-    STYLE,
     PersonaService,
     Profiled,
     ProfileService,
     Summary,
-    draft,
     drafts,
-    first_sentences,
     portrait,
     shown,
-    tags_in_words,
 )
 from app.services.vantage import CardService
 from app.types import Scope
@@ -263,14 +256,6 @@ async def test_a_model_that_is_slow_is_not_waited_for(monkeypatch: pytest.Monkey
     assert await told(FakeModel(FakeStream([GOOD], pause=5))) == RULE
 
 
-async def test_a_summary_passes_cancellation_through() -> None:
-    task = asyncio.create_task(told(FakeModel(FakeStream([GOOD], pause=5))))
-    await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 async def test_a_model_that_does_not_stop_is_left() -> None:
     text = await told(FakeModel(FakeStream(["Sails at weekends. "] * 10_000)))
     assert len(text) <= LONGEST
@@ -283,62 +268,12 @@ def test_messages_are_shown_up_to_a_bound() -> None:
     assert EACH < sum(map(len, lines)) <= SHOWN
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        pytest.param(" Sails.\n\nRows. ", "Sails. Rows.", id="one line"),
-        pytest.param("Sails. And row", "Sails.", id="whole sentences"),
-        pytest.param("Pays 3.5 a week. Ye", "Pays 3.5 a week.", id="a number is no end"),
-        pytest.param("S" * LONGEST + ".", "", id="too long"),
-    ],
-)
-def test_a_text_is_settled(text: str, line: str) -> None:
-    assert first_sentences(text) == line
-
-
 TODAY = datetime(2026, 5, 1, tzinfo=UTC)
 TEXTS = ("I need rest", "My workout as a list", "Why?", "Compare squats", "The boat is blue", "")
 
 
 def said_today(*texts: str) -> list[OwnMessage]:
     return [OwnMessage(text, TODAY - timedelta(days=len(texts) - at)) for at, text in enumerate(texts, 1)]
-
-
-def test_each_card_is_a_daemon_s() -> None:
-    made = drafts(portrait(said_today("I need rest after my workout", "Squats as a list"), TODAY))
-    assert [card.kind for card in made] == [GRAVITY, DESIRE, STYLE, PERSONA]
-    assert [card.origin for card in made] == [*DAEMONS, DAEMONS[2]]
-    assert all(card.origin in EXCLUDED_ORIGINS for card in made)
-
-
-def test_gravity_holds_all_tags_and_desire_the_values() -> None:
-    gravity, desire, *_ = drafts(portrait(said_today("I need rest", "My workout, then rest"), TODAY))
-    assert gravity.fields["weights"] == {"vb:rest": 1.0, "topic:workout": 0.505776}
-    assert gravity.text == "Turns to rest (100%), workout (51%)."
-    assert desire.fields["weights"] == {"vb:rest": 1.0}
-    assert desire.text == "Keeps asking for rest (100%)."
-
-
-def test_the_weights_are_read_as_they_were_written() -> None:
-    _, desire, *_ = drafts(portrait(said_today("I need rest", "Just for fun"), TODAY))
-    card = Memory("a", "u", desire.text, 1, TODAY, kind=desire.kind, fields=desire.fields)
-    assert card_weights(card) == desire.fields["weights"]
-    assert vb_desire_bias_map(card)["vb:play"] == 1.0
-
-
-def test_who_says_nothing_in_particular_has_empty_profiles() -> None:
-    made = drafts(portrait(said_today("The boat is blue."), TODAY))
-    assert [card.kind for card in made] == [GRAVITY, DESIRE, STYLE]
-    assert made[0].text == "Turns to nothing in particular."
-    assert made[0].fields["weights"] == {}
-
-
-def test_five_tags_are_named() -> None:
-    assert (
-        tags_in_words({f"vb:v{n}": n / 10 for n in range(8)})
-        == "v7 (70%), v6 (60%), v5 (50%), v4 (40%), v3 (30%)"
-    )
-    assert tags_in_words({"garden": 0.5}) == "garden (50%)"
 
 
 @given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12), st.integers(0, 3_000))
@@ -349,17 +284,6 @@ def test_cards_do_not_change_with_time_alone(texts: list[str], days: int) -> Non
         portrait(said_today(*texts), TODAY + timedelta(days=days)),
     )
     assert [card.text for card in drafts(before)] == [card.text for card in drafts(after)]
-
-
-@given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12))
-def test_no_message_is_told(texts: list[str]) -> None:
-    told = " ".join(card.text for card in drafts(portrait(said_today(*texts), TODAY)))
-    assert not any(text in told for text in texts if len(text) > 5)
-
-
-def test_every_card_has_its_daemon() -> None:
-    assert set(ORIGINS) == {GRAVITY, DESIRE, STYLE, PERSONA}
-    assert draft(STYLE, "Short.").origin == "persona_daemon"
 
 
 TENANT = Scope("acme")

@@ -1,7 +1,10 @@
-"""Project contexts: reading, faults, reasons, and what fits the budget."""
+"""Project contexts: reading, faults, reasons, and what fits the budget. And byte for byte, from rows in a
+real database as other tools write them: plain INSERTs, their own vectors, null where there is nothing."""
 
 import asyncio
-from collections.abc import Sequence
+import json
+import struct
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -9,16 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer import DOCUMENT_FORM, Prompt
+from app.answer import Prompt
 from app.answering.budget import Meter, packed_passages
 from app.answering.projects import Gathered, Item, Profile, SectionChoice, code, profile_of, talk
 from app.answering.prompt import PROJECT_FORM, sections
 from app.answering.question import Question
 from app.answering.replay import recipe_of
+from app.db.pool import Pool
 from app.errors import RetrievalError
+from app.models.tokens import O200k
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.retrieval.search import Retrieval
-from app.services.projects import TOKEN_BYTES, Excerpt, ProjectService, chosen, entries, fits, reason
-from app.types import Candidate, Degraded, Passage, Reason, Scope, Verdict
+from app.services.projects import Excerpt, ProjectService, chosen, entries, reason
+from app.types import Candidate, Degraded, Embedding, Passage, Reason, Scope, Space, Verdict
+from app.wiring import open_project_sources
 from tests.fakes.answering import Words
 from tests.fakes.logged import captured
 from tests.fakes.projecting import gathered, row
@@ -209,14 +216,6 @@ async def test_everything_hung_is_a_timeout(house: House) -> None:
     assert (found.reason, found.context) == (Reason.TIMEOUT, "")
 
 
-async def test_until_is_kept(house: House) -> None:
-    house.code.hung = True
-    until = asyncio.get_running_loop().time() + 0.1
-    found = await house.service.gathered(Scope(project="THN"), MESSAGE, until=until)
-
-    assert found.degraded == (Degraded("code", "timeout"),)
-
-
 async def test_an_unexpected_error_falls_through(house: House) -> None:
     """To the project's conversations by words and meaning; DAAS' are dreams."""
     house.code.error = KeyError("chunk_text")
@@ -347,31 +346,6 @@ def passage(source: str, name: str, similarity: float = 0.9) -> Passage:
     return Passage(source, name, f"text {name}", 1, f"{source}#{name}", similarity, fields=fields)
 
 
-async def test_sections_are_fetched_at_once() -> None:
-    ground = Ground()
-    ground.code.hung = ground.talk.hung = True
-    found = await ground.excerpt(seconds=0.3).of(profile_of("THN"), None)
-
-    assert found.degraded == (Degraded("conversations", "timeout"), Degraded("code", "timeout"))
-
-
-async def test_by_time_nothing_is_embedded() -> None:
-    ground = Ground()
-    newest = Profile("n", (replace(talk(), choice=SectionChoice.NEWEST),))
-    found = await ground.excerpt().of(newest, None)
-
-    assert [item.passage.id for item in found.items] == ["a", "b"]
-    assert ground.embedder.asked == []
-
-
-async def test_ways_may_be_mixed() -> None:
-    found = await Ground().excerpt().of(MIXED, None)
-
-    assert [(item.passage.source, item.passage.id) for item in found.items] == [
-        ("code", "a"), ("code", "b"), ("conversations", "a"), ("conversations", "b"),
-    ]  # fmt: skip
-
-
 async def test_a_hung_embedding_leaves_the_stores_their_time() -> None:
     ground = Ground(embedder=FakeEmbedder(hung=True))
     ground.talk.passages = [replace(passage("conversations", "w"), text=MESSAGE, similarity=None)]
@@ -500,20 +474,6 @@ def test_a_small_budget_is_shared_between_the_sections() -> None:
     assert [passage.id for passage in packed_passages(selection)] == ["c1", "c2", "c3", "c4", "k1"]
 
 
-@pytest.mark.parametrize(
-    ("similarity", "score"),
-    [(0.25, 0.25), (-0.5, 0.0), (1.0000001, 1.0), (None, 0.0)],
-)
-def test_the_score_of_what_cosine_chose_is_its_similarity(similarity: float | None, score: float) -> None:
-    """From 0 to 1, of what is shown and of what is not; time gives none."""
-    near = replace(ROWS[2], similarity=similarity)
-    found = gathered(ROWS[0], near)
-    left = replace(found.parts[1], left=(Candidate(replace(near, id="k2"), verdict=Verdict.BELOW_THRESHOLD),))
-    selection = picked(replace(found, parts=(found.parts[0], left)))
-    assert {item.passage.id: item.score for item in selection} == {"c1": 0.0, "k1": score, "k2": score}
-    assert [passage.score for passage in packed_passages(selection)] == [0.0, score]
-
-
 @given(
     st.lists(st.tuples(st.sampled_from(["conversations", "code"]), st.integers(1, 30)), max_size=8),
     st.integers(0, 90),
@@ -536,15 +496,6 @@ def test_the_block_is_never_over_and_nothing_that_fits_is_left(
             assert meter()(sections(whole)) > budget
 
 
-def test_what_is_hopelessly_long_is_not_even_counted() -> None:
-
-    def never(text: str) -> int:
-        raise AssertionError("counted")
-
-    item = Candidate(row("code", "k", "x" * (TOKEN_BYTES * 10 + 1)))
-    assert not fits([item], 10, Meter(never, form=PROJECT_FORM))
-
-
 def test_of_a_short_message_only_sections_by_time_are_shown() -> None:
     """They never looked at it; what was looked for resembles nothing, and is skipped."""
     selection = picked(gathered(*ROWS), "hi")
@@ -565,29 +516,6 @@ def test_a_row_of_two_sections_is_shown_once() -> None:
     assert [str(item.verdict) for item in selection] == ["packed", "duplicate"]
 
 
-def test_what_the_project_left_out_stands_in_the_ledger() -> None:
-    found = gathered(ROWS[0])
-    part = replace(found.parts[0], left=(Candidate(ROWS[1], verdict=Verdict.BELOW_THRESHOLD),))
-    selection = picked(replace(found, parts=(part, *found.parts[1:])))
-    assert verdicts(selection) == {"c1": "packed", "c2": "below_threshold"}
-
-
-@pytest.mark.parametrize(
-    ("found", "message", "budget", "told"),
-    [
-        pytest.param(gathered(), QUESTION, 100, Reason.EMPTY, id="empty"),
-        pytest.param(gathered(reason=Reason.TIMEOUT), QUESTION, 100, Reason.TIMEOUT, id="late"),
-        pytest.param(gathered(ROWS[2]), "hi", 100, Reason.SKIPPED, id="short"),
-        pytest.param(gathered(ROWS[2]), QUESTION, 1, Reason.NO_MATCH, id="no room"),
-        pytest.param(gathered(ROWS[2]), QUESTION, 100, Reason.OK, id="ok"),
-    ],
-)
-def test_the_reason_of_a_chat_is_told(found: Gathered, message: str, budget: int, told: Reason) -> None:
-    ask = Question(Scope(project="THN"), message)
-    candidates, short = chosen(ask, found, budget, 0.2, meter())
-    assert reason(found, candidates, short=short) is told
-
-
 def test_a_replay_shows_rows_as_the_profile_does_today() -> None:
     passage = replace(ROWS[0], fields={"title": "One", "tags": '["a", "b"]'})
     item = Item(Candidate(passage), "- **Title:** One\n- **Tags:** a, b")
@@ -599,7 +527,279 @@ def test_a_replay_shows_rows_as_the_profile_does_today() -> None:
     assert entries(recipe, raw, len) == {("conversations", "c1"): then[0]}
 
 
-def test_what_was_found_by_search_is_left_as_it_is() -> None:
-    recipe = recipe_of(Prompt("S", "m", form=DOCUMENT_FORM), ranking=1, project="THN")
-    raw = {("conversations", "c1"): ROWS[0]}
-    assert entries(recipe, raw, len) == raw
+SPACE = Space("golden@4", "golden", 4, 0.0)
+TALK = """
+    INSERT INTO conversation_index
+        (project, title, tags, key_entities, summary_short, summary_detailed, memory_snippet, embedding,
+         indexed_at)
+    VALUES ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8::text::vector, now() - make_interval(hours => $9))
+"""
+CODE = """
+    INSERT INTO code_index (file_path, language, chunk_text, chunk_metadata, embedding)
+    VALUES ($1, $2, $3, $4::jsonb, $5::text::vector)
+"""
+DREAMS = [
+    (
+        "Flying Over Ocean",
+        "Dreamed of flying over a vast ocean, feeling free and unburdened...",
+        "Ocean represented emotional depth, flying symbolized liberation from...",
+    ),
+    (
+        "Underwater City",
+        "Explored an underwater city with ancient architecture, felt peaceful...",
+        "Water represented subconscious, city symbolized structured thoughts...",
+    ),
+    (
+        "Desert Journey",
+        "Walked through desert, found oasis with clear water, felt relief...",
+        "Desert represented emotional dryness, oasis symbolized hope...",
+    ),
+]
+DAAS = {
+    "context": """### Related Dreams for Analysis
+
+**Dream: Flying Over Ocean**
+- **Summary**: Dreamed of flying over a vast ocean, feeling free and unburdened...
+- **Key Details**: Ocean represented emotional depth, flying symbolized liberation from...
+
+---
+
+**Dream: Underwater City**
+- **Summary**: Explored an underwater city with ancient architecture, felt peaceful...
+- **Key Details**: Water represented subconscious, city symbolized structured thoughts...
+
+---
+
+**Dream: Desert Journey**
+- **Summary**: Walked through desert, found oasis with clear water, felt relief...
+- **Key Details**: Desert represented emotional dryness, oasis symbolized hope...""",
+    "notes": ["Retrieved 3 dreams via vector similarity search"],
+}
+"""DAAS."""
+ENTRY = """- **Title:** THN Network Setup
+- **Tags:** networking, vlan, firewall
+- **Key Entities:** Firewalla, Mac Mini
+- **Summary:** Long summary text...
+- **Memory Snippet:** Memory text..."""
+"""A conversation of THN."""
+SNIPPET = """**File:** brain_core/context_builder.py
+**Language:** python
+**Description:** build_project_context
+```python
+def build_project_context(...):
+    ...
+```"""
+"""A code snippet of THN."""
+HISTORY, RELEVANT = "### History & Context: Last 5 Conversations", "### Relevant Code Snippets"
+NOTES = [
+    "Retrieved 5 conversations from conversation_index",
+    "Retrieved 5 code chunks via vector similarity search",
+]
+
+
+class Compass:
+    space = SPACE.name
+
+    async def query(self, text: str) -> Embedding:
+        return struct.pack("<4f", 1, 0, 0, 0)
+
+    async def passages(self, texts: Any) -> list[Embedding]:
+        return [await self.query(text) for text in texts]
+
+
+def turned(n: int) -> str:
+    """A vector the farther from north, the greater `n`; not of unit length, as other tools' may be."""
+    return f"[{10 - n},{n},0,0]"
+
+
+@pytest.fixture(params=[EXACT_BYTES, 0], ids=["exact", "engine"])
+async def service(request: pytest.FixtureRequest, pool: Pool) -> AsyncIterator[ProjectService]:
+    indexes = IndexCache(SPACE.dim, exact_bytes=request.param)
+    rows = await open_project_sources(pool, indexes, SPACE)
+    sources = rows.by_name
+    retrieval = Retrieval(sources, Compass(), seconds=6)
+    yield ProjectService(sources, retrieval, O200k().count, threshold=0.2)
+    await indexes.aclose()
+
+
+exact_alone = pytest.mark.parametrize("service", [EXACT_BYTES], indirect=True, ids=["exact"])
+
+
+async def dream_row(
+    pool: Pool, n: int, title: str | None, short: str | None, memory: str | None, **fields: Any
+) -> None:
+    project, vector = fields.get("project", "DAAS"), fields.get("vector", turned(n))
+    await pool.execute(TALK, project, title, None, None, short, "not shown", memory, vector, n)
+
+
+async def talk_row(pool: Pool, n: int, *fields: str | None) -> None:
+    title, tags, entities, summary, memory = fields
+    await pool.execute(TALK, "THN", title, tags, entities, "not shown", summary, memory, None, n)
+
+
+async def chunk_row(pool: Pool, n: int, *fields: str | None, vector: str | None = None) -> None:
+    """A row of code, the n-th nearest; older tools name no project."""
+    await pool.execute(CODE, *fields, vector or turned(n))
+
+
+async def seeded(pool: Pool, n: int) -> None:
+    tags, entities = ["networking", "vlan", "firewall"], ["Firewalla", "Mac Mini"]
+    name = f"THN Network Setup{n or ''}"
+    await talk_row(
+        pool, n, name, json.dumps(tags), json.dumps(entities), "Long summary text...", "Memory text..."
+    )
+    text, metadata = (
+        "def build_project_context(...):\n    ...",
+        {"function_name": f"build_project_context{n or ''}"},
+    )
+    await chunk_row(pool, n, "brain_core/context_builder.py", "python", text, json.dumps(metadata))
+
+
+async def test_daas_is_seed_000_s_example(pool: Pool, service: ProjectService) -> None:
+    """Three dreams, nearest first, whatever order they were written in, out of more."""
+    for n in (2, 0, 1):
+        await dream_row(pool, n, *DREAMS[n])
+    await dream_row(pool, 5, "Too far", "x", "y")
+    await dream_row(pool, 0, "Of another project", "x", "y", project="THN")
+    await dream_row(pool, 0, "Without a vector", "x", "y", vector=None)
+    await dream_row(pool, 0, "Of another space", "x", "y", vector="[1,0]")
+
+    assert await service.build_project_context("DAAS", "I was flying over water", top_k=3) == DAAS
+    assert await service.build_project_context("DAAS", "I was flying over water") == DAAS
+
+
+async def test_thn_is_seed_001_s_example(pool: Pool, service: ProjectService) -> None:
+    """Its five newest conversations, its five nearest chunks, and the notes."""
+    for n in (3, 6, 1, 0, 5, 2, 4):
+        await seeded(pool, n)
+    entries = [ENTRY.replace("Setup", f"Setup{n or ''}") for n in range(5)]
+    snippets = [
+        SNIPPET.replace(
+            "Description:** build_project_context", f"Description:** build_project_context{n or ''}"
+        )
+        for n in range(5)
+    ]
+
+    assert await service.build_project_context("THN", "How is the context built?") == {
+        "context": "\n\n".join([HISTORY, *entries, RELEVANT, *snippets]),
+        "notes": NOTES,
+    }
+
+
+@exact_alone
+async def test_one_of_each_is_to_the_letter(pool: Pool, service: ProjectService) -> None:
+    """The examples of the two formats; the heading stays what it is."""
+    await seeded(pool, 0)
+
+    assert await service.build_project_context("THN", "How is the context built?") == {
+        "context": f"{HISTORY}\n\n{ENTRY}\n\n{RELEVANT}\n\n{SNIPPET}",
+        "notes": [note.replace("5", "1") for note in NOTES],
+    }
+
+
+@exact_alone
+async def test_an_empty_database_is_an_empty_context(service: ProjectService) -> None:
+    found = [
+        await service.build_project_context(name, "Is there anything?")
+        for name in ("THN", "DAAS", "IBID", "x")
+    ]
+
+    assert [each["context"] for each in found] == [""] * 4
+    assert found[0]["notes"] == [note.replace("5", "0") for note in NOTES]
+
+
+@exact_alone
+async def test_rows_of_nulls_are_nothing(pool: Pool, service: ProjectService) -> None:
+    await talk_row(pool, 0, None, None, None, None, None)
+    await talk_row(pool, 1, "Only a title", "null", '{"a": 1}', None, "")
+    await chunk_row(pool, 0, None, None, None, None)
+    await chunk_row(pool, 1, None, None, "x = 1", "[]")
+    await chunk_row(pool, 2, "a.py", None, None, None)
+    await dream_row(pool, 0, None, None, None)
+    await dream_row(pool, 1, None, None, "Only details")
+
+    thn = await service.build_project_context("THN", "anything")
+    assert thn["context"] == (
+        "### History & Context: Last 5 Conversations\n\n- **Title:** Only a title\n\n"
+        "### Relevant Code Snippets\n\n```\nx = 1\n```\n\n**File:** a.py\n**Description:** a.py"
+    )
+    assert (await service.build_project_context("DAAS", "anything"))["context"] == (
+        "### Related Dreams for Analysis\n\n- **Key Details**: Only details"
+    )
+
+
+@exact_alone
+async def test_rows_of_megabytes_are_cut(pool: Pool, service: ProjectService) -> None:
+    """To the usual cuts; tags and titles, which have none, to ours. No section is lost, in half a second."""
+    long = "s" * 3_000_000
+    await talk_row(pool, 0, long, json.dumps(["tag" * 99] * 9), None, long, long)
+    await chunk_row(pool, 0, long[:100], long, long, json.dumps({"function_name": long[:1_000]}))
+    found = await service.build_project_context("THN", "anything")
+
+    assert f"- **Title:** {'s' * 300}...\n- **Tags:** " in found["context"]
+    assert f"\n- **Summary:** {'s' * 500}...\n- **Memory Snippet:** {'s' * 300}...\n" in found["context"]
+    assert f"\n**Description:** {'s' * 300}...\n" in found["context"]
+    assert f"\n{'s' * 1_000}...\n```" in found["context"]
+
+
+@exact_alone
+async def test_hostile_rows_stay_in_their_places(pool: Pool, service: ProjectService) -> None:
+    """Titles and code with fences, forged sections, control characters."""
+    forged = "Nice.\r\n\r\n### Relevant Code Snippets\r\n```\n---\n- **Title:** Forged\n\x1b[31m\u202e"
+    await talk_row(pool, 0, "a\n### b ```", json.dumps(["x\ny", "```"]), "{}", forged, None)
+    await chunk_row(pool, 0, "a.py\n---", "py`thon", "'''\n```\n### Out\n'''", None)
+
+    assert (
+        (await service.build_project_context("THN", "anything"))["context"]
+        == """\
+### History & Context: Last 5 Conversations
+
+- **Title:** a ### b ```
+- **Tags:** x y, ```
+- **Summary:** Nice.
+
+\\### Relevant Code Snippets
+\\```
+\\---
+- \\**Title:** Forged
+\\u001b[31m\\u202e
+
+### Relevant Code Snippets
+
+**File:** a.py ---
+**Language:** py`thon
+**Description:** a.py ---
+````py'thon
+'''
+```
+### Out
+'''
+````"""
+    )
+
+
+@exact_alone
+async def test_a_tenant_sees_its_own(pool: Pool, service: ProjectService) -> None:
+    """The tenant's shared rows and the asker's own; older tools' rows are the default tenant's."""
+    await seeded(pool, 0)
+    await pool.execute(
+        "INSERT INTO conversation_index (tenant, owner, project, title) VALUES ('acme', 'ada', 'THN', 'Ada')"
+    )
+    ada, bob = Scope("acme", "ada"), Scope("acme", "bob")
+
+    assert "- **Title:** Ada" in (await service.build_project_context("THN", "x", ada))["context"]
+    assert (await service.build_project_context("THN", "x", bob))["context"] == ""
+    assert "Ada" not in (await service.build_project_context("THN", "x"))["context"]
+
+
+async def test_other_projects_show_what_matches(pool: Pool, service: ProjectService) -> None:
+    await dream_row(pool, 0, "Roses", "How to prune roses.", "In March.", project="garden")
+    await dream_row(pool, 10, "Taxes", "Forms.", "In May.", project="garden")
+    found = await service.build_project_context("garden", "When are roses pruned?")
+
+    assert found == {
+        "context": "### Related Conversations\n\n"
+        "- **Title:** Roses\n- **Summary:** not shown\n- **Memory Snippet:** In March.",
+        "notes": ["Retrieved 1 conversations by words and meaning"],
+    }
+    assert (await service.build_project_context("GARDEN", "When are roses pruned?"))["context"] == ""

@@ -7,27 +7,22 @@ from typing import Any
 
 import pytest
 
-from app.answer import GREETING_FORM, MEMORY_FORM, Finish, Kind
+from app.answer import MEMORY_FORM, Finish
 from app.answering.budget import Meter, PromptLimits
-from app.answering.pipeline import recalled_facts
-from app.answering.prompt import PERSONA_TOKENS
 from app.answering.question import Context, Question
 from app.answering.recall import (
-    CANDIDATES,
     Recall,
     Recalled,
     Split,
     Weighing,
     retrieve_personal_memory,
 )
-from app.answering.replay import card_ref
 from app.api.schemas.rag import RagReply
 from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tallies, Tally
 from app.errors import InvalidField, ModelBusy, RetrievalError
 from app.retrieval.search import Retrieval
-from app.services.rag import RagService, persona_tokens, recall_context, small_talk_context
-from app.tasks import timely
-from app.types import Candidate, Degraded, Found, Passage, Reason, Scope
+from app.services.rag import RagService, recall_context
+from app.types import Candidate, Degraded, Found, Passage, Scope
 from tests.fakes.answering import (
     NOW,
     FakeEmbedder,
@@ -299,14 +294,6 @@ async def test_cards_never_crowd_out_the_message() -> None:
     assert refused.value.field == "body.message"
 
 
-async def test_the_system_prompt_is_shown_only_with_debug() -> None:
-    """To the letter as it was sent; without debugging neither it nor `debug` is there."""
-    house = House()
-    said = await house.told(debug=True)
-    assert said["system_prompt"] == house.model.prompts[0].messages()[0]["content"]
-    assert {"system_prompt", "debug"}.isdisjoint(await house.told())
-
-
 async def test_a_streamed_reply_tells_the_same_in_meta() -> None:
     """`meta` has memory_used, meta_explanation and bypass; citations are checked while tokens stream."""
     house = House(model=FakeModel(FakeStream(["Paper [memory#m0]", " and [memory#zz] more."])))
@@ -377,62 +364,11 @@ async def gathered(
     return await recall.gather(Question(ADA_ALONE, "where do I walk"), by, kinds)
 
 
-async def test_everything_is_fetched_for_one_message() -> None:
-    """Passages, cards, votes of what may be told, and when the user was last here."""
-    recall, _, cards, votes = parts()
-    known = await gathered(recall)
-    assert {item.passage.id for item in known.found.candidates} == {"m", "c"}
-    assert [held.text for held in known.cards] == ["Ada"]
-    assert known.tallies == {"m": Tally(1)}
-    assert (known.moment and known.moment.bucket, known.degraded) == ("days", ())
-    assert (cards.asked, votes.asked) == ([(ADA_ALONE, ("persona",))], [("m",)])
-
-
 async def test_all_hung_parts_together_cost_one_deadline() -> None:
     known = await gathered(parts(delay=30)[0])
     assert {item.source for item in known.degraded} == {"memories", "corpus", "cards", "temporal"}
     assert {item.reason for item in known.degraded} == {"timeout"}
     assert (known.found.candidates, known.cards, known.moment) == ((), (), None)
-
-
-@pytest.mark.parametrize(("personal", "corpus", "asked"), [(0, 3, "corpus"), (3, 0, "memories")])
-async def test_a_split_of_nothing_asks_nobody(personal: int, corpus: int, asked: str) -> None:
-    """Of a source that is to give nothing nothing is searched; nor are cards that nobody wants."""
-    recall, sources, cards, _ = parts()
-    await gathered(recall, personal, corpus, kinds=())
-    assert [name for name, source in sources.items() if source.queries] == [asked]
-    assert cards.asked == []
-
-
-async def test_enough_is_looked_at_to_leave_some_out() -> None:
-    recall, sources, *_ = parts()
-    await gathered(recall, 8, 50)
-    await gathered(recall, 3, 3)
-    assert [query.limit for query in sources["memories"].queries] == [50, CANDIDATES]
-
-
-async def test_a_late_part_is_a_word_and_not_an_error() -> None:
-    lost: list[Degraded] = []
-    until = asyncio.get_running_loop().time() + 0.05
-
-    async def fails() -> int:
-        raise RetrievalError("overloaded")
-
-    assert await timely("slow", asyncio.sleep(30, 1), until, lost) is None
-    assert await timely("full", fails(), until + 1, lost) is None
-    assert await timely("well", asyncio.sleep(0, 7), until + 1, lost) == 7
-    assert lost == [Degraded("slow", "timeout"), Degraded("full", "overloaded")]
-
-
-async def test_who_leaves_is_not_waited_for() -> None:
-    recall, *_ = parts(delay=30)
-    before = asyncio.all_tasks()
-    task = asyncio.create_task(gathered(recall))
-    await asyncio.sleep(0.05)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert asyncio.all_tasks() == before
 
 
 LIMITS = PromptLimits(budget=5_000, top_k=50, threshold=0.3, window=10_000, history=0, answer=100)
@@ -458,11 +394,6 @@ def known(*passages: Passage, **facts: Any) -> Recalled:
 def made(found: Recalled, overlay: str = "", limits: PromptLimits = LIMITS, message: str = SAID) -> Context:
     question = Question(Scope(user_id="ada"), message, overlay=overlay)
     return recall_context(question, found, BY, limits, meter())
-
-
-def talked(message: str, moment: Moment | None, overlay: str = "", **facts: Any) -> Context:
-    question = Question(Scope(user_id="ada"), message, overlay=overlay)
-    return small_talk_context(question, moment, LIMITS, meter(), **facts)
 
 
 def system(found: Recalled, overlay: str = "", limits: PromptLimits = LIMITS) -> str:
@@ -496,63 +427,6 @@ def test_the_gravity_note_stands_last_and_only_from_two_fifths() -> None:
     assert system(known(cards=[far])).splitlines()[-1].startswith("[gravity-note]")
 
 
-def test_votes_count_on_what_is_told() -> None:
-    """The explanation sums them over the memories in the prompt; reference texts have none."""
-    found = replace(
-        known(memory("m", "I sleep"), reference("c", "Sleep")), tallies=Tallies({"m": Tally(3, 1)})
-    )
-    explanation = made(found).explanation
-    assert explanation
-    assert explanation.feedback == Tally(3, 1)
-
-
 def test_an_overlay_that_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidField):
         system(known(), "word " * 10_000)
-
-
-@pytest.mark.parametrize(("window", "room"), [(100_000, PERSONA_TOKENS), (1_200, 274), (100, 0)])
-def test_the_persona_has_a_quarter_of_what_is_free(window: int, room: int) -> None:
-    limits = replace(LIMITS, window=window)
-    assert persona_tokens(limits, meter(), "two words", ("one", "")) == room
-
-
-def test_a_greeting_has_a_minimal_prompt() -> None:
-    """How long the person was away and the request's own overlay; no retrieval to tell of."""
-    context = talked("hello", Moment("weeks", NOW, 1e6), "Be warm.")
-    assert (context.prompt.form, context.bypass, context.trace.reason) == (
-        GREETING_FORM,
-        "greeting",
-        Reason.GREETING,
-    )
-    assert context.prompt.blocks()[1:] == ["This person is back after some weeks.", "Be warm."]
-    assert recalled_facts(context, debug=False)["memory_used"] == []
-
-
-def test_the_system_prompt_is_shown_with_debug_alone() -> None:
-    context = made(known(memory("m", "I sleep")))
-    assert recalled_facts(context, debug=True)["system_prompt"] == context.prompt.messages()[0]["content"]
-    assert "system_prompt" not in recalled_facts(context, debug=False)
-
-
-def test_the_recipe_names_what_a_prompt_was_made_of() -> None:
-    """Cards that are shown, by id and hash, not those that are a memory here; the overlay as text."""
-    mine, shown = card("preference", "Ada prefers tea"), card("persona", "Ada sails")
-    profile = card(GRAVITY, "", weights={"topic:fm": 0.9})
-    found = known(memory(mine.id, mine.text, kind="preference"), cards=[mine, shown, profile])
-    recipe = made(found, "Rhyme.", message="rewrite my workout").recipe
-    persona, overlay = recipe.before
-    [note] = recipe.notes
-    assert (persona.kind, persona.text, persona.refs) == (Kind.PERSONA, "", (card_ref(shown),))
-    assert (overlay.kind, overlay.text) == (Kind.OVERLAY, "Rhyme.")
-    assert (note.kind, note.text, note.refs) == (Kind.GRAVITY, "", (card_ref(profile),))
-    assert (recipe.form, recipe.system.name) == ("memories", "memories")
-
-
-def test_the_recipe_of_a_greeting_keeps_its_line() -> None:
-    recipe = talked("hey!", Moment("days"), "Rhyme.").recipe
-    assert [(block.kind, bool(block.text)) for block in recipe.before] == [
-        (Kind.REENTRY, True),
-        (Kind.OVERLAY, True),
-    ]
-    assert recipe.form == "greeting"

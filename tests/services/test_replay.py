@@ -26,7 +26,7 @@ from app.types import Entry, Passage, Scope
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, ResponseClass, Routing
 from app.vantage.weigh import weigh
-from tests.answering.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
+from tests.answering.test_replay import ANSWER, FACT, RECIPE, TODAY
 from tests.answering.test_stream import kept
 from tests.fakes.answering import FakeLog, Words
 from tests.fakes.projecting import FakeKnowledge
@@ -215,12 +215,6 @@ async def test_a_lens_that_is_not_there_any_more_is_told() -> None:
     assert [(change.what, change.after) for change in found.changes] == [("lens gone", None)]
 
 
-async def test_nothing_told_is_a_text() -> None:
-    found = await service(FakeOriginals(Today()), ruled()).replay(HERE, "a")
-    assert found.changes
-    assert not any(text in str(found) for text in (PASSAGE.text, SAID.content, "Sails", "lists"))
-
-
 @pytest.mark.parametrize("kind", [Kind.THREAD, Kind.POLICY])
 def test_turns_that_were_weighed_are_weighed_again(kind: Kind) -> None:
     said = "I want to kill myself tonight."
@@ -242,13 +236,6 @@ class Away(FakeLog):
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
         raise Unavailable
-
-
-async def test_a_written_answer_is_found() -> None:
-    log = FakeLog()
-    await log.keep(ADA, kept().answer)
-    found = await AnswerService(log, Recorder(log)).get(ADA, "a")
-    assert found == kept().answer
 
 
 async def test_one_that_waits_is_found_too() -> None:
@@ -283,11 +270,6 @@ async def test_one_that_waits_is_shown_while_the_store_is_silent(monkeypatch: py
     recorder.later(replace(kept(), scope=ADA))
     async with asyncio.timeout(5):
         assert (await AnswerService(log, recorder).get(ADA, "a")).id == "a"
-
-
-async def test_none_is_told() -> None:
-    with pytest.raises(Missing):
-        await AnswerService(FakeLog(), Recorder(FakeLog())).get(ADA, "b")
 
 
 def said(key: str, scope: Scope, text: str = "Yes.") -> AnswerRecord:

@@ -198,18 +198,6 @@ async def test_of_whom_nothing_is_kept_there_is_nothing_to_rewrite() -> None:
     assert files.rewritten == []
 
 
-async def test_a_servers_files_are_its_own() -> None:
-    ours, theirs = FakeFiles("postgres"), FakeFiles("qdrant", external=True)
-    subject = service(some(), files=[ours, theirs])
-
-    receipt = await subject.erase(ADA)
-    await subject.compact()
-
-    assert receipt.external == ("qdrant",)
-    assert ours.rewritten == [{"memories", "answers"}]
-    assert theirs.rewritten == []
-
-
 async def test_files_are_rewritten_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Soon after an erasure, once what is removed is cleared away; an engine that is away is tried again."""
     monkeypatch.setattr(users, "SOON", 0.01)

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.answer import MEMORY_FORM, Finish, Kind, Role, Turn, sha256
+from app.answer import MEMORY_FORM, Finish, Role, Turn
 from app.answering.budget import Meter
 from app.answering.budget import PromptLimits as Room
 from app.answering.prompt import (
     GIVEN,
-    SYSTEM_GREETING,
     SYSTEM_MEMORY,
     SYSTEM_MEMORY_BARE,
     SYSTEM_MEMORY_CROWDED,
@@ -21,19 +20,19 @@ from app.answering.prompt import (
     thread_block,
 )
 from app.answering.question import Question
-from app.answering.recall import Recall, Split, resolve_mix
+from app.answering.recall import Recall, resolve_mix
 from app.answering.replay import instructions
 from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
-from app.api.schemas.vantage import VantageMeta, VantageReply
+from app.api.schemas.vantage import VantageReply
 from app.db.cards import CardDraft, CardShape
-from app.db.memories import DESIRE, GRAVITY, Moment, Tally
+from app.db.memories import DESIRE, GRAVITY, Tally
 from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
 from app.models.moderation import Moderator
 from app.retrieval.search import Retrieval
 from app.services import vantage
-from app.services.vantage import Decided, VantageService, block_tokens, unsought_context
-from app.types import Candidate, Reason, Scope, Verdict
+from app.services.vantage import Decided, VantageService, unsought_context
+from app.types import Candidate, Scope, Verdict
 from app.vantage.checks import HELP, LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
@@ -186,12 +185,6 @@ async def test_the_mix_splits_k(mix: Mix, top_k: int, memories: int, corpus: int
     assert asked == [int(mix.memory_cards > 0), int(mix.corpus > 0)]
 
 
-async def test_a_mix_of_nothing_looks_nothing_up() -> None:
-    house = House()
-    said = await house.told(mix=Mix(memory_cards=0, corpus=0))
-    assert (said["rag"]["reason"], house.embedder.asked, said["answer"]) == ("not_asked", [], "Hello there")
-
-
 async def test_personal_memory_needs_its_setting() -> None:
     """Without VANTAGE_PERSONAL_MEMORY no memory is asked for, nor a profile."""
     house = House(personal=False, shows=True)
@@ -216,12 +209,6 @@ async def test_the_namespace_travels_with_the_search() -> None:
         "clinic"
     }
     assert (house.namespace.scopes, said["meta"]["vantage_id"]) == ([scope], "clinic")
-
-
-async def test_without_a_namespace_no_card_is_asked_for() -> None:
-    house = House()
-    await house.told()
-    assert house.namespace.scopes == []
 
 
 async def test_a_greeting_returns_early() -> None:
@@ -329,16 +316,6 @@ async def test_an_inspection_shows_what_the_model_would_be_told() -> None:
     inspected, answered = house.log.answers
     assert inspected.prompt_sha256 == answered.prompt_sha256
     assert inspected.recipe == answered.recipe
-
-
-async def test_an_inspection_has_an_answers_events() -> None:
-    """`citations` and `done`, nothing said; and every field that an answer has."""
-    house = House()
-    reply = await house.vantage.prepare(Question(ADA, SLEEP, inspect_only=True))
-    assert reply.opening is None
-    assert [name async for name, _ in reply.events()] == ["citations", "done"]
-    said, inspected = await house.told(), await house.told(inspect_only=True)
-    assert set(said) | {"system_prompt"} == set(inspected)
 
 
 async def test_the_ruling_is_kept_with_the_answer() -> None:
@@ -590,19 +567,6 @@ async def test_an_answer_that_is_left_is_kept_without_a_check() -> None:
     assert (kept.finish, read(kept.ruling or {}).check, house.model.closed) == (Finish.CANCELLED, None, 1)
 
 
-async def test_answers_are_kept_when_the_store_is_back() -> None:
-    house = House(log=FakeLog(down=True))
-    vantage = house.vantage
-    said = await (await vantage.prepare(Question(ADA, SLEEP))).whole()
-    assert (said["answer"], vantage.recorder.waiting) == (
-        "Hello there Sources: [memory#m0] [memory#m1] [memory#m2]",
-        1,
-    )
-    house.log.down = False
-    await vantage.recorder.drain()
-    assert [answer.id for answer in house.log.answers] == [said["answer_id"]]
-
-
 ADA_AT_WORK = Scope(user_id="ada", thread_id="t", vantage_id="clinic")
 TALK = [Turn(role, f"{role} said {n}", NOW) for n in range(6) for role in (Role.USER, Role.ASSISTANT)]
 SAID = "What helped me sleep?"
@@ -648,25 +612,6 @@ async def test_so_many_turns_are_shown(count: int) -> None:
     assert turns(reply) == [turn.content for turn in (TALK[-count:] if count else ())]
 
 
-async def test_the_features_see_the_askers_turns_of_those_shown(seen: list[tuple[Any, ...]]) -> None:
-    await prepared(mix=Mix(conversation=4), overlay="Be brief.")
-    await prepared()
-    assert [args[:3] for args in seen] == [
-        (SAID, ("user said 4", "user said 5"), "Be brief."),
-        (SAID, (), ""),
-    ]
-
-
-async def test_cards_of_the_namespace_are_shown() -> None:
-    cards = FakeNamespace()
-    for namespace in ("clinic", "bakery"):
-        await cards.put(ADA_AT_WORK, CardDraft(CardShape.CARD, namespace, f"The {namespace} is closed."))
-    told = system(await prepared(cards=cards))
-    assert "The clinic is closed." in told
-    assert "bakery" not in told
-    assert "[Cards]\n" not in system(await prepared(cards=cards, scope=Scope(user_id="ada")))
-
-
 async def test_in_a_small_window_they_give_way() -> None:
     cards = FakeNamespace()
     await cards.put(ADA_AT_WORK, CardDraft(CardShape.CARD, "clinic", "word " * 400))
@@ -675,57 +620,8 @@ async def test_in_a_small_window_they_give_way() -> None:
     assert len(turns(reply)) < 12
 
 
-async def test_what_cannot_be_read_is_told() -> None:
-    reply = await prepared(cards=FakeNamespace(error=RetrievalError("unavailable")))
-    told = as_json(VantageMeta, reply.meta)
-    assert told["degraded"] == [{"source": "vantage_cards", "reason": "unavailable"}]
-    assert told["response_class"] == "COMPLY"
-
-
-@pytest.mark.parametrize(
-    ("routing", "greets"),
-    [(Routing(), True), (Routing(ResponseClass.REFUSE), False), (Routing(ResponseClass.CLARIFY), False)],
-    ids=["answered", "refused", "asked back"],
-)
-async def test_for_a_greeting_that_is_answered_no_store_is_asked(routing: Routing, greets: bool) -> None:
-    """One that routing gives another class is treated as any message."""
-    cards = FakeNamespace()
-    await cards.put(ADA_AT_WORK, CardDraft(CardShape.CARD, "clinic", "Closed."))
-    cards.scopes.clear()
-    reply = await prepared(cards=cards, message="hey again!", routing=routing, mix=Mix(conversation=4))
-    assert (reply.meta["bypass"] == "greeting", bool(cards.scopes)) == (greets, not greets)
-
-
-async def test_a_lens_that_is_not_there_is_told_first(seen: list[tuple[Any, ...]]) -> None:
-    cards = FakeNamespace()
-    with pytest.raises(InvalidField, match="lenses are"):
-        await prepared(cards=cards, mix=Mix(lens_fm="rose"))
-    assert (cards.scopes, seen) == ([], [])
-
-
 async def inspected(house: House, *, debug: bool = False) -> Reply:
     return await house.vantage.prepare(Question(ADA_AT_WORK, SLEEP, inspect_only=True, debug=debug))
-
-
-async def test_it_is_kept_when_it_is_told() -> None:
-    house = House()
-    reply = await inspected(house)
-    assert house.log.answers == []
-    told = await reply.whole()
-    (kept,) = house.log.answers
-    assert (kept.id, kept.endpoint, house.log.rows) == (told["answer_id"], "/vantage/query", [])
-    assert read(kept.ruling or {}).inspect_only
-    assert kept.trace.packed
-    assert kept.recipe
-    assert kept.usage.completion_tokens == 0 < kept.usage.prompt_tokens
-
-
-async def test_a_store_that_is_down_fails_nothing() -> None:
-    house = House()
-    house.log.down = True
-    reply = await inspected(house)
-    assert (await reply.whole())["answer"] is None
-    assert reply.recorder.waiting == 1
 
 
 async def test_who_leaves_before_it_is_told_leaves_nothing() -> None:
@@ -735,15 +631,8 @@ async def test_who_leaves_before_it_is_told_leaves_nothing() -> None:
     assert (house.log.answers, reply.recorder.waiting) == ([], 0)
 
 
-@pytest.mark.parametrize("debug", [False, True])
-async def test_candidates_are_for_who_debugs(debug: bool) -> None:
-    meta = (await inspected(House(), debug=debug)).meta
-    assert ("debug" in meta, "system_prompt" in meta) == (debug, True)
-
-
 ROOM = Room(50_000, 40, 0.3, 10_000, 0, 100)
 METER = Meter(lambda text: len(text.split()), form=MEMORY_FORM)
-BACK = Moment("weeks")
 WINTER = "What helped me sleep last winter?"
 
 
@@ -763,71 +652,6 @@ def full() -> Decided:
     cards = cards_block([namespace_card(CardDraft(CardShape.FACT, "clinic", "Closed."))], METER)
     thread = thread_block([Turn(Role.USER, "I slept badly.", NOW, "7")], METER)
     return given(mixed=Mix(lens_fm="plain"), overlay="Be brief.", cards=cards, thread=thread)
-
-
-@pytest.mark.parametrize("kind", [None, ResponseClass.REFUSE], ids=["a greeting", "a refusal"])
-def test_nothing_retrieved_stands_in_a_bare_prompt(kind: ResponseClass | None) -> None:
-    """Of lens, cards and thread nothing is in the prompt; the policy's block names the turns it weighed."""
-    bare = replace(full(), weighed=given(kind).weighed, greets=kind is None)
-    made = unsought_context(bare, BACK, ROOM, METER)
-    system = made.prompt.messages()[0]["content"]
-    assert [text in system for text in bare.blocks()[:2]] == [True, True]
-    assert not any(mark in system for mark in ("\n[Lens]", "\n[Cards]", "\n[Thread]", "slept", "Closed"))
-    assert [block.kind for block in made.recipe.before] == [
-        Kind.REENTRY,
-        Kind.OVERLAY,
-        Kind.POLICY,
-    ]
-    assert [ref.id for ref in made.recipe.before[2].refs] == ["7"]
-    assert not bare.sought
-
-
-def test_the_recipe_names_every_block_in_the_prompts_order() -> None:
-    """Kind and hash of each; the policy's text, a store's and a lens's are not kept, the asker's are."""
-    told = full()
-    recipe = told.recipe("back after")
-    kinds = [
-        Kind.REENTRY,
-        Kind.OVERLAY,
-        Kind.POLICY,
-        Kind.LENS,
-        Kind.CARDS,
-        Kind.THREAD,
-    ]
-    assert [block.kind for block in recipe] == kinds
-    assert [block.sha256 for block in recipe] == [sha256(text) for text in ("back after", *told.blocks())]
-    assert [block.text for block in recipe] == ["back after", "Be brief.", "", "", "", ""]
-    assert [block.name for block in recipe][3] == "plain"
-    assert [[ref.source for ref in block.refs] for block in recipe[4:]] == [["vantage_fact"], ["chat_log"]]
-
-
-def test_a_prompt_is_made_of_its_recipe() -> None:
-    """Every block of the recipe stands in the prompt, and what is empty in neither."""
-    made = unsought_context(full(), BACK, ROOM, METER)
-    system = made.prompt.messages()[0]["content"]
-    assert system.split("\n\n", 1)[0] == SYSTEM_POLICY
-    assert [sha256(text) in {block.sha256 for block in made.recipe.before} for text in full().blocks()] == [
-        True
-    ] * 5
-    assert all(text in system for text in full().blocks())
-    bare = unsought_context(given(), None, ROOM, METER)
-    assert [block.kind for block in bare.recipe.before] == [Kind.POLICY]
-
-
-@pytest.mark.parametrize("kind", list(ResponseClass))
-def test_only_who_only_asks_does_not_say_how_long_it_was(kind: ResponseClass) -> None:
-    system = unsought_context(given(kind), BACK, ROOM, METER).prompt.messages()[0]["content"]
-    assert ("back after some weeks" in system) is (kind is not ResponseClass.CLARIFY)
-
-
-def test_a_greeting_has_its_own_words() -> None:
-    greeted = replace(given().question, message="hey again!")
-    made = unsought_context(replace(given(greets=True), question=greeted), BACK, ROOM, METER)
-    assert (made.bypass, made.trace.reason, made.prompt.system) == (
-        "greeting",
-        Reason.GREETING,
-        SYSTEM_GREETING,
-    )
 
 
 @pytest.mark.parametrize(
@@ -864,25 +688,6 @@ def test_what_stands_beside_is_told(beside: str, verdict: Verdict, system: str) 
     assert given(mixed=Mix(lens_fm="plain")).system([]) == SYSTEM_MEMORY_BARE
 
 
-@pytest.mark.parametrize(
-    ("kind", "shares", "sought"),
-    [
-        (ResponseClass.COMPLY, (8, 8), True),
-        (ResponseClass.CLARIFY, (0, 1), True),
-        (ResponseClass.COMPLY, (0, 0), False),
-        (ResponseClass.REFUSE, (8, 8), False),
-    ],
-)
-def test_what_is_looked_for(kind: ResponseClass, shares: tuple[int, int], sought: bool) -> None:
-    told = given(kind)
-    assert replace(told, by=replace(told.by, split=Split(*shares))).sought is sought
-
-
 def test_what_must_stand_and_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidField):
         unsought_context(given(), None, replace(ROOM, window=120), METER)
-
-
-def test_cards_and_thread_have_a_part_of_what_is_free() -> None:
-    assert 0 < block_tokens(ROOM, METER, ("one two",)) < 2_500
-    assert block_tokens(ROOM, METER, ("word " * 20_000,)) == 0

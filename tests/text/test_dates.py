@@ -1,8 +1,6 @@
 """Expressions of time in texts, and the days they mean."""
 
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 
 from app.text.dates import (
     KNOWN,
-    LEAP,
     LONGEST,
     MANY,
     MOST,
@@ -24,10 +21,8 @@ from app.text.dates import (
     plain,
     resolved,
     share,
-    shifted,
     spoken,
     timely,
-    united,
 )
 from app.types import Passage
 
@@ -155,11 +150,6 @@ def test_of_many_expressions_the_first_are_read() -> None:
     assert len(expressions("yesterday and yesterday")) == 1
 
 
-def test_a_name_of_a_month_is_no_verb() -> None:
-    """`May` and `March` are months, `may` and `march` may be verbs."""
-    assert [KNOWN[word][0] for word in plain("May may March march").split()] == ["M", "m", "M", "m"]
-
-
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_a_phrase_is_one_word(phrase: str) -> None:
     """One that is known."""
@@ -172,13 +162,7 @@ def test_here_in_german_is_not_yesterday_in_french() -> None:
     assert plain(bare("hier j’ai nagé")) == "gestern j'ai nage"
 
 
-def test_no_word_is_written_in_a_way_that_no_text_is_read_in() -> None:
-    """Tables are in lower case and without accents, as texts are once they are plain."""
-    assert [word for word in KNOWN if plain(bare(word)) != word and word != "hier"] == []
-
-
 MONDAY = date(2023, 5, 8)
-DAYS = st.dates(date(1900, 1, 1), date(2100, 1, 1))
 
 
 def meant(text: str, at: date = MONDAY) -> Span | None:
@@ -266,12 +250,6 @@ def test_without_a_year_it_is_any_years() -> None:
         assert share([winter], Span(date(year, 12, 31), date(year + 1, 1, 1))) == 1
 
 
-def test_a_share_is_the_part_that_lies_inside() -> None:
-    """Of a week of which two days are in May, two sevenths."""
-    may = Span(date(2023, 5, 1), date(2023, 6, 1))
-    assert share([may], Span(date(2023, 4, 26), date(2023, 5, 3))) == pytest.approx(2 / 7)
-
-
 @pytest.mark.parametrize(
     "text", ["on 30 February", "in a year", "from 2023 to 2021", "from 2022 to 2021", "from 5 to 2023"]
 )
@@ -306,61 +284,6 @@ def test_the_nearest_year_is_chosen(at: date, year: int) -> None:
     assert nearest(span, at).start == date(year, 12, 24)
 
 
-@given(DAYS, st.integers(-600, 600))
-def test_months_are_counted_as_calendars_do(day: date, months: int) -> None:
-    """The same day, or the last one of a shorter month; a year is twelve of them."""
-    moved = shifted(day, months)
-    assert (moved.year * 12 + moved.month) - (day.year * 12 + day.month) == months
-    assert moved.day == day.day or (moved + ONE).day == 1
-    assert moved.day <= day.day
-
-
-@given(st.lists(st.sampled_from(sorted(KNOWN)), max_size=8).map(" ".join), DAYS)
-def test_what_is_found_has_days(text: str, at: date) -> None:
-    """At least one, and no more than some years: whatever the words, from whatever day."""
-    for found in expressions(text):
-        span = resolved(found, at)
-        assert span is None or timedelta() < span.end - span.start < timedelta(days=366 * 1000)
-
-
-SPANS = st.builds(lambda day, length: Span(day, day + length * ONE), DAYS, st.integers(1, 400))
-YEARLY = st.builds(
-    lambda day, length: Span(day, day + length * ONE, yearly=True),
-    st.dates(date(LEAP, 1, 1), date(LEAP, 12, 31)),
-    st.integers(1, 92),
-)
-
-
-def every(span: Span) -> set[date]:
-    """Its days."""
-    return {span.start + n * ONE for n in range((span.end - span.start).days)}
-
-
-@given(st.lists(SPANS, max_size=6), SPANS)
-def test_a_share_is_what_lies_in_any_of_them(spans: list[Span], other: Span) -> None:
-    """Counted day by day, each once."""
-    days = every(other)
-    inside = days & set().union(*map(every, spans))
-    assert share(spans, other) == len(inside) / len(days)
-
-
-@given(YEARLY, DAYS)
-def test_a_yearly_one_is_of_every_year(span: Span, day: date) -> None:
-    """As it stands in that year and in the one before; the leap day aside."""
-    if (day.month, day.day) == (2, 29) or date(LEAP, 2, 29) in (span.start, span.end - ONE):
-        return
-    inside = any(day in every(span.of(day.year - by)) for by in (0, 1))
-    assert share([span], Span(day, day + ONE)) == inside
-
-
-@given(st.lists(SPANS, max_size=6))
-def test_united_spans_lie_apart(spans: list[Span]) -> None:
-    """In their order, nothing lost and nothing twice."""
-    found = united(spans)
-    assert all(one.end < other.start for one, other in pairwise(found))
-    assert sum((each.end - each.start).days for each in found) == len(set().union(*map(every, spans)))
-
-
 SWAM = "I swam yesterday, and in the summer of 2021; from May to July 2020 I did not"
 
 
@@ -377,21 +300,9 @@ def test_the_day_it_was_said_and_those_it_speaks_of() -> None:
     assert [span.start.year for span in found[1:]] == [2023, 2021, 2020]
 
 
-def test_days_that_are_kept_are_not_read_again() -> None:
-    """Of a memory that another version wrote they are."""
-    memory = passage(SWAM, datetime(2023, 5, 8, 13, tzinfo=UTC))
-    _, *spans = days(memory)
-    kept = replace(memory, text="", days=tuple(day for each in spans for day in (each.start, each.end)))
-    assert [*days(kept)] == [*days(memory)]
-
-
 def test_yesterday_is_another_day_from_another_day() -> None:
     swam = expressions("I swam yesterday")
     assert spoken(swam, MONDAY) != spoken(swam, date(2023, 5, 9))
-
-
-def test_without_a_day_nothing_is_known() -> None:
-    assert [*days(passage(SWAM, None))] == []
 
 
 @pytest.mark.parametrize(
