@@ -33,7 +33,7 @@ HELD = 10
 CONTRAST, ORDINARY = 4.0, 2.0
 """Weights of a hand-written text; a text of `policy_train` weighs 1."""
 RISK_WEIGHTS = {("openai_moderation", 1): 0.0, ("aegis", 1): 0.0, ("harmfulqa", 1): 0.2} | {
-    (source, 0): 0.5 for source in ("openai_moderation", "aegis")
+    (source, 0): 1.0 for source in ("openai_moderation", "aegis")
 }
 """Posts are no requests, but their harmless half teaches what long prose is; HarmfulQA is noisy."""
 REQUESTS = frozenset({"clinc", "selfinstruct", "orbench_hard", "advbench", "catqa", "simplesafetytests"})

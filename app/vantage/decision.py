@@ -28,9 +28,9 @@ TRACE = 0.2
 """Risk: something points to harm, too little by itself."""
 PRESSED = 0.5
 """Pressure: an attempt to override the rules, beyond a firm word."""
-ATTACKED = 0.35
+ATTACKED = 0.27
 """Attack score: the text tries to override, read out or redirect the model's instructions."""
-SCORED = 0.61
+SCORED = 0.58
 """Risk score: the text reads like a request for help in harm, whatever the risk rules found."""
 FLAGGED = 0.5
 """Score of the outside service (VANTAGE_RISK_URL): more likely harm than not."""

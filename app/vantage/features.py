@@ -46,7 +46,7 @@ DESPAIR_TOLD, DESPAIR_ASKED = 0.6, 0.8
 """Risk of self-harm where somebody says that they do not want to live, and where they ask for a way."""
 HINTED = 0.2
 """Attack score from which such a phrase counts: `the text above` alone asks for no rules."""
-DOUBTFUL = 0.45
+DOUBTFUL = 0.3
 """Score of risk below which the table's rules refuse nothing: a rule that would refuse negotiates, so that no
 story around a request frees it, and one that would negotiate is not held."""
 NOT_HELD, NEGOTIATED = 0.35, 0.4

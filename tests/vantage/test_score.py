@@ -15,7 +15,7 @@ from app.vantage.features import extract_sd_features
 from app.vantage.lexicon import DATA, hits
 from app.vantage.text import read
 
-WEIGHTS = "417a96f8f79ace3f72d6688d227c1daecb0ba4b445dc2f8909cb45813f4f3788"
+WEIGHTS = "a6a99b43ced300d47fdf145750c6f1a2b9cd11a1c59480a265890f9b6cacea54"
 """SHA-256 of score.bin; `python -m training.train` prints it and training/README.md has its figures."""
 
 
