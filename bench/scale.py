@@ -50,7 +50,7 @@ def truth(rows: int, near: Vectors) -> list[set[int]]:
 def rows_of(legs: Legs) -> set[int]:
     """The rows that dense search found."""
     found = [(legs.passages[hit.key], hit.key) for hit in legs.meaning]
-    return {row_of(str(passage.fields["filename"]), int(key.rpartition(":")[2])) for passage, key in found}
+    return {row_of(passage.label, int(key.rpartition(":")[2])) for passage, key in found}
 
 
 async def main(rows: int) -> None:
