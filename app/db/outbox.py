@@ -402,12 +402,12 @@ class Outbox:
             async with holder.transaction():
                 await holder.execute(statement, *values)
                 await holder.execute(SAVE_POSITION, self._copy.name, self._seq)
-                # The lock was ours a moment ago.
+                # Only the session that holds the drain lock gets here, so no other process saves a position.
                 await self._copy.save_position(Position(self._identity, self._seq))
 
     async def _check_position(self, refill: asyncpg.Record | None) -> None:
         """Request a refill if the position that is about to be overwritten is older than the last one saved.
-        `refill`: the pending one; one that has not begun is enough."""
+        `refill`: the pending one. One that has not begun restores everything, so nothing is asked then."""
         if not self._seq or (refill and not refill["cursor"]):
             return
         found = await self._copy.position()

@@ -10,7 +10,7 @@ import asyncio
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -57,20 +57,20 @@ class PdfParser:
     async def parse(self, path: Path, filename: str) -> ParsedDocument:
         with await asyncio.to_thread(path.open, "rb") as file:
             try:
-                data = await self._call_worker(file.fileno(), filename)
+                data = await self._call_unless_killed(file, filename)
             except Died as died:
-                if died.code != -signal.SIGKILL:
-                    raise exit_problem(died.code, self.limits.memory_mb) from None
-                await asyncio.to_thread(file.seek, 0)
-                data = await self._call_killed_again(file.fileno(), filename)
+                raise exit_problem(died.code, self.limits.memory_mb) from None
         return await asyncio.to_thread(decode, data)
 
-    async def _call_killed_again(self, file: int, filename: str) -> bytes | bytearray:
-        """Once more: the system may have killed the worker because others needed memory."""
+    async def _call_unless_killed(self, file: BinaryIO, filename: str) -> bytes | bytearray:
+        """Calls a second worker if the first is killed: the system may have needed its memory for others."""
         try:
-            return await self._call_worker(file, filename)
+            return await self._call_worker(file.fileno(), filename)
         except Died as died:
-            raise exit_problem(died.code, self.limits.memory_mb) from None
+            if died.code != -signal.SIGKILL:
+                raise
+        await asyncio.to_thread(file.seek, 0)
+        return await self._call_worker(file.fileno(), filename)
 
     async def _call_worker(self, file: int, filename: str) -> bytes | bytearray:
         """The worker inherits the file's descriptor, since it may not be allowed to open the path."""

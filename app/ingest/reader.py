@@ -40,7 +40,7 @@ LOWER = 0.6
 """A word so many font sizes lower than the one before, and to the left of it, begins another line."""
 
 GAP = re.compile(r"f (?=[^\W\d_])")
-"""No other letter reaches so far over the next."""
+"""An f before a space. It is the letter that overlaps the next one most."""
 SPACE = 0.15
 """A space is at least so wide, in heights of its line."""
 BESIDE = 0.2

@@ -551,7 +551,7 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
 
 
 def _is_own_thing(text: Text, hit: Hit) -> bool:
-    """`my car`, which is nobody."""
+    """True for `my car`: a thing, not a person, of the asker's."""
     return text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes)
 
 
@@ -623,7 +623,7 @@ def _tells(clause: Clause, index: int) -> bool:
 
 
 def _is_next(want: Hit, act: Hit) -> bool:
-    """`I want to kill`: the asker's wish, and the deed at once behind it."""
+    """True for `I want to kill`: a wish of the asker, directly followed by the deed."""
     return "want" in want.classes and act.start - want.end <= 1
 
 

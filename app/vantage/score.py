@@ -11,7 +11,7 @@ root of the number of features, and the logistic is rounded to three digits. Lin
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from math import exp, sqrt
 from typing import NamedTuple
@@ -75,7 +75,7 @@ def _words_and_classes(text: Text, known: Sequence[Hit]) -> Symbols:
     """The features that both heads read: words and neighbouring words; classes, pairs of them, and classes
     beside words."""
     tokens = np.zeros(len(text.tokens) + 4, np.uint32)
-    tokens[2:-2] = np.fromiter(map(_SYMBOLS.__getitem__, text.tokens), np.uint32, len(text.tokens))
+    tokens[2:-2] = np.fromiter(map(symbol, text.tokens), np.uint32, len(text.tokens))
     begins, stops, classes = zip(*known, strict=True) if known else ((), (), ())
     marked = list(map(class_symbols, classes))
     counts = np.fromiter(map(len, marked), np.intp, len(marked))
@@ -113,23 +113,10 @@ def class_symbols(classes: Classes) -> tuple[int, ...]:
     return tuple([symbol(f"#{name}") for name in sorted(classes - MARKS)])
 
 
+@lru_cache(maxsize=8192)
 def symbol(token: str) -> int:
     """A token's number; the same in every process."""
     return zlib.crc32(token[:40].encode("utf-8", "surrogatepass"))
-
-
-class _Symbols(dict[str, int]):
-    """The numbers of tokens that were met; MOST of them are kept."""
-
-    def __missing__(self, token: str) -> int:
-        if len(self) >= MOST:
-            self.clear()
-        number = self[token] = symbol(token)
-        return number
-
-
-MOST = 8_192
-_SYMBOLS = _Symbols()
 
 
 @cache
