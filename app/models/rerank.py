@@ -109,7 +109,7 @@ class HttpReranker:
 
 
 class OtherForm(Exception):
-    pass
+    """The server refuses this form of request; it is sent the other."""
 
 
 def read(said: bytes, count: int) -> list[float]:
