@@ -59,11 +59,13 @@ class Query:
     limit: int = 40
     """Passages a source returns at most, a leg."""
     threshold: float = 0.2
-    """Similarity at or below which only words can vouch for a passage."""
+    """Evidence that a match exceeds (`retrieval/relevance.py`)."""
     before: tuple[str, ...] = ()
     """What the asker said earlier, oldest first, where `text` follows up on it. Read by rewriting alone."""
     days: tuple[Stretch, ...] = ()
     """Those that are asked about, where a time is."""
+    legible: bool = True
+    """False: the embedder cannot read the question, so that words alone decide what matches."""
 
 
 def day_of(moment: datetime) -> date | None:
@@ -113,6 +115,8 @@ class Passage:
     days: tuple[date, ...] | None = None
     """Start and end of each span of days that a memory speaks of, as kept with it; None: to be read from
     `text`."""
+    evidence: float | None = None
+    """What the threshold is compared with (`retrieval/relevance.py`); None: the similarity."""
 
     @property
     def said_on(self) -> date | None:
@@ -140,13 +144,11 @@ class Hit:
     """Raw: BM25 for words, similarity for meaning."""
     coverage: float = 0.0
     """Words: share of the query's IDF mass this passage holds, in [0, 1]."""
-    rare: bool = False
-    """Words: the passage holds the query's rare words, at least half of their IDF mass."""
     lent: float = field(default=0.0, compare=False)
     """Words: the part of `score` from neighbouring turns (`retrieval/memories.py`). Fusion alone reads it."""
     content: float = field(default=0.0, compare=False)
-    """Words: share of the query's content that the passage holds (`retrieval/bm25.py`); 0 where the query
-    was embedded, for then nobody needs it."""
+    """Words: share of the query's content that the passage holds (`retrieval/bm25.py`); 0 where
+    similarity decides, for then nobody needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +193,6 @@ class Candidate:
     """A passage in the running: its relevance is `passage.score`, made by `retrieval/fusion.py` alone."""
 
     passage: Passage
-    words: Hit | None = None
-    """How the word leg saw it; None: it did not."""
     verdict: Verdict | None = None
     """None: still in the running."""
     boosts: Mapping[str, float] = field(default_factory=dict)
@@ -241,8 +241,8 @@ class Entry:
     """Before boosts; None: nothing boosts passages of this kind, and the score is the relevance."""
     created_at: datetime | None = None
     """Of the passage: what a recency bias looks at."""
-    vouched: bool = False
-    """Words vouch for it: no threshold keeps it out."""
+    evidence: float | None = None
+    """What the threshold was compared with; None: the similarity."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn, sha256
 from app.errors import InvalidField
 from app.retrieval.fusion import scored
-from app.retrieval.relevance import by_words, is_match
+from app.retrieval.relevance import is_match
 from app.text.sanitise import quote
 from app.text.tokens import cuts
 from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
@@ -231,7 +231,7 @@ def select(
     if packed and len(packed) == budget.passages:  # later ones were not measured
         last = next(at for at in range(len(matches) - 1, -1, -1) if matches[at] is packed[-1])
         verdicts |= dict.fromkeys(map(id, matches[last + 1 :]), Verdict.OVER_LIMIT)
-    return [Candidate(item.passage, item.words, verdicts[id(item)]) for item in (*candidates, *duplicates)]
+    return [Candidate(item.passage, verdicts[id(item)]) for item in (*candidates, *duplicates)]
 
 
 def judged(candidates: Iterable[Candidate], verdict: Verdict) -> list[Candidate]:
@@ -258,7 +258,7 @@ def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[E
             sha256(item.passage.text),
             item.passage.score if boosted else None,
             item.passage.created_at,
-            by_words(item),
+            item.passage.evidence,
         )
         for item in candidates
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from app.answering.budget import judged as with_verdict
 from app.answering.recall import CONSIDERED, RECENCY, TOLD, Weighing, draw, of, recency, running, top
 from app.errors import InvalidField
-from app.types import CORPUS, MEMORIES, Candidate, Entry, Hit, Passage, Verdict
+from app.types import CORPUS, MEMORIES, Candidate, Entry, Passage, Verdict
 from app.vantage.terms import FM, LENSES
 
 
@@ -124,11 +124,11 @@ def candidate(entry: Entry, by: Weighing) -> Candidate:
         label=entry.label,
         similarity=entry.similarity,
         score=relevance,
+        evidence=entry.evidence,
         created_at=entry.created_at,
     )
-    words = Hit(entry.id, 0.0, rare=True) if entry.vouched else None
     boosts = {**entry.boosts, RECENCY: recency(entry.created_at, by.at, by.bias)}
-    return Candidate(passage, words, entry.verdict, boosts)
+    return Candidate(passage, entry.verdict, boosts)
 
 
 def key(item: Candidate) -> tuple[str, str]:

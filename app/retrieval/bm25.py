@@ -182,13 +182,6 @@ LEAST_MEAN = 100.0
 """Least mean length in terms: among short texts, such as chat turns of thirty terms, a few more terms would
 otherwise count as much as among pages (memories: nDCG@10 .611 with their own mean, .620 with this)."""
 
-RARE_SHARE = 0.02
-"""A term is rare if at most this share of the passages in reach contain it…"""
-RARE_COUNT = 3
-"""…or at most this many, in a small reach (then at most half of all, or every term would be rare)."""
-RARE_MASS = 0.5
-"""Share of the IDF mass of a query's rare terms above which a passage has them."""
-
 BATCH = 1 << 16
 """Postings per batch: a millisecond, and bounded memory."""
 FEW_TERMS = 100
@@ -218,8 +211,6 @@ class Scores:
     """0 for rows without a query term, and for deleted ones."""
     mass: NDArray[np.float64]
     """Sum of the IDF of a row's query terms."""
-    rare: NDArray[np.float64]
-    """The same for rare terms."""
 
 
 class Lexical:
@@ -239,13 +230,11 @@ class Lexical:
         """Number of live passages with each term."""
         for number in range(len(segments)):
             self.frequencies += self._document_frequencies(number)
-        few = max(min(RARE_COUNT, self.passages / 2), RARE_SHARE * self.passages)
-        self._rare: NDArray[np.bool_] = self.frequencies <= few
         self.idf = np.log1p((self.passages - self.frequencies + 0.5) / (self.frequencies + 0.5))
 
     def scores(self, number: int) -> Scores:
         postings, mask = self._segments[number]
-        found = Scores(*(np.zeros(len(postings.lengths)) for _ in range(3)))
+        found = Scores(*(np.zeros(len(postings.lengths)) for _ in range(2)))
         norm = K1 * (1 - B + B * postings.lengths / self._mean_length)
         if len(self.terms) <= FEW_TERMS:
             self._add_by_term(number, norm, found)
@@ -255,12 +244,10 @@ class Lexical:
             found.bm25[~mask] = 0
         return found
 
-    def coverage(self, scores: Scores, rows: Rows) -> tuple[list[float], list[bool]]:
-        """For each row: the share of the query's IDF mass in it, in [0, 1], and whether it has the query's
-        rare terms."""
-        mass, rare_mass = float(self.idf.sum()) or 1.0, float(self.idf[self._rare].sum())
-        rare = (scores.rare[rows] >= RARE_MASS * rare_mass) & (rare_mass > 0)
-        return (scores.mass[rows] / mass).tolist(), rare.tolist()
+    def coverage(self, scores: Scores, rows: Rows) -> list[float]:
+        """For each row: the share of the query's IDF mass in it, in [0, 1]."""
+        found: list[float] = (scores.mass[rows] / (float(self.idf.sum()) or 1.0)).tolist()
+        return found
 
     def contents(self, number: int, content: Content, rows: Rows) -> list[float]:
         """The share of the query's content in each row."""
@@ -301,19 +288,15 @@ class Lexical:
     def _add_by_term(self, number: int, norm: NDArray[np.floating], into: Scores) -> None:
         """Slices are cheaper than index arrays while terms are few."""
         postings, passages = self._segments[number][0], len(into.bm25)
-        every = zip(self._spans[number].tolist(), self.idf.tolist(), self._rare.tolist(), strict=True)
-        for (first, end), idf, rare in every:
+        for (first, end), idf in zip(self._spans[number].tolist(), self.idf.tolist(), strict=True):
             if first == end:
                 continue
             at = slice(None) if end - first == passages else postings.rows[first:end].astype(np.intp)
             counts = postings.counts[first:end].astype(np.float64)
             into.bm25[at] += idf * (K1 + 1) * counts / (counts + norm[at])
             into.mass[at] += idf
-            if rare:
-                into.rare[at] += idf
 
     def _add_by_batch(self, number: int, norm: NDArray[np.floating], into: Scores) -> None:
-        rare = self._rare.astype(np.float64)
         for batch in self._batches(number):
             counts, idf = batch.counts.astype(np.float64), batch.repeat(self.idf)
             np.add.at(
@@ -322,5 +305,3 @@ class Lexical:
                 batch.repeat(self.idf * (K1 + 1)) * counts / (counts + norm[batch.rows]),
             )
             np.add.at(into.mass, batch.rows, idf)
-            few = np.flatnonzero(batch.repeat(rare))
-            np.add.at(into.rare, batch.rows[few], idf[few])

@@ -86,7 +86,7 @@ class Flights(Generic[Result]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-FORMAT = 7
+FORMAT = 8
 """Changes with the fields of a result."""
 ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
 """How the address of a passage begins, by source; those of other sources have none."""
@@ -133,9 +133,9 @@ def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
 
 def plausible(candidate: Candidate) -> bool:
     """True for what a search of ours can find, as far as it is shown or reckoned with."""
-    passage, words = candidate.passage, candidate.words
+    passage = candidate.passage
     url, similarity = passage.fields.get("url"), passage.similarity
-    figures = (passage.score, *((words.score, words.coverage) if words else ()))
+    figures = (passage.score, passage.evidence or 0.0)
     return (
         is_label(passage.label)
         and min(passage.tokens, passage.quoted, passage.lined) >= 0

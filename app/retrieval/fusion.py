@@ -11,12 +11,12 @@ Functions"; figures: docs/adr/0004.
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
-from app.retrieval.relevance import is_match
+from app.retrieval.relevance import LEGIBLE, UNRELATED, VOUCHED, evidence, is_match, related
 from app.text.dates import (
     FIRST,
     LAST,
@@ -82,12 +82,27 @@ def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
     the question that the embedder can read (`models/bundled.py`)."""
     ceiling = max((strength(legs) for legs in found), default=0.0)
     words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
+    hits = [word_view(legs) for legs in found]
+    proofs = [
+        [
+            evidence(each.similarity, seen.get(key), legible=grasp >= LEGIBLE)
+            for key, each in legs.passages.items()
+        ]
+        for legs, seen in zip(found, hits, strict=True)
+    ]
+    least = related(chain.from_iterable(proofs), sum(legs.stored for legs in found))
     candidates = [
-        candidate(passage, hits.get(key), lexical.get(key, 0.0), factor, words)
-        for legs in found
-        for hits, factor in [(word_view(legs), scale(legs, ceiling))]
-        for lexical in [worded(legs, hits, factor, grasp)]
-        for key, passage in legs.passages.items()
+        Candidate(
+            scored(
+                passage,
+                relevance(passage, seen.get(key), lexical.get(key, 0.0), factor, words),
+                proof if proof > least else UNRELATED,
+            )
+        )
+        for legs, seen, proven in zip(found, hits, proofs, strict=True)
+        for factor in [scale(legs, ceiling)]
+        for lexical in [worded(legs, seen, factor, grasp)]
+        for (key, passage), proof in zip(legs.passages.items(), proven, strict=True)
     ]
     return sorted(candidates, key=lambda item: -item.passage.score)
 
@@ -137,17 +152,15 @@ def worded(legs: Legs, hits: Mapping[str, Hit], factor: float, grasp: float) -> 
     return {key: min(1.0, held[key] * each + hit.score * rest) for key, hit in hits.items()}
 
 
-def candidate(passage: Passage, hit: Hit | None, lexical: float, factor: float, words: float) -> Candidate:
-    """A passage with its relevance: BM25 alone if the query was not embedded."""
+def relevance(passage: Passage, hit: Hit | None, lexical: float, factor: float, words: float) -> float:
+    """BM25 alone if the query was not embedded."""
     if passage.similarity is None:
-        relevance = min(1.0, hit.score * factor) if hit else 0.0
-    else:
-        meaning = max(0.0, min(1.0, passage.similarity))
-        relevance = (DENSE_WEIGHT * meaning + words * lexical) / (DENSE_WEIGHT + words)
-    return Candidate(scored(passage, relevance), hit)
+        return min(1.0, hit.score * factor) if hit else 0.0
+    meaning = max(0.0, min(1.0, passage.similarity))
+    return (DENSE_WEIGHT * meaning + words * lexical) / (DENSE_WEIGHT + words)
 
 
-def scored(passage: Passage, score: float) -> Passage:
+def scored(passage: Passage, score: float, evidence: float | None = None) -> Passage:
     """Field by field: a tenth of the time of `replace`, for each of eighty passages."""
     return Passage(
         passage.source,
@@ -163,6 +176,7 @@ def scored(passage: Passage, score: float) -> Passage:
         passage.quoted,
         passage.lined,
         passage.days,
+        passage.evidence if evidence is None else evidence,
     )
 
 
@@ -330,13 +344,11 @@ def with_time_evidence(
 
 def supported(item: Candidate, question: Asked, of_time: float) -> Candidate:
     passage = item.passage
-    evidence = question.evidence(passage, of_time)
-    if not evidence:
+    added = question.evidence(passage, of_time)
+    if not added:
         return item
-    words = item.words
-    if question.alone and of_time == 1:
-        words = replace(words or Hit(passage.id, 0.0), rare=True)
-    return Candidate(scored(passage, passage.score + (1 - passage.score) * evidence), words)
+    proof = VOUCHED if question.alone and of_time == 1 else None
+    return Candidate(scored(passage, passage.score + (1 - passage.score) * added, proof))
 
 
 def notes(

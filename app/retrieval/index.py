@@ -328,7 +328,7 @@ class IndexSearch:
 
     def hits(self, ids: Mapping[Address, str], content: Content | None = None) -> dict[Address, Hit]:
         """BM25 scores of some passages, by id; those without a query term are left out. `content`: the
-        query's, if lexical retrieval alone decides what matches."""
+        query's, if words alone decide what matches."""
         found: dict[Address, Hit] = {}
         for number, rows in by_segment(ids).items():
             at = np.array(rows, dtype=np.uint32)
@@ -339,14 +339,14 @@ class IndexSearch:
                 rows,
                 scores.bm25[at].tolist(),
                 added,
-                *self._lexical.coverage(scores, at),
+                self._lexical.coverage(scores, at),
                 content_of,
                 strict=True,
             )
-            for row, score, neighbours, coverage, rare, share in held:
+            for row, score, neighbours, coverage, share in held:
                 if score + neighbours > 0:
                     found[number, row] = Hit(
-                        ids[number, row], score + neighbours, coverage, rare, neighbours, share
+                        ids[number, row], score + neighbours, coverage, neighbours, share
                     )
         return found
 

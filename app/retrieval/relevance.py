@@ -1,45 +1,69 @@
 """What counts as a match, and when a message needs no search (docs/contract.md).
 
-The threshold applies to similarity, never to fused or boosted scores. On public question sets lexical
-evidence accepted a passage of an unrelated text for 0-3 % of questions.
+A passage's evidence is its similarity, a little more or less by the share of the question's words in it. Two
+bounds apply: the threshold of the settings, and what chance explains: the best of N unrelated passages grows
+with N like √(2 ln N), so the best evidence of a question must exceed that, or nothing matches. Relevance and
+boosts never decide. Where the embedder cannot read the question, words alone decide. Figures:
+docs/adr/0004.
 """
 
+import math
 from collections.abc import Iterable
 
 from app.types import Candidate, Hit
 
 SHORT_CHARACTERS = 10
 """Shorter messages may skip retrieval."""
+WORDS, TYPICAL = 0.15, 0.2
+"""Evidence of words: so much for all of the question's IDF mass, from what unrelated passages have of it."""
+CHANCE = 0.1
+"""The similarity of unrelated passages: its spread between passages and between questions."""
+LEAST = 0.4
+"""Share of the best evidence that a further passage needs."""
 MOST_OF_IT = 0.6
-"""Coverage of the query's IDF mass that suffices without rare words, as in a reach of one passage."""
-CONTENT = 0.35
-"""Share of the query's content that suffices while nothing is embedded."""
+"""Coverage of the question's IDF mass that suffices while nothing is embedded."""
+CONTENT, CONTENT_ILLEGIBLE = 0.35, 0.2
+"""Share of the question's content that suffices while nothing is embedded, and in a language that the
+embedder cannot read."""
+LEGIBLE = 0.5
+"""Share of a question that the embedder must be able to read for similarity to count."""
+VOUCHED, UNRELATED = 1.0, -1.0
+"""Evidence above and below every threshold."""
 
 
-def vouched(hit: Hit) -> bool:
-    """True if lexical evidence suffices: the passage has the query's rare words, or most of its words; or, if
-    the query was not embedded, enough of its content."""
-    return hit.rare or hit.coverage > MOST_OF_IT or hit.content > CONTENT
+def chance(passages: int) -> float:
+    """Evidence that the best of so many unrelated passages may have."""
+    return CHANCE * math.sqrt(2 * math.log(max(2, passages)))
 
 
-def similar(candidate: Candidate, threshold: float) -> bool:
-    return candidate.passage.similarity is not None and candidate.passage.similarity > threshold
+def evidence(similarity: float | None, words: Hit | None, *, legible: bool = True) -> float:
+    """What the threshold is compared with. `legible`: the embedder can read the question."""
+    if similarity is not None and legible:
+        return similarity + WORDS * ((words.coverage if words else 0.0) - TYPICAL)
+    least = CONTENT if legible else CONTENT_ILLEGIBLE
+    sufficient = words is not None and (words.content > least or (legible and words.coverage > MOST_OF_IT))
+    return VOUCHED if sufficient else UNRELATED
 
 
-def by_words(candidate: Candidate) -> bool:
-    return candidate.words is not None and vouched(candidate.words)
+def related(every: Iterable[float], passages: int) -> float:
+    """The least evidence of a match among the evidence of all candidates, `passages` being in reach."""
+    best = max(every, default=UNRELATED)
+    return LEAST * best if best > chance(passages) else math.inf
+
+
+def proof(candidate: Candidate) -> float:
+    """The evidence of a candidate; the similarity if none was recorded."""
+    passage = candidate.passage
+    known = passage.similarity if passage.evidence is None else passage.evidence
+    return UNRELATED if known is None else known
 
 
 def is_match(candidate: Candidate, threshold: float) -> bool:
-    return similar(candidate, threshold) or by_words(candidate)
+    return proof(candidate) > threshold
 
 
 def skipped(message: str, candidates: Iterable[Candidate], threshold: float) -> bool:
-    """A short message without a similar passage: the model answers without context. Lexical evidence decides
-    if nothing was embedded."""
+    """A short message without a match: the model answers without context."""
     if len(message.strip()) >= SHORT_CHARACTERS:
         return False
-    return not any(
-        by_words(candidate) if candidate.passage.similarity is None else similar(candidate, threshold)
-        for candidate in candidates
-    )
+    return not any(is_match(candidate, threshold) for candidate in candidates)

@@ -41,11 +41,8 @@ def reordered(candidates: Sequence[Candidate], scores: Sequence[float]) -> tuple
     highest = max((item.passage.score for item in rest), default=0.0)
     factor = least / highest if highest > least else 1.0
     return (
-        *(Candidate(scored(item.passage, score), item.words) for _, score, item in ranked),
-        *(
-            Candidate(scored(item.passage, min(least, item.passage.score * factor)), item.words)
-            for item in rest
-        ),
+        *(Candidate(scored(item.passage, score)) for _, score, item in ranked),
+        *(Candidate(scored(item.passage, min(least, item.passage.score * factor))) for item in rest),
     )
 
 

@@ -20,7 +20,7 @@ from app.errors import ModelError, ModelTimeout
 from app.models.base import ChatModel, read_answer
 from app.retrieval.fusion import scored
 from app.retrieval.ranking import content, is_probe, noted, without_duplicates
-from app.retrieval.relevance import SHORT_CHARACTERS, is_match, vouched
+from app.retrieval.relevance import SHORT_CHARACTERS, is_match, proof
 from app.text.sanitise import quote
 from app.types import REWRITE, Candidate, Degraded, Found, Query
 
@@ -198,11 +198,9 @@ def strongest(items: Iterable[Candidate]) -> dict[Key, Candidate]:
 def both(one: Candidate, other: Candidate) -> Candidate:
     """A passage found by two searches, with the better of each figure."""
     more, less = (one, other) if one.passage.score >= other.passage.score else (other, one)
-    words = next((item.words for item in (one, other) if item.words and vouched(item.words)), more.words)
-    near, nearer = more.passage.similarity, less.passage.similarity
-    if nearer is None or (near is not None and near >= nearer):
-        return more if words is more.words else Candidate(more.passage, words)
-    return Candidate(replace(more.passage, similarity=nearer), words)
+    known = [each for each in (more.passage.similarity, less.passage.similarity) if each is not None]
+    similarity, evidence = max(known, default=None), max(proof(one), proof(other))
+    return Candidate(replace(more.passage, similarity=similarity, evidence=evidence))
 
 
 def falling(items: Sequence[Candidate]) -> list[Candidate]:
@@ -211,7 +209,7 @@ def falling(items: Sequence[Candidate]) -> list[Candidate]:
     least = 1.0
     for item in items:
         least = min(least, item.passage.score)
-        told.append(Candidate(scored(item.passage, least), item.words))
+        told.append(Candidate(scored(item.passage, least)))
     return told
 
 

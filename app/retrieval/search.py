@@ -24,6 +24,7 @@ from app.retrieval import fusion
 from app.retrieval.cache import FORMAT, Cache, Recent
 from app.retrieval.fusion import fuse
 from app.retrieval.ranking import without_duplicates
+from app.retrieval.relevance import LEGIBLE
 from app.retrieval.rerank import First, SecondStage
 from app.tasks import deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
@@ -34,7 +35,7 @@ REACH_SHARE = 0.25
 """Share of the deadline for the sources' versions; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds after its deadline in which a search hands over its results."""
-RANKING_VERSION = 9
+RANKING_VERSION = 10
 """Raise it with every change of results for the same texts: fusion, deduplication, a source's ranking. Cache
 keys also contain the form of shared results (`cache.py`). Replay compares this number instead of searching
 again, so a forgotten change is reported as identical."""
@@ -92,7 +93,7 @@ class Retrieval:
         every: list[Legs] = []
 
         async def first(asked: Query) -> Found:
-            found, faults = await self._legs(dated(asked, now), reaching, until)
+            found, faults = await self._legs(read(asked, now, grasp), reaching, until)
             every.extend(found if asked is query else ())
             return fused(found, faults, asked, now, grasp)
 
@@ -141,7 +142,7 @@ class Retrieval:
         grasp = self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
-            return fused(*await self._legs(dated(asked, now), reaching, until), asked, now, grasp)
+            return fused(*await self._legs(read(asked, now, grasp), reaching, until), asked, now, grasp)
 
         return await self._both(query, first, until)
 
@@ -205,8 +206,10 @@ def fused(
     )
 
 
-def dated(query: Query, now: datetime) -> Query:
-    return replace(query, days=fusion.asked(query.text, now).stretches(now.year))
+def read(query: Query, now: datetime, grasp: float) -> Query:
+    """The query with the days that it asks about, and whether the embedder can read it."""
+    days = fusion.asked(query.text, now).stretches(now.year)
+    return replace(query, days=days, legible=grasp >= LEGIBLE)
 
 
 def left(until: float) -> float:

@@ -190,9 +190,9 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         near: Sequence[Address] = ()
         dated: Sequence[Address] = ()
         fault, other = "", Foreign()
-        if embedded is None:
+        if embedded is None or not query.legible:
             words = await asyncio.to_thread(content, query.text)
-        else:
+        if embedded is not None:
             self._check(embedded)
             near, cosines, fault = await self._dense(
                 reached, search, embedded, lexical, query.limit, until=until
@@ -357,7 +357,7 @@ def _legs(  # noqa: PLR0917 - all that the search found
 
 def _nearest(passages: Iterable[Passage]) -> list[Hit]:
     """Dense hits, best first."""
-    hits = [Hit(each.id, each.similarity or 0.0, 0.0, False, 0.0, 0.0) for each in passages]
+    hits = [Hit(each.id, each.similarity or 0.0) for each in passages]
     return sorted(hits, key=lambda hit: (-hit.score, hit.key))
 
 

@@ -326,7 +326,7 @@ def key(item: Candidate) -> Key:
 
 def dressed(section: Section, item: Item) -> Candidate:
     shown = placed(item.passage, section, item.text)
-    return scored(Candidate(shown, item.candidate.words), section)
+    return scored(Candidate(shown), section)
 
 
 def scored(item: Candidate, section: Section) -> Candidate:

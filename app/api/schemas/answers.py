@@ -69,7 +69,10 @@ class CandidateOut(Out):
     sha256: str = Field(description="SHA-256 of its text at the time.")
     relevance: float | None = Field(description="Score before boosts; null: nothing boosts this source.")
     created_at: Time | None = Field(description="When the passage was written; null: not known.")
-    vouched: bool = Field(description="It holds rare words of the query, so that no threshold excludes it.")
+    evidence: float | None = Field(
+        description="What the threshold was compared with: the similarity, more or less by the share of the "
+        "question's words; -1: unrelated; null: the similarity itself."
+    )
 
 
 class AnswerOut(Out):
