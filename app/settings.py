@@ -70,7 +70,7 @@ class Rag(Group):
     top_k_max: int = Field(40, ge=1, le=200)
     """Most passages an answer may be given; also the default of `top_k`."""
     similarity_threshold: float = Field(0.2, ge=-1, le=1)
-    """Similarity a passage must exceed, unless words vouch for it."""
+    """Similarity, with a little of words, that a passage must exceed; more where much is in reach."""
     cache_ttl_seconds: float = Field(300, ge=0, le=86_400)
     """Seconds a retrieval is kept; 0 turns the cache off."""
     timeout_seconds: float = Field(6, gt=0, le=600)

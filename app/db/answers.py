@@ -39,6 +39,7 @@ from app.retrieval.points import (
     tenants,
     text_point_passage,
 )
+from app.retrieval.relevance import CERTAIN
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, Qdrant, imported
 from app.types import LONG_AGO, SAID_ON, Entry, Passage, Scope
@@ -133,11 +134,14 @@ STORED_COLUMNS = ("id", "endpoint", "question", "text", "model", "finish", "crea
 
 
 def restored(row: asyncpg.Record) -> Answer:
-    """The answer of a row. Ignores fields of a newer version, and boosts that an older one stored as null."""
+    """The answer of a row. Ignores fields of a newer version, and boosts that an older one stored as null;
+    what an older one stored as vouched for by words is certain evidence."""
     stored = {name: row[name] for name in STORED_COLUMNS} | json.loads(row["body"])
     for entry in stored.get("trace", {}).get("entries", ()):
         if boosts := entry.get("boosts"):
             entry["boosts"] = {name: value for name, value in boosts.items() if value is not None}
+        if entry.get("vouched"):
+            entry.setdefault("evidence", CERTAIN)
     if recipe := stored.get("recipe"):
         recipe["turns"] = [turn(*each) for each in recipe.get("turns", ())]
     return STORED.validate_python(stored)

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 from pydantic import TypeAdapter
 
+from app.retrieval.relevance import CERTAIN, UNRELATED
 from app.text.labels import is_label
 from app.types import VALUE_BYTES, Candidate, Embedding, Found, Scope, Shared
 
@@ -135,12 +136,13 @@ def plausible(candidate: Candidate) -> bool:
     """True for what a search of ours can find, as far as it is shown or reckoned with."""
     passage = candidate.passage
     url, similarity = passage.fields.get("url"), passage.similarity
-    figures = (passage.score, passage.evidence or 0.0)
+    evidence = UNRELATED if passage.evidence is None else passage.evidence
     return (
         is_label(passage.label)
         and min(passage.tokens, passage.quoted, passage.lined) >= 0
         and (similarity is None or -1 <= similarity <= 1)
-        and all(map(math.isfinite, figures))
+        and math.isfinite(passage.score)
+        and UNRELATED <= evidence <= CERTAIN
         and (not url or str(url).startswith(ADDRESSES.get(passage.source, ())))
     )
 
@@ -150,7 +152,7 @@ MEMORY_BYTES = 64 << 20
 READ_BYTES = 128 << 10
 """Of a value that is read on the loop, in a millisecond; most are smaller."""
 OBJECT_BYTES = 1_000
-"""Of a candidate beside its text: its passage, its hit, its fields and small strings."""
+"""Of a candidate beside its text: its passage, its fields and small strings."""
 
 Search = Callable[[], Coroutine[Any, Any, Found]]
 

@@ -16,7 +16,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from itertools import chain, islice
 
-from app.retrieval.relevance import LEGIBLE, UNRELATED, VOUCHED, evidence, is_match, related
+from app.retrieval.relevance import CERTAIN, LEGIBLE, UNRELATED, evidence, is_match, least_related
 from app.text.dates import (
     FIRST,
     LAST,
@@ -78,33 +78,37 @@ more when there is no dense retrieval, which measures the same better."""
 
 
 def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
-    """Every passage of every source, most relevant first; equal ones in the sources' order. `grasp`: share of
-    the question that the embedder can read (`models/bundled.py`)."""
+    """Every passage of every source with relevance and evidence, most relevant first; equal ones in the
+    sources' order. `grasp`: share of the question that the embedder can read (`models/bundled.py`)."""
     ceiling = max((strength(legs) for legs in found), default=0.0)
     words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
     hits = [word_view(legs) for legs in found]
-    proofs = [
-        [
-            evidence(each.similarity, seen.get(key), legible=grasp >= LEGIBLE)
-            for key, each in legs.passages.items()
-        ]
-        for legs, seen in zip(found, hits, strict=True)
-    ]
-    least = related(chain.from_iterable(proofs), sum(legs.stored for legs in found))
+    proofs = [proven(legs, seen, grasp) for legs, seen in zip(found, hits, strict=True)]
+    every = chain.from_iterable(each.values() for each in proofs)
+    least = least_related(every, sum(legs.stored for legs in found))
     candidates = [
         Candidate(
             scored(
                 passage,
                 relevance(passage, seen.get(key), lexical.get(key, 0.0), factor, words),
-                proof if proof > least else UNRELATED,
+                proof[key] if proof[key] >= least else UNRELATED,
             )
         )
-        for legs, seen, proven in zip(found, hits, proofs, strict=True)
+        for legs, seen, proof in zip(found, hits, proofs, strict=True)
         for factor in [scale(legs, ceiling)]
         for lexical in [worded(legs, seen, factor, grasp)]
-        for (key, passage), proof in zip(legs.passages.items(), proven, strict=True)
+        for key, passage in legs.passages.items()
     ]
     return sorted(candidates, key=lambda item: -item.passage.score)
+
+
+def proven(legs: Legs, hits: Mapping[str, Hit], grasp: float) -> dict[str, float]:
+    """The evidence of each passage of a source."""
+    legible = grasp >= LEGIBLE
+    return {
+        key: evidence(passage.similarity, hits.get(key), legible=legible)
+        for key, passage in legs.passages.items()
+    }
 
 
 def strength(legs: Legs) -> float:
@@ -347,7 +351,7 @@ def supported(item: Candidate, question: Asked, of_time: float) -> Candidate:
     added = question.evidence(passage, of_time)
     if not added:
         return item
-    proof = VOUCHED if question.alone and of_time == 1 else None
+    proof = CERTAIN if question.alone and of_time == 1 else None
     return Candidate(scored(passage, passage.score + (1 - passage.score) * added, proof))
 
 

@@ -27,8 +27,8 @@ CONTENT, CONTENT_ILLEGIBLE = 0.35, 0.2
 embedder cannot read."""
 LEGIBLE = 0.5
 """Share of a question that the embedder must be able to read for similarity to count."""
-VOUCHED, UNRELATED = 1.0, -1.0
-"""Evidence above and below every threshold."""
+CERTAIN, UNRELATED = 2.0, -1.0
+"""Evidence above and below every threshold, which are in [-1, 1]."""
 
 
 def chance(passages: int) -> float:
@@ -37,18 +37,20 @@ def chance(passages: int) -> float:
 
 
 def evidence(similarity: float | None, words: Hit | None, *, legible: bool = True) -> float:
-    """What the threshold is compared with. `legible`: the embedder can read the question."""
+    """What the threshold is compared with. `legible`: the embedder can read the question; otherwise, and for
+    a passage without a similarity, words alone decide, and the evidence is CERTAIN or UNRELATED."""
     if similarity is not None and legible:
         return similarity + WORDS * ((words.coverage if words else 0.0) - TYPICAL)
     least = CONTENT if legible else CONTENT_ILLEGIBLE
     sufficient = words is not None and (words.content > least or (legible and words.coverage > MOST_OF_IT))
-    return VOUCHED if sufficient else UNRELATED
+    return CERTAIN if sufficient else UNRELATED
 
 
-def related(every: Iterable[float], passages: int) -> float:
-    """The least evidence of a match among the evidence of all candidates, `passages` being in reach."""
-    best = max(every, default=UNRELATED)
-    return LEAST * best if best > chance(passages) else math.inf
+def least_related(every: Iterable[float], passages: int) -> float:
+    """The least evidence of a match among the evidence of all candidates, with this number of passages in
+    reach. What words alone decide is neither compared with chance nor makes others need more."""
+    best = max((each for each in every if each < CERTAIN), default=UNRELATED)
+    return LEAST * best if best > chance(passages) else CERTAIN
 
 
 def proof(candidate: Candidate) -> float:

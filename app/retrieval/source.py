@@ -22,7 +22,7 @@ import structlog
 
 from app.db.pool import Pool, retrieval_faults
 from app.errors import Rejected, RetrievalError, Unavailable
-from app.retrieval.bm25 import Content, Mask, content
+from app.retrieval.bm25 import Mask, content
 from app.retrieval.index import (
     Address,
     IndexSearch,
@@ -185,13 +185,10 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         cost = search.cost(query.text)
         lexical = await on_loop_or_thread(cost, search.lexical, query.text, query.limit, self.spread())
         embedded = await embedding
-        words: Content | None = None
         cosines: dict[Address, float] = {}
         near: Sequence[Address] = ()
         dated: Sequence[Address] = ()
         fault, other = "", Foreign()
-        if embedded is None or not query.legible:
-            words = await asyncio.to_thread(content, query.text)
         if embedded is not None:
             self._check(embedded)
             near, cosines, fault = await self._dense(
@@ -204,6 +201,8 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         similar = {
             address: self.similar(cosines[address]) if address in cosines else None for address in chosen
         }
+        by_words = bool(chosen) and (not query.legible or None in similar.values())
+        words = await asyncio.to_thread(content, query.text) if by_words else None
         passages = await self.passages(reached, search, similar) if chosen else {}
         search.attach_token_counts(passages)
         ids = {address: passage.id for address, passage in passages.items()}

@@ -24,7 +24,7 @@ from app.answering.budget import (
     share,
 )
 from app.errors import InvalidField
-from app.types import Candidate, Degraded, Found, Hit, Passage, Verdict
+from app.types import Candidate, Degraded, Found, Passage, Verdict
 from tests.fakes.answering import passage
 
 COSTS = st.lists(st.integers(0, 60), max_size=30)
@@ -184,10 +184,11 @@ def test_no_two_questions_stand_together(roles: list[Role]) -> None:
     assert (USER, USER) not in list(pairwise(kept))
 
 
-def candidate(key: str, similarity: float, *, words: Hit | None = None, length: int = 2) -> Candidate:
+def candidate(key: str, similarity: float, *, evidence: float | None = None, length: int = 2) -> Candidate:
     """A candidate of so many words; its line in the prompt has three more."""
     text = " ".join([key] * length)
-    return Candidate(Passage("documents", key, text, length, f"{key}.pdf#1", similarity, similarity), words)
+    passage = Passage("documents", key, text, length, f"{key}.pdf#1", similarity, similarity)
+    return Candidate(replace(passage, evidence=evidence))
 
 
 def count_words(text: str) -> int:
@@ -207,10 +208,11 @@ def test_the_threshold_is_strict() -> None:
     assert verdicts(chosen(candidate("a", 0.2)))["a"] is Verdict.BELOW_THRESHOLD
 
 
-def test_words_vouch_for_what_meaning_missed() -> None:
-    """A passage that holds the query's rare words is a match at any similarity."""
-    found = candidate("a", -0.1, words=Hit("a", 9.0, coverage=1.0, rare=True))
-    assert verdicts(chosen(found))["a"] is Verdict.PACKED
+def test_the_threshold_looks_at_evidence() -> None:
+    """Where some was found, whatever the similarity."""
+    found = chosen(candidate("a", 0.15, evidence=0.25), candidate("b", 0.9, evidence=-1.0))
+    assert verdicts(found) == {"a": Verdict.PACKED, "b": Verdict.BELOW_THRESHOLD}
+    assert [entry.evidence for entry in ledger(found)] == [0.25, -1.0]
 
 
 def test_a_short_message_skips_what_matches() -> None:

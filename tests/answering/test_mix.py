@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
 from app.answering.budget import Budget, Meter, ledger
-from app.answering.mix import lens_block, lens_name, remix
+from app.answering.mix import candidate, lens_block, lens_name, remix
 from app.answering.prompt import HEADS, plain
 from app.answering.recall import (
     RECENCY,
@@ -31,8 +31,9 @@ from app.answering.recall import (
 from app.db.memories import Tally
 from app.errors import InvalidField
 from app.retrieval.ranking import Wants, without_identical
+from app.retrieval.relevance import CERTAIN, UNRELATED, proof
 from app.retrieval.tags import infer_query_tags
-from app.types import CORPUS, MEMORIES, Candidate, Entry, Hit, Passage, Verdict
+from app.types import CORPUS, MEMORIES, Candidate, Entry, Passage, Verdict
 from app.vantage.terms import FM, LENSES, Mix
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -250,7 +251,7 @@ AGES = st.none() | st.integers(0, 400)
 
 @st.composite
 def found(draw: st.DrawFn) -> list[Candidate]:
-    """What a search may give: memories and texts, some alike, some vouched for, each of its own relevance."""
+    """What a search may give: memories and texts, some alike, each of its own relevance and evidence."""
     count = draw(st.integers(0, 24))
     scores = draw(st.lists(st.integers(1, 999), min_size=count, max_size=count, unique=True))
     rows = [
@@ -264,8 +265,8 @@ def found(draw: st.DrawFn) -> list[Candidate]:
                 similarity=draw(st.none() | st.integers(0, 100).map(lambda share: share / 100)),
                 score=score / 1000,
                 created_at=days_ago(draw(AGES)),
+                evidence=draw(st.none() | st.sampled_from([UNRELATED, CERTAIN]) | st.floats(0.1, 1.1)),
             ),
-            Hit(f"p{n}", 1.0, rare=True) if draw(st.booleans()) else None,
         )
         for n, score in enumerate(scores)
     ]
@@ -337,7 +338,7 @@ def test_another_mix_keeps_its_promises(
     assert sum(each.entry.source == MEMORIES for each in packed) <= min(3, now.split.personal)
     assert sum(each.entry.source == CORPUS for each in packed) <= now.split.corpus
     for each in packed:
-        assert each.entry.vouched or (each.entry.similarity or 0) > now.threshold
+        assert proof(candidate(each.entry, now)) > now.threshold
         assert 1 <= each.recency <= 1 + RECENCY_BOUND * after.recency_bias
     texts = [each.entry.sha256 for each in packed]
     assert len(texts) == len(set(texts))
@@ -404,6 +405,21 @@ def test_a_probe_stays_out_and_no_threshold_lets_it_in() -> None:
     """It was left out for its text, which nobody looks at now."""
     entries = [entry("s", 0.9, Verdict.SKIPPED, MEMORIES), entry("m", 0.5, source=MEMORIES)]
     assert verdicts(entries, Mix(similarity_threshold=-1.0)) == {"m": "packed", "s": "skipped"}
+
+
+def test_the_threshold_is_compared_with_recorded_evidence() -> None:
+    """What was certain stays in, what was unrelated stays out; without a record similarity counts."""
+    entries = [
+        entry("sure", 0.9, similarity=0.1, evidence=CERTAIN),
+        entry("chance", 0.8, Verdict.BELOW_THRESHOLD, similarity=0.9, evidence=UNRELATED),
+        entry("some", 0.7, similarity=0.5, evidence=0.6),
+        entry("old", 0.6, similarity=0.5),
+    ]
+    packed = [
+        {key for key, told in verdicts(entries, Mix(similarity_threshold=least)).items() if told == "packed"}
+        for least in (-1.0, 0.55, 1.0)
+    ]
+    assert packed == [{"sure", "some", "old"}, {"sure", "some"}, {"sure"}]
 
 
 def test_what_had_no_room_has_none_now() -> None:

@@ -22,7 +22,7 @@ from app.answering.recall import (
 )
 from app.db.memories import Tally
 from app.retrieval.ranking import Wants
-from app.types import Candidate, Hit, Passage, Verdict
+from app.types import Candidate, Passage, Verdict
 from tests.fakes.remembering import memory, reference
 
 ROOMY = Budget(100_000, 100)
@@ -30,13 +30,13 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NOTHING = Wants()
 
 
-def candidate(passage: Passage, score: float | None = None, *, rare: bool = False) -> Candidate:
+def candidate(passage: Passage, score: float | None = None, *, evidence: float | None = None) -> Candidate:
     """A passage in the running; its relevance is its similarity unless given."""
     scored = Passage(
         passage.source, passage.id, passage.text, passage.tokens, passage.label, passage.similarity,
-        passage.similarity or 0.0 if score is None else score, fields=passage.fields,
+        passage.similarity or 0.0 if score is None else score, fields=passage.fields, evidence=evidence,
     )  # fmt: skip
-    return Candidate(scored, Hit(passage.id, 3.0, rare=True) if rare else None)
+    return Candidate(scored)
 
 
 def memories(count: int) -> list[Candidate]:
@@ -106,9 +106,10 @@ def test_each_source_is_drawn_alone() -> None:
     assert ids(unified_retrieve(found, (), top_k=5, threshold=0.3)) == ["c"]
 
 
-def test_words_vouch_where_similarity_does_not() -> None:
-    """A match is above the threshold or holds the rare words; at the threshold is below it."""
-    found = [candidate(memory("words", "Kestrel", 0.1), rare=True), candidate(memory("edge", "Owl", 0.3))]
+def test_the_threshold_looks_at_evidence() -> None:
+    """It may be more than the similarity; at the threshold is below it."""
+    words = candidate(memory("words", "Kestrel", 0.1), evidence=0.31)
+    found = [words, candidate(memory("edge", "Owl", 0.3))]
     drawn = recalled(found)
     assert ids(drawn) == ["words"]
     assert [item.verdict for item in drawn if item.verdict] == [Verdict.BELOW_THRESHOLD]

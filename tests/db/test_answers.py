@@ -34,6 +34,7 @@ from app.db.pool import Pool, open_pool
 from app.db.rows import storable
 from app.db.sessions import ChatLogStore, SessionStore, emptied
 from app.errors import NoRoom, Rejected, Unavailable
+from app.retrieval.relevance import CERTAIN
 from app.types import Degraded, Entry, Reason, Scope, Trace, Verdict
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
@@ -54,7 +55,7 @@ ANSWER = Answer(
             Entry(
                 *("documents", "d:1", "a.pdf#1", 0.75, 1.5, Verdict.PACKED, {"recency": 1.1}, "ff"),
                 created_at=datetime(2026, 11, 1, 9, 30, 0, 125, tzinfo=UTC),
-                vouched=True,
+                evidence=0.81,
             ),
             Entry("documents", "d:2", "a.pdf#2", None, 0.0, Verdict.BELOW_THRESHOLD),
         ),
@@ -503,10 +504,20 @@ def test_what_an_older_version_kept_is_restored() -> None:
     body = json.loads(body_json(ANSWER))
     del body["recipe"], body["ruling"]
     for line in body["trace"]["entries"]:
-        del line["created_at"], line["vouched"]
-    entries = tuple(replace(line, created_at=None, vouched=False) for line in ANSWER.trace.entries)
+        del line["created_at"], line["evidence"]
+    entries = tuple(replace(line, created_at=None, evidence=None) for line in ANSWER.trace.entries)
     found = restored(row(json.dumps(body)))
     assert found == replace(ANSWER, recipe=None, trace=replace(ANSWER.trace, entries=entries))
+
+
+def test_what_words_once_vouched_for_is_certain() -> None:
+    """Traces of older versions have `vouched` and no `evidence`; no threshold excluded such a passage."""
+    body = json.loads(body_json(ANSWER))
+    for line, vouched in zip(body["trace"]["entries"], (True, False), strict=True):
+        del line["evidence"]
+        line["vouched"] = vouched
+    entries = restored(row(json.dumps(body))).trace.entries
+    assert [entry.evidence for entry in entries] == [CERTAIN, None]
 
 
 def test_what_a_newer_version_added_is_passed_over() -> None:

@@ -87,7 +87,7 @@ class FakeSource:
         if self.error:
             raise self.error
         hits = tuple(Hit(item.id, item.similarity or 0) for item in self.passages)
-        words = tuple(Hit(item.id, 5.0, 1.0, True) for item in self.passages)
+        words = tuple(Hit(item.id, 5.0, 1.0) for item in self.passages)
         return Legs(
             self.name,
             words=words if vector is None else (),

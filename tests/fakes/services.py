@@ -734,7 +734,7 @@ class FakeRows:
     async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
         """All of them, by the similarity they have; words find those that hold the whole query."""
         await embedding
-        words = tuple(Hit(each.id, 1.0, 1.0, rare=True) for each in self.passages if query.text in each.text)
+        words = tuple(Hit(each.id, 1.0, 1.0) for each in self.passages if query.text in each.text)
         return Legs(
             self.name,
             words=words,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Any
@@ -416,10 +417,10 @@ def changed(**facts: object) -> bytes:
     return json.dumps(shared | {"found": shared["found"] | facts}).encode()
 
 
-def spoilt(words: object = None, **fields: object) -> bytes:
+def spoilt(**fields: object) -> bytes:
     """One whose candidate has other values in its passage."""
     [candidate] = packed()["found"]["candidates"]
-    return changed(candidates=[candidate | {"passage": candidate["passage"] | fields, "words": words}])
+    return changed(candidates=[candidate | {"passage": candidate["passage"] | fields}])
 
 
 @pytest.mark.parametrize(
@@ -453,8 +454,10 @@ def spoilt(words: object = None, **fields: object) -> bytes:
         pytest.param(spoilt(fields={"page": [1]}), id="field"),
         pytest.param(spoilt(fields=[1]), id="fields"),
         pytest.param(spoilt(created_at="yesterday"), id="date"),
-        pytest.param(spoilt({"key": "a", "score": 1.0, "rare": "yes"}), id="hit"),
-        pytest.param(spoilt({"key": "a"}), id="short hit"),
+        pytest.param(spoilt(evidence=9.0), id="more than certain"),
+        pytest.param(spoilt(evidence=-1.5), id="less than unrelated"),
+        pytest.param(spoilt(evidence=math.nan), id="evidence that is no number"),
+        pytest.param(spoilt(evidence="strong"), id="evidence in words"),
     ],
 )
 def test_what_cannot_be_read_is_a_miss(raw: bytes) -> None:

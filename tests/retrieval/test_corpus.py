@@ -166,7 +166,7 @@ async def test_all_collections_share_their_statistics(corpus: CorpusSource) -> N
     await shelve(corpus, OTHER, "two", ["fish"] * 9)
     legs = await search(corpus, "fish")
     assert len({round(hit.score, 9) for hit in legs.words}) == 1
-    assert all(hit.rare for hit in legs.words)
+    assert len({hit.coverage for hit in legs.words}) == 1
 
 
 async def test_a_removed_text_is_gone_though_its_point_is_not(pool: Pool, corpus: CorpusSource) -> None:

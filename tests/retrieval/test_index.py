@@ -152,48 +152,28 @@ def test_the_dead_count_for_nothing(texts: list[str], query: str, data: st.DataO
             patch.setattr(bm25, "BATCH", batch)
             found = Lexical([(build(texts), mask)], terms(query)).scores(0)
         assert not found.bm25[~mask].any()
-        for ours, theirs in (
-            (found.bm25, expected.bm25),
-            (found.mass, expected.mass),
-            (found.rare, expected.rare),
-        ):
+        for ours, theirs in ((found.bm25, expected.bm25), (found.mass, expected.mass)):
             assert ours[mask].tolist() == theirs.tolist()
 
 
-def held(texts: Sequence[str], query: str) -> list[tuple[float, bool]]:
-    """Of each passage: coverage, and whether it holds the rare terms."""
+def held(texts: Sequence[str], query: str) -> list[float]:
+    """The coverage of each passage."""
     lexical = Lexical([(build(texts), None)], terms(query))
     rows = np.arange(len(texts), dtype=np.uint32)
-    return list(zip(*lexical.coverage(lexical.scores(0), rows), strict=True))
+    return lexical.coverage(lexical.scores(0), rows)
 
 
 @given(TEXTS, QUERY)
 def test_coverage_is_a_share_of_the_query(texts: list[str], query: str) -> None:
-    for text, (coverage, _) in zip(texts, held(texts, query), strict=True):
+    for text, coverage in zip(texts, held(texts, query), strict=True):
         shared = set(query.split()) & set(text.split())
         assert 0 <= coverage <= 1 + 1e-9
         assert (coverage > 1 - 1e-9) == (shared == set(query.split()))
         assert (coverage == 0) == (not shared)
 
 
-FEW = ["this is the code of zyxel", *(f"what is the sea of sand {n}" for n in range(40))]
-
-
-@pytest.mark.parametrize(
-    ("query", "rare"),
-    [
-        pytest.param("what is the code of zyxel", True, id="its name"),
-        pytest.param("the sea of sand", False, id="common words alone"),
-        pytest.param("the zyxel of otters and hedgehogs in lakes", False, id="one rare word of many unknown"),
-        pytest.param("otters", False, id="nothing of it"),
-    ],
-)
-def test_rare_terms_are_those_that_few_hold(query: str, rare: bool) -> None:
-    assert held(FEW, query)[0][1] is rare
-
-
 def test_nothing_asked_and_nothing_there() -> None:
-    assert held(["sea"], "?!") == [(0.0, False)]
+    assert held(["sea"], "?!") == [0.0]
     assert Lexical([(build([]), None)], terms("sea")).scores(0).bm25.tolist() == []
 
 
@@ -208,7 +188,7 @@ def told(search: IndexSearch, query: str, limit: int = 3) -> tuple[object, ...]:
     return (
         [search.key(spot) for spot in lexical],
         [(search.key(spot), value) for spot, value in dense.items()],
-        sorted((search.key(spot), hit.score, hit.coverage, hit.rare) for spot, hit in hits.items()),
+        sorted((search.key(spot), hit.score, hit.coverage) for spot, hit in hits.items()),
         search.size,
     )
 

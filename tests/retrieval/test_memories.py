@@ -216,12 +216,14 @@ async def test_a_neighbour_vouches_for_nobody(memories: MemorySource) -> None:
 
 
 @exact_alone
-async def test_rare_words_vouch_where_meaning_cannot_tell(memories: MemorySource) -> None:
-    """A name that stands in one of two hundred memories is a match; a word that stands in all is none."""
+@pytest.mark.parametrize("legible", [True, False], ids=["not embedded", "not legible"])
+async def test_words_alone_decide_where_meaning_cannot_tell(memories: MemorySource, *, legible: bool) -> None:
+    """A name in one of two hundred memories is a match; a word of all is none, nor is similarity."""
     await keep(memories, ANN, *(f"the sea {n} is wide" for n in range(200)), "xyzzy was here")
-    query, unrelated = Query("the xyzzy", ANN), bag("zz")
-    legs = await (await memories.reach(ANN)).search(query, given(unrelated))
-    matches = [item.passage.text for item in fuse([legs]) if is_match(item, 2.0)]
+    query = Query("the xyzzy", ANN, legible=legible)
+    vector = None if legible else bag("the sea is wide")
+    legs = await (await memories.reach(ANN)).search(query, given(vector))
+    matches = [item.passage.text for item in fuse([legs], 1.0 if legible else 0.1) if is_match(item, 1.0)]
     assert matches == ["xyzzy was here"]
 
 

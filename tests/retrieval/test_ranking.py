@@ -2,7 +2,8 @@
 content once, and texts that speak to the machine."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -17,7 +18,15 @@ from app.retrieval.fusion import (
     weight,
 )
 from app.retrieval.ranking import content, is_probe, is_test, without_copies_of, without_identical
-from app.retrieval.relevance import by_words, is_match, skipped, vouched
+from app.retrieval.relevance import (
+    CERTAIN,
+    UNRELATED,
+    chance,
+    evidence,
+    is_match,
+    least_related,
+    skipped,
+)
 from app.types import Candidate, Hit, Legs, Passage
 
 
@@ -104,52 +113,90 @@ def test_nothing_is_lost(texts: list[str]) -> None:
     assert {content(item.passage.text) for item in duplicates} <= set(shown)
 
 
-def candidate(similarity: float | None, words: Hit | None = None) -> Candidate:
-    """A candidate of that similarity, seen by the word leg or not."""
-    return Candidate(Passage("documents", "a", "text", 1, "a.pdf#1", similarity=similarity), words)
-
-
-RARE = Hit("a", 3.0, 0.3, rare=True)
-MOST = Hit("a", 3.0, 0.61)
-SOME = Hit("a", 3.0, 0.6)
-CONTENT = Hit("a", 3.0, 0.3, content=0.4)
+def candidate(similarity: float | None, evidence: float | None = None) -> Candidate:
+    return Candidate(
+        Passage("documents", "a", "text", 1, "a.pdf#1", similarity=similarity, evidence=evidence)
+    )
 
 
 @pytest.mark.parametrize(
-    ("similarity", "words", "match"),
+    ("similarity", "proven", "match"),
     [
         pytest.param(0.21, None, True, id="above the threshold"),
         pytest.param(0.2, None, False, id="at the threshold"),
-        pytest.param(-0.5, RARE, True, id="far off, but it holds the rare words"),
-        pytest.param(0.1, MOST, True, id="most of the query's words"),
-        pytest.param(0.1, SOME, False, id="some of them"),
-        pytest.param(None, None, False, id="not embedded, no words"),
-        pytest.param(None, RARE, True, id="not embedded, rare words"),
-        pytest.param(None, CONTENT, True, id="not embedded, enough of the content"),
+        pytest.param(0.1, 0.21, True, id="more evidence than similarity"),
+        pytest.param(0.9, UNRELATED, False, id="similar by chance"),
+        pytest.param(None, CERTAIN, True, id="by words alone"),
+        pytest.param(None, None, False, id="nothing known"),
     ],
 )
-def test_a_match_is_similar_or_vouched_for(similarity: float | None, words: Hit | None, match: bool) -> None:
-    """Above the threshold, or words vouch for it."""
-    assert is_match(candidate(similarity, words), 0.2) is match
+def test_a_match_has_evidence(similarity: float | None, proven: float | None, match: bool) -> None:
+    """The similarity, where none was recorded."""
+    assert is_match(candidate(similarity, proven), 0.2) is match
 
 
-@pytest.mark.parametrize(("words", "so"), [(RARE, True), (MOST, True), (SOME, False), (None, False)])
-def test_words_vouch_whatever_the_similarity(words: Hit | None, so: bool) -> None:
-    """A ledger tells it, so that another threshold can be tried on it."""
-    assert [by_words(candidate(similarity, words)) for similarity in (None, -1.0, 1.0)] == [so] * 3
+@pytest.mark.parametrize(("evidence", "match"), [(CERTAIN, True), (UNRELATED, False)])
+@pytest.mark.parametrize("threshold", [-1.0, 0.2, 1.0])
+def test_no_threshold_changes_what_words_alone_decide(
+    evidence: float, threshold: float, *, match: bool
+) -> None:
+    assert is_match(candidate(0.5, evidence), threshold) is match
 
 
 def test_a_boosted_score_makes_no_match() -> None:
-    """The threshold looks at similarity, never at the score."""
+    """The threshold looks at evidence, never at the score."""
     boosted = Candidate(Passage("documents", "a", "t", 1, "a.pdf#1", similarity=0.1, score=1.0))
     assert not is_match(boosted, 0.2)
 
 
+def share(coverage: float, content: float = 0.0) -> Hit:
+    return Hit("a", 3.0, coverage, content=content)
+
+
 @pytest.mark.parametrize(
-    ("hit", "said"), [pytest.param(RARE, True, id="rare"), pytest.param(SOME, False, id="common")]
+    ("words", "legible", "matches"),
+    [
+        pytest.param(None, True, False, id="no words"),
+        pytest.param(share(0.61), True, True, id="most of the words"),
+        pytest.param(share(0.6), True, False, id="some of them"),
+        pytest.param(share(0.3, 0.36), True, True, id="enough of the content"),
+        pytest.param(share(0.3, 0.35), True, False, id="too little of it"),
+        pytest.param(share(0.3, 0.21), False, True, id="not legible, some of the content"),
+        pytest.param(share(0.9, 0.2), False, False, id="not legible, common words"),
+    ],
 )
-def test_words_vouch_by_what_is_rare(hit: Hit, said: bool) -> None:
-    assert vouched(hit) is said
+def test_words_alone_decide_without_a_similarity(words: Hit | None, *, legible: bool, matches: bool) -> None:
+    """Or with one that says nothing, in a language that the embedder cannot read."""
+    for similarity in (None, *([] if legible else [0.0, 0.9])):
+        assert evidence(similarity, words, legible=legible) == (CERTAIN if matches else UNRELATED)
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
+def test_evidence_grows_with_similarity_and_words(similarity: float, one: float, other: float) -> None:
+    """Words move it by less than a sixth of its scale, and never to certainty."""
+    less, more = (evidence(similarity, share(each)) for each in sorted((one, other)))
+    assert similarity - 0.05 <= less <= more < min(similarity + 0.15, CERTAIN)
+    assert evidence(similarity, None) == evidence(similarity, share(0.0))
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**7))
+def test_chance_grows_with_the_passages_in_reach(one: int, other: int) -> None:
+    """Slowly: ten million unrelated passages do not reach what a text and a question about it have."""
+    few, many = sorted((one, other))
+    assert 0 < chance(few) <= chance(many) < 0.6
+    assert few < 2 or few == many or chance(few) < chance(many)
+
+
+@given(st.lists(st.floats(-1.1, 1.12) | st.just(CERTAIN), max_size=9), st.integers(0, 10**6))
+def test_matches_are_what_chance_does_not_explain(every: list[float], passages: int) -> None:
+    """The best one, and those near it; what words alone decided neither helps nor hinders others."""
+    found = least_related(every, passages)
+    measured = [each for each in every if each < CERTAIN]
+    assert found == least_related(measured, passages)
+    assert [each >= found for each in every if each == CERTAIN] == [True] * every.count(CERTAIN)
+    related = [each for each in measured if each >= found]
+    assert bool(related) is (max(measured, default=UNRELATED) > chance(passages))
+    assert not related or max(measured) in related
 
 
 @pytest.mark.parametrize(
@@ -158,17 +205,17 @@ def test_words_vouch_by_what_is_rare(hit: Hit, said: bool) -> None:
         pytest.param("hi there", [], True, id="short, nothing found"),
         pytest.param("123456789", [candidate(0.2)], True, id="nine characters, at the threshold"),
         pytest.param("1234567890", [], False, id="ten characters"),
-        pytest.param("rhine", [candidate(0.1), candidate(0.3)], False, id="short, but something is similar"),
-        pytest.param("rhine", [candidate(0.1, RARE)], True, id="short, words alone do not lift the rule"),
+        pytest.param("rhine", [candidate(0.1), candidate(0.3)], False, id="short, but something matches"),
+        pytest.param("rhine", [candidate(0.9, UNRELATED)], True, id="short, similar by chance"),
         pytest.param("hi" + " " * 20, [], True, id="spaces are no characters"),
         pytest.param("rhine", [candidate(None)], True, id="not embedded"),
-        pytest.param("rhine", [candidate(None, RARE)], False, id="not embedded, so words decide"),
+        pytest.param("rhine", [candidate(None, CERTAIN)], False, id="not embedded, so words decide"),
     ],
 )
-def test_short_messages_without_a_similar_passage_are_skipped(
-    message: str, candidates: list[Candidate], short: bool
+def test_short_messages_without_a_match_are_skipped(
+    message: str, candidates: list[Candidate], *, short: bool
 ) -> None:
-    """Under 10 characters and no match above the threshold; without similarities words decide."""
+    """Under 10 characters and no match above the threshold."""
     assert skipped(message, candidates, 0.2) is short
 
 
@@ -357,11 +404,57 @@ def test_the_leg_that_falls_off_is_trusted() -> None:
 
 
 def test_words_of_a_passage_that_meaning_chose_count_too() -> None:
-    """What the word leg saw beside its own choice is part of relevance, and kept with the candidate."""
+    """What the word leg saw beside its own choice is part of relevance, and of the evidence."""
     found = fuse([legs({"a": 0.5, "b": 0.5}, {"w": 4.0}, beside={"b": 2.0})])
     assert order(found) == ["b", "a"]
-    assert found[0].words == Hit("b", 2.0, 0.1)
-    assert found[1].words is None
+    assert [item.passage.evidence for item in found] == pytest.approx([0.485, 0.47])
+
+
+def matching(found: Iterable[Legs], grasp: float = 1.0) -> list[str]:
+    return [item.passage.id for item in fuse([*found], grasp) if is_match(item, 0.2)]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "passages", "match"),
+    [
+        pytest.param(0.6, 10, True, id="related, among ten"),
+        pytest.param(0.6, 10_000, True, id="related, among ten thousand"),
+        pytest.param(0.36, 10, True, id="perhaps related, among ten"),
+        pytest.param(0.36, 10_000, False, id="the best of ten thousand unrelated ones"),
+    ],
+)
+def test_the_best_must_exceed_chance(similarity: float, passages: int, *, match: bool) -> None:
+    """Without it a question about something else has context as soon as enough is stored."""
+    found = replace(legs({"a": similarity, "b": 0.1}, {"a": 3.0}, coverage=0.3), stored=passages)
+    assert matching([found]) == (["a"] if match else [])
+
+
+def test_all_passages_in_reach_count() -> None:
+    """Those of every source that was asked, wherever the best one is."""
+    small = replace(legs({"m": 0.36}, source="memories"), stored=10)
+    assert matching([small, replace(legs({"a": 0.2}), stored=20)]) == ["m"]
+    assert matching([small, replace(legs({"a": 0.2}), stored=10_000)]) == []
+
+
+def test_a_further_match_has_a_part_of_the_best_evidence() -> None:
+    assert matching([legs({"best": 0.8, "near": 0.4, "far": 0.3})]) == ["best", "near"]
+
+
+def test_a_passage_without_a_vector_does_not_displace_others() -> None:
+    """Its words alone decide about it, and about nothing else."""
+    found = legs({"worded": None, "near": 0.35, "common": None}, {"worded": 5.0, "common": 1.0})
+    assert sorted(matching([found])) == ["near", "worded"]
+
+
+def test_similarity_to_a_question_that_cannot_be_read_is_no_evidence() -> None:
+    found = Legs(
+        "documents",
+        words=(Hit("right", 5.0, 0.5, content=0.4), Hit("wrong", 1.0, 0.2, content=0.1)),
+        passages={key: passage(key, value) for key, value in {"wrong": 0.9, "right": 0.1}.items()},
+        stored=10_000,
+    )
+    assert matching([found]) == ["wrong"]
+    assert matching([found], grasp=0.2) == ["right"]
 
 
 def test_equals_stay_in_the_order_of_their_source() -> None:

@@ -31,7 +31,7 @@ from app.retrieval.rerank import (
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
 from app.settings import Chat, Rag, Rerank, Settings
-from app.types import Candidate, Degraded, Found, Hit, Query, Scope
+from app.types import Candidate, Degraded, Found, Query, Scope
 from app.wiring import second_stage
 from tests.fakes.answering import FakeEmbedder, FakeModel, FakeSource, FakeStream, passage
 from tests.fakes.judges import Ill, RerankServer, rerank_server
@@ -315,7 +315,7 @@ async def test_there_is_one_where_the_settings_say_so(settings: Settings, key: l
 
 
 def ranked_candidates(*scores: float) -> list[Candidate]:
-    return [Candidate(scored(passage(str(at)), score), Hit(str(at), 1)) for at, score in enumerate(scores)]
+    return [Candidate(scored(passage(str(at)), score, 0.5 + at / 10)) for at, score in enumerate(scores)]
 
 
 def told(found: tuple[Candidate, ...]) -> list[tuple[str, float]]:
@@ -323,12 +323,12 @@ def told(found: tuple[Candidate, ...]) -> list[tuple[str, float]]:
 
 
 def test_the_best_score_comes_first() -> None:
-    """Probabilities are relevances as they are; similarity and words stay."""
+    """Probabilities are relevances as they are; similarity and evidence stay."""
     before = ranked_candidates(0.9, 0.8, 0.7)
     after = reordered(before, [0.1, 0.9, 0.4])
     assert told(after) == [("1", 0.9), ("2", 0.4), ("0", 0.1)]
     assert {item.passage.similarity for item in after} == {0.8}
-    assert [item.words for item in after] == [before[1].words, before[2].words, before[0].words]
+    assert [item.passage.evidence for item in after] == [0.6, 0.7, 0.5]
 
 
 def test_equal_scores_keep_the_first_stages_order() -> None:

@@ -24,7 +24,7 @@ from app.retrieval.fusion import (
 from app.retrieval.relevance import is_match
 from app.text.dates import KNOWN, LAST, Span, days
 from app.text.dates import MANY as SPOKEN
-from app.types import Candidate, Hit, Passage, Stretch
+from app.types import Candidate, Passage, Stretch
 
 NOW = datetime(2024, 2, 1, 12, tzinfo=UTC)
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -285,15 +285,6 @@ def test_who_asks_for_a_time_alone_is_told_what_is_of_it(question: str, text: st
     item = memory(text)
     [found] = ranked_for([replace(item, passage=replace(item.passage, similarity=0.0))], asked(question, NOW))
     assert is_match(found, 0.2) is matches
-
-
-def test_what_words_say_of_it_stays_beside() -> None:
-    """It is vouched for by one thing more."""
-    item = memory("otters eat fish")
-    hit = Hit("m", 2.0, 0.1, lent=0.5)
-    [found] = ranked_for([replace(item, words=hit)], asked("what did I do in May 2023", NOW))
-    assert found.words == replace(hit, rare=True)
-    assert found.words.lent == 0.5
 
 
 @pytest.mark.parametrize(

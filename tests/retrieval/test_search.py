@@ -420,12 +420,11 @@ async def test_the_same_said_twice_is_a_duplicate() -> None:
     assert found.notes == ("memory#b is a duplicate of memory#a",)
 
 
-RARE, COMMON = Hit("k", 3, 0.9, rare=True), Hit("k", 1, 0.1)
-
-
-def item(key: str, score: float, *, similarity: float | None = 0.8, words: Hit | None = None) -> Candidate:
+def item(
+    key: str, score: float, *, similarity: float | None = 0.8, evidence: float | None = None
+) -> Candidate:
     """A candidate with a text of its own."""
-    return Candidate(scored(passage(key, f"text of {key}", similarity), score), words)
+    return Candidate(scored(passage(key, f"text of {key}", similarity), score, evidence))
 
 
 def ids(found: Found) -> list[str]:
@@ -457,11 +456,11 @@ def test_what_is_no_match_of_the_question_holds_no_place() -> None:
 
 
 def test_a_match_for_any_of_the_texts_is_one() -> None:
-    """By similarity to one, or by words of another."""
-    own = Found((item("a", 0.5, similarity=0.1, words=RARE), item("b", 0.4, similarity=None)))
-    more = Found((item("a", 0.9, similarity=0.15, words=COMMON), item("b", 0.1, similarity=0.6)))
+    """With the most evidence of any, although another found it more similar, or was unrelated."""
+    own = Found((item("a", 0.5, similarity=0.1, evidence=0.22), item("b", 0.4, similarity=None)))
+    more = Found((item("a", 0.9, similarity=0.15, evidence=-1.0), item("b", 0.1, similarity=0.6)))
     found = {each.passage.id: each for each in merged(own, [more], 0.2).candidates}
-    assert (found["a"].passage.similarity, found["a"].words) == (0.15, RARE)
+    assert (found["a"].passage.similarity, found["a"].passage.evidence) == (0.15, 0.22)
     assert found["b"].passage.similarity == 0.6
     assert all(is_match(each, 0.2) for each in found.values())
 

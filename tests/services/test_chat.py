@@ -30,7 +30,7 @@ from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
 from app.retrieval.search import RANKING_VERSION, Retrieval
 from app.services.chat import ChatService, Fetched, chat_context, form_of
-from app.types import Candidate, Degraded, Found, Hit, PendingDocument, Reason, Scope
+from app.types import Candidate, Degraded, Found, Passage, PendingDocument, Reason, Scope
 from tests.fakes.answering import (
     NOW,
     FakeEmbedder,
@@ -154,6 +154,10 @@ async def test_the_model_sees_context_and_the_reply_names_it() -> None:
     assert '- From a.pdf#1: "The sky is blue."' in model.prompts[0].context
 
 
+PERHAPS = passage("a", similarity=0.4)
+"""Chance alone finds one as similar among thousands of passages, not among ten."""
+
+
 @pytest.mark.parametrize(
     ("source", "message", "reason"),
     [
@@ -163,6 +167,7 @@ async def test_the_model_sees_context_and_the_reply_names_it() -> None:
         pytest.param(FakeSource([passage("a", similarity=0.1)]), "rhine", "skipped_short_query", id="short"),
         pytest.param(FakeSource([passage("a")]), "thanks", "small_talk", id="small talk"),
         pytest.param(FakeSource([passage("a", similarity=0.1)]), QUESTION, "no_match", id="unrelated"),
+        pytest.param(FakeSource([PERHAPS], stored=10_000), QUESTION, "no_match", id="the best of 10,000"),
     ],
 )
 async def test_without_context_the_model_answers_all_the_same(
@@ -173,6 +178,14 @@ async def test_without_context_the_model_answers_all_the_same(
     assert (said["rag"]["reason"], said["rag"]["used"], said["citations"]) == (reason, False, [])
     assert said["answer"] == "Hello there"
     assert "[Context]" not in model.prompts[0].text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("stored", "given"), [(10, PERHAPS), (10_000, passage("a"))], ids=["of ten", "clearly, of 10,000"]
+)
+async def test_what_chance_does_not_explain_is_context(stored: int, given: Passage) -> None:
+    said = await told(service(FakeSource([given], stored=stored)))
+    assert (said["rag"]["reason"], len(said["citations"])) == ("ok", 1)
 
 
 async def test_a_short_message_with_a_match_is_not_skipped() -> None:
@@ -545,7 +558,7 @@ async def test_a_yes_that_answers_a_question_is_searched_by_it() -> None:
 
 
 IN_THN = Scope(project="THN")
-FOUND = Found((Candidate(passage("a"), Hit("a", 1.0, 1.0, rare=True)),), stored=1, answered=1)
+FOUND = Found((Candidate(passage("a")),), stored=1, answered=1)
 ENTRY = gathered(row("conversations", "k1", "entry", title="One"))
 
 

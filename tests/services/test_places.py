@@ -38,7 +38,7 @@ from app.services.chat import Fetched, chat_context, form_of
 from app.services.profiles import shown as summarised
 from app.text.labels import LABEL_MAX
 from app.text.sanitise import UNSAFE, quote, sanitise_name, sanitise_text
-from app.types import Candidate, Found, Hit, Passage, Reason, Scope
+from app.types import Candidate, Found, Passage, Reason, Scope
 from app.vantage.terms import Limits as Ruled
 from app.vantage.terms import Mix
 from app.vantage.weigh import weigh
@@ -86,9 +86,7 @@ def filled(kind: type, prefix: str, fill: Fill, /, **own: Any) -> Any:
 
 def candidates(*passages: Passage) -> Found:
     hits = [replace(passage, similarity=0.9, score=0.9) for passage in passages]
-    return Found(
-        tuple(Candidate(one, Hit(one.id, 9.0, 1.0, rare=True)) for one in hits), stored=9, answered=9
-    )
+    return Found(tuple(map(Candidate, hits)), stored=9, answered=9)
 
 
 def document(fill: Fill) -> Passage:

@@ -250,7 +250,7 @@ async def test_who_leaves_is_not_kept(house: House) -> None:
 
 
 async def test_another_project_shows_what_matches(house: House) -> None:
-    """By relevance: what is not similar, and has none of the words, is told apart."""
+    """By relevance: what is little similar, and has none of the words, is told apart."""
     house.code.passages = []
     house.conversations.passages = [
         conversation_row("far"),
@@ -259,9 +259,9 @@ async def test_another_project_shows_what_matches(house: House) -> None:
     ]
     far, near, worded = house.conversations.passages
     house.conversations.passages = [
-        with_similarity(far, 0.1),
+        with_similarity(far, 0.2),
         with_similarity(near, 0.6),
-        with_similarity(worded, 0.1, text=MESSAGE),
+        with_similarity(worded, 0.2, text=MESSAGE),
     ]
     found = await house.service.gathered(Scope(project="garden"), MESSAGE)
 
@@ -283,7 +283,7 @@ def with_similarity(passage: Passage, similarity: float, text: str = "") -> Pass
 
 async def test_this_repository_shows_code_and_talk(house: House) -> None:
     """One search for both, most relevant first; as much code as asked for."""
-    house.code.passages = [chunk(f"k{n}", 0.9 - n / 20) for n in range(12)]
+    house.code.passages = [chunk(f"k{n}", 0.9 - n / 25) for n in range(12)]
     found = await house.service.gathered(Scope(project="IBID"), MESSAGE)
     fewer = await house.service.gathered(Scope(project="IBID"), MESSAGE, top_k=2)
 

@@ -195,8 +195,8 @@ async def test_identical_content_is_told_once() -> None:
 
 
 async def test_only_matches_are_told() -> None:
-    """A passage at or below the threshold that no word vouches for is left out, whatever boosts it."""
-    house = found(memory("far", "An unrelated matter", 0.3), memory("near", "Paper", 0.31))
+    """A passage whose evidence is not above the threshold is left out, whatever boosts it."""
+    house = found(memory("far", "An unrelated matter", 0.32), memory("near", "Paper", 0.34))
     house.votes = FakeVotes({"far": Tally(positive=1000)})
     said = await house.told()
     assert [item["id"] for item in said["memory_used"]] == ["near"]
