@@ -22,8 +22,9 @@ from app.retrieval.cache import (
     unpack,
     weight,
 )
+from app.retrieval.relevance import CERTAIN, UNRELATED
 from app.text.labels import label, label_name
-from app.types import Candidate, Degraded, Found, Hit, Passage, Scope
+from app.types import Candidate, Degraded, Found, Passage, Scope
 from tests.fakes.answering import passage
 
 WHOLE = Found((Candidate(passage("a")),), stored=1, answered=1)
@@ -357,9 +358,6 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 figures = st.floats(allow_nan=False, allow_infinity=False)
 
 
-hits = st.builds(Hit, texts, figures, figures, st.booleans())
-
-
 passages = st.builds(
     Passage,
     source=texts,
@@ -374,10 +372,11 @@ passages = st.builds(
     title=texts,
     fields=st.dictionaries(texts, st.none() | texts | st.integers(-(1 << 60), 1 << 60), max_size=3),
     created_at=st.none() | st.datetimes(timezones=st.just(UTC)).map(lambda at: at.replace(fold=0)),
+    evidence=st.none() | st.floats(UNRELATED, CERTAIN),
 )
 
 
-candidates = st.lists(st.builds(Candidate, passages, st.none() | hits), max_size=2).map(tuple)
+candidates = st.lists(st.builds(Candidate, passages), max_size=2).map(tuple)
 
 
 results = st.builds(
