@@ -150,7 +150,7 @@ async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIte
         aclosing(index_cache(settings, space.dim)) as indexes,
         fill_chroma(settings, pool, chroma, space, claim) as (chroma_copy, chroma_outbox),
         open_qdrant(settings, pool, space, indexes, claim) as qdrant,
-        open_chat(settings, server) if server else nullcontext(Extractive(embedder, space.floor)) as model,
+        open_chat(settings, server) if server else nullcontext(Extractive(embedder)) as model,
         open_probes(settings, embedder, space) as probes,
         open_token(settings, server) as feedback_model,
         open_outside(settings) as outside,

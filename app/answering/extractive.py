@@ -1,122 +1,59 @@
-"""The extractive answerer: quotes the sentences that answer, each with its citation; no model.
+"""The extractive answerer: quotes what answers, each with its citation; no model that writes.
 
-Passages are cut into sentences, table rows and list items (verbatim, at most `LONGEST` characters) and scored
-by the question's terms (IDF among these sentences), by cosine if an embedder answers within `EMBED_SECONDS`,
-and by the kind of fact the question asks for; the passage's rank is the prior. Blocking work of some 30 ms
-runs in a thread. Raises nothing: without a sentence that answers, it says so. Source: docs/adr/0007.
+Passages are cut into what can be quoted alone (`quotable.py`). The best by the question's terms (IDF among
+them), the passage's rank and the documents that the question names are then read beside the question by the
+bundled cross-encoder, if it answers within `SCORE_SECONDS`; it decides. Blocking work of some 40 ms runs in
+a thread. Raises nothing: without a sentence that answers, it says so. Source: docs/adr/0007.
 """
 
 import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
-from app.answer import DOCUMENT_FORM, GREETING_FORM, MEMORY_FORM, Finish, Prompt
+from app.answer import DOCUMENT_FORM, GREETING_FORM, MEMORY_FORM, Finish, Prompt, Role
 from app.answering.followup import resolve
 from app.answering.prompt import PROJECT_FORM, plain_markup
+from app.answering.quotable import ENDED, quotable
 from app.errors import RetrievalError
 from app.models.base import Delta, Embedder, ModelStream
 from app.retrieval.terms import terms
 from app.text.greeting import is_pure_reentry_greeting
-from app.types import Embedding, Passage, Reason, similarity
+from app.types import Passage, Reason
 
-LONGEST = 400
-"""Characters of a quote: three or four lines on a page."""
-
-END = re.compile(
-    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨။៕]+[\"”»]*)\s*"
-)
-"""Latin ends need a space after them; Chinese and Japanese ones do not. A run of marks is tried once, as a
-whole: trying it from each of its marks would take quadratic time."""
-BEFORE = r"(?:^|[\s(“\"])"
-SHORT = re.compile(
-    BEFORE + r"(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|vs|inc|ltd|co|corp|jr|sr|eds?|approx"
-    r"|ca|cf|etc|al|bzw|ggf|av)\.$",
-    re.IGNORECASE,
-)
-COUNTED = re.compile(
-    BEFORE + r"(?:nos?|nr|figs?|secs?|vol|pp?|art|abs|ch|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
-    re.IGNORECASE,
-)
-"""Abbreviations only before a number: “no.” also ends sentences."""
-SHORT_WINDOW = 16
-"""Characters before a full stop that are searched for an abbreviation."""
-WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
-"""A line end inside a sentence: no mark before it, a small letter after it."""
-HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω])")
-CUT = re.compile(r"[,;:–—]\s|\s|[，、；：،؛]")
-WORD = re.compile(r"\w")
-
-
-def quotable(text: str) -> list[str]:
-    """The parts of a text that can be quoted alone, in order; none is empty or longer than `LONGEST`."""
-    joined = WRAPPED.sub(" ", HYPHEN.sub("-", text))
-    lines = (" ".join(line.split()) for line in joined.splitlines())
-    found = (piece for line in lines for sentence in cut(line) for piece in bounded(sentence))
-    return [piece for piece in found if WORD.search(piece)]
-
-
-def cut(line: str) -> Iterator[str]:
-    start = 0
-    for found in END.finditer(line):
-        end = found.end()
-        if line[found.start()] == "." and not ends(line, found):
-            continue
-        yield line[start:end].strip()
-        start = end
-    yield line[start:].strip()
-
-
-def ends(line: str, found: re.Match[str]) -> bool:
-    """False for a full stop before a small letter or after an abbreviation."""
-    stop = len(found.group().rstrip()) + found.start()
-    window = (max(0, stop - SHORT_WINDOW), stop)
-    follows = line[found.end() : found.end() + 1]
-    short = SHORT.search(line, *window) or (follows.isdigit() and COUNTED.search(line, *window))
-    return not short and not follows.islower()
-
-
-def bounded(sentence: str) -> Iterator[str]:
-    """Pieces of at most `LONGEST`, cut after a clause or at least a word."""
-    while len(sentence) > LONGEST:
-        places = [found.end() for found in CUT.finditer(sentence, LONGEST // 2, LONGEST)]
-        at = places[-1] if places else LONGEST
-        yield sentence[:at].strip()
-        sentence = sentence[at:].strip()
-    yield sentence
-
-
-NEAR, PRIOR, CUE, MEANING = 0.3, 0.25, 0.2, 1.5
-"""Weights relative to the share of the question's terms in the sentence itself, which has weight 1."""
-LEAST, LEAST_BY_WORDS = 0.8, 0.45
-"""Least score of an answer, with and without similarity: unrelated sentences score lower."""
-ENOUGH = 0.85
-"""Least share of the best score for a further quote."""
-MOST = 4
+NEAR, PRIOR, CUE, NAMED = 0.3, 0.25, 0.2, 0.3
+"""Weights relative to the share of the question's terms in the quote itself, which has weight 1."""
+LEAST, LEAST_BY_WORDS = 0.0, 0.45
+"""Least score of an answer, as the cross-encoder's logit and by words: unrelated quotes score lower."""
+NEARLY, ENOUGH = 2.0, 0.85
+"""A further quote is at most so many logits below the best, or has at least this share of its score."""
+READ_WORDS, READ_NAMED = 2.0, 2.0
+"""Logits for a score of 1 by words, and for a document that the question names, where it names some."""
+MOST, MOST_WORDS = 3, 60
+"""Quotes, and words of all together, unless the first alone has more."""
 SAME = 0.6
-"""Share of common terms (Jaccard) from which two sentences count as the same."""
+"""Share of common terms (Jaccard) from which two quotes count as the same."""
 BRIEF, LENGTHY = 4, 40
-"""A sentence of fewer terms hardly says anything; one of more covers too many things."""
+"""A quote of fewer terms hardly says anything; one of more covers too many things."""
 MUTE = 0.6
 """Factor for text that neither ends like a sentence nor contains a figure: headings, labels, torn ends."""
 SPOKEN = "memories"
 """Source of messages, which often lack the full stop."""
-STATES = re.compile(r"\d|[.!?…。！？؟۔।][\"'”’»)\]」』]*$")
+FIGURE = re.compile(r"\d")
 
-FUNCTION_WORDS = frozenset(
-    terms(
-        "a an and are as at be been but by can could did do does for from had has have how i if in into is it"
-        " its me my no not of on or our please say says she should so tell that the their them there these"
-        " they this those to us was we were what when where which who whom whose why will with would you your"
-        " about according document documents give list many much text"
-    )
+COMMON_TEXT = (
+    "a an and are as at be been but by can could did do does for from had has have how i if in into is it"
+    " its me my no not of on or our please say says she should so tell that the their them there these"
+    " they this those to us was we were what when where which who whom whose why will with would you your"
+    " about according document documents give list many much text"
 )
+COMMON_WORDS = frozenset(COMMON_TEXT.split())
+FUNCTION_WORDS = frozenset(terms(COMMON_TEXT))
 """Terms that carry a question but not its subject, and are rare in texts that answer."""
 
 MONTH = r"jan(uary)?|feb(ruary)?|march|april|may|june|july|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec"
@@ -135,99 +72,148 @@ ASKED = [
 
 
 @dataclass(frozen=True, slots=True)
-class QuotableSentence:
+class Quote:
     text: str
-    label: str
+    passage: Passage
+    context: str
+    """The caption of its table."""
     terms: frozenset[int]
     near: frozenset[int]
-    """Terms of its surroundings: adjacent sentences, heading, title."""
+    """Terms of its surroundings: adjacent quotes, heading, title."""
     prior: float
     """From the rank of its passage: 1 for the first, falling."""
+    named: float = 0.0
+    """How far the question names its document, in [0, 1]."""
     score: float = 0.0
-    spoken: bool = False
-    """True for part of a message: a statement, even without a full stop."""
+
+    @property
+    def spoken(self) -> bool:
+        """True for part of a message: a statement, even without a full stop."""
+        return self.passage.source == SPOKEN
 
 
-def sentences(passages: Iterable[Passage]) -> list[QuotableSentence]:
-    """All sentences of the passages, in order; a repeated text once, with its first label."""
-    found: dict[str, QuotableSentence] = {}
+def quotes(passages: Sequence[Passage], question: str) -> list[Quote]:
+    """Everything that can be quoted, in order; a repeated text once, from the best passage."""
+    found: dict[str, Quote] = {}
+    named = named_documents(question, passages)
     for rank, passage in enumerate(passages):
-        texts = quotable(passage.text)
-        bags = [frozenset(terms(text)) for text in texts]
+        parts = quotable(passage.text)
+        bags = [frozenset(terms(f"{part.context} {part.text}")) for part in parts]
         about = frozenset(terms(f"{passage.title} {passage.fields.get('heading') or ''}"))
-        for n, text in enumerate(texts):
+        for n, part in enumerate(parts):
             near = about.union(*bags[max(0, n - 1) : n + 2])
-            prior, spoken = 1 / (1 + rank) ** 0.5, passage.source == SPOKEN
-            found.setdefault(text, QuotableSentence(text, passage.label, bags[n], near, prior, spoken=spoken))
+            prior, by_name = 1 / (1 + rank) ** 0.5, named[document(passage)]
+            quote = Quote(part.text, passage, part.context, bags[n], near, prior, by_name)
+            found.setdefault(part.text, quote)
     return list(found.values())
+
+
+def document(passage: Passage) -> str:
+    """The name in its label: of a document, a file of code, a collection."""
+    return passage.label.rpartition("#")[0]
+
+
+NAME_WORD = re.compile(r"[^\W_]+")
+INITIALS = re.compile(r"\b[A-Z](?:&?[A-Z])+\b")
+"""AMD, J&J."""
+
+
+def named_documents(question: str, passages: Iterable[Passage]) -> dict[str, float]:
+    """How far the question names each document, in [0, 1]: by words of its file name or title that not every
+    document here has, by two words written as one, or by initials."""
+    titles: dict[str, set[str]] = {}
+    for passage in passages:
+        titles.setdefault(document(passage), set()).update((document(passage), passage.title))
+    words = NAME_WORD.findall(question.lower())
+    asked = set(words) - COMMON_WORDS
+    pairs = {one + other for one, other in pairwise(words) if {one, other} <= asked}
+    short = {each.replace("&", "").lower() for each in INITIALS.findall(question)}
+    held = {name: naming(texts, asked, pairs, short) for name, texts in titles.items()}
+    counts = Counter(word for found in held.values() for word in found)
+    weights = {word: math.log(len(held) / count) for word, count in counts.items()}
+    scores = {name: sum(weights[word] for word in found) for name, found in held.items()}
+    best = max(scores.values(), default=0.0) or 1.0
+    return {name: score / best for name, score in scores.items()}
+
+
+def naming(texts: Iterable[str], asked: Set[str], pairs: Set[str], short: Set[str]) -> set[str]:
+    """The parts of a question that name a document of these names."""
+    found: set[str] = set()
+    for text in texts:
+        words = NAME_WORD.findall(text.lower())
+        found |= asked & set(words) | {pair for pair in pairs if pair in "".join(words)}
+        initials = "".join(word[0] for word in words if word[0].isalpha())
+        found |= {each for each in short if initials.startswith(each)}
+    return found
 
 
 def subject(question: str) -> frozenset[int]:
     return frozenset(terms(question)) - FUNCTION_WORDS
 
 
-def by_words(question: str, offered: Sequence[QuotableSentence]) -> list[QuotableSentence]:
+def by_words(question: str, offered: Sequence[Quote]) -> list[Quote]:
+    """The quotes with scores, best first."""
     asked = subject(question)
     weights = rarities(asked, offered)
     total = sum(weights.values()) or 1.0
     gives = [given for asks, given in ASKED if asks.search(question)]
 
-    def score(sentence: QuotableSentence) -> float:
-        own = sum(weights[term] for term in sentence.terms & asked) / total
-        around = sum(weights.get(term, 0.0) for term in sentence.near & asked) / total - own
-        cue = CUE if any(given.search(sentence.text) for given in gives) else 0.0
-        return (own + NEAR * around + PRIOR * sentence.prior + cue) * form(sentence)
+    def score(quote: Quote) -> float:
+        own = sum(weights[term] for term in quote.terms & asked) / total
+        around = sum(weights.get(term, 0.0) for term in quote.near & asked) / total - own
+        cue = CUE if any(given.search(quote.text) for given in gives) else 0.0
+        return (own + NEAR * around + PRIOR * quote.prior + cue) * form(quote) + NAMED * quote.named
 
-    return best_first(replace(sentence, score=score(sentence)) for sentence in offered)
+    return best_first(replace(quote, score=score(quote)) for quote in offered)
 
 
-def rarities(asked: Set[int], offered: Sequence[QuotableSentence]) -> dict[int, float]:
-    seen = Counter(term for sentence in offered for term in sentence.terms & asked)
-    # A term that no sentence contains counts too: it lowers every score.
+def rarities(asked: Set[int], offered: Sequence[Quote]) -> dict[int, float]:
+    seen = Counter(term for quote in offered for term in quote.terms & asked)
+    # A term that no quote contains counts too: it lowers every score.
     return {term: math.log(1 + len(offered) / max(1, seen[term])) for term in asked}
 
 
-def form(sentence: QuotableSentence) -> float:
-    size = len(sentence.terms)
+def form(quote: Quote) -> float:
+    size = len(quote.terms)
     length = min(1.0, size / BRIEF, 2 * LENGTHY / (LENGTHY + size))
-    return length if sentence.spoken or STATES.search(sentence.text) else MUTE * length
+    states = quote.spoken or FIGURE.search(quote.text) or ENDED.search(quote.text)
+    return length if states else MUTE * length
 
 
-def with_meaning(ranked: Sequence[QuotableSentence], similarities: Sequence[float]) -> list[QuotableSentence]:
-    pairs = zip(ranked, similarities, strict=False)
-    return best_first(replace(one, score=one.score + MEANING * max(0.0, alike)) for one, alike in pairs)
+def best_first(scored: Iterable[Quote]) -> list[Quote]:
+    return sorted(scored, key=lambda quote: -quote.score)
 
 
-def best_first(scored: Iterable[QuotableSentence]) -> list[QuotableSentence]:
-    return sorted(scored, key=lambda sentence: -sentence.score)
-
-
-def quoted(ranked: Sequence[QuotableSentence]) -> list[QuotableSentence]:
-    """One to four sentences to quote: the best, and others nearly as good that say something else. Empty only
-    if none is offered."""
-    chosen: list[QuotableSentence] = []
-    for sentence in ranked:
-        worse = chosen and sentence.score < ENOUGH * chosen[0].score
-        if worse or len(chosen) == MOST:
+def chosen(ranked: Sequence[Quote], least: float) -> list[Quote]:
+    """Up to three quotes: the best, and others with a score of at least `least` that say something else.
+    Empty only if none is offered."""
+    found: list[Quote] = list(ranked[:1])
+    left = MOST_WORDS - sum(len(quote.text.split()) for quote in found)
+    for quote in ranked[1:]:
+        if quote.score < least or len(found) == MOST:
             break
-        if not any(alike(sentence, other) for other in chosen):
-            chosen.append(sentence)
-    return chosen
+        words = len(quote.text.split())
+        if words <= left and not any(alike(quote, other) for other in found):
+            found.append(quote)
+            left -= words
+    return found
 
 
-def alike(one: QuotableSentence, other: QuotableSentence) -> bool:
-    """True if two sentences say the same, or one is part of the other."""
+def alike(one: Quote, other: Quote) -> bool:
+    """True if two quotes say the same, or one is part of the other."""
     common, shorter = len(one.terms & other.terms), min(len(one.terms), len(other.terms))
     return common >= SAME * len(one.terms | other.terms) or common == shorter
 
 
 NAME = "extractive"
-EMBED_SECONDS = 0.15
-"""Deadline of the embedder; sentences embedded by then count."""
-FLOOR = 0.38
-"""Raw cosine of unrelated texts in the bundled space (docs/adr/0006)."""
-SHORTLIST, AT_ONCE = 16, 4
-"""Sentences that are embedded, best by terms first, and how many at a time."""
+SCORE_SECONDS = 0.5
+"""Deadline of the cross-encoder; quotes that it has read by then count."""
+SHORTLIST, AT_ONCE = 48, 8
+"""Quotes that it reads, best by words first, and how many in one call."""
+CHARACTERS = 12_000
+"""Of all that it reads for one question, the question itself counted for each quote."""
+HEADING = 80
+"""Characters of the heading that it reads before a quote."""
 PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
 """A delta: four words."""
 
@@ -261,10 +247,14 @@ LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
 
 
 @runtime_checkable
-class SentenceEmbedder(Embedder, Protocol):
-    """An embedder fast enough for a pending answer: the bundled one."""
+class Scorer(Protocol):
+    """Reads a question beside each text: the bundled cross-encoder."""
 
-    async def sentences(self, texts: Sequence[str]) -> list[Embedding]: ...
+    def reads(self, question: str) -> bool:
+        """False for a question in a language that it does not know."""
+
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Logits; above 0 for a text that answers. Raises `RetrievalError`."""
 
 
 class Spoken:
@@ -284,10 +274,11 @@ class Spoken:
 class Extractive:
     name = NAME
 
-    def __init__(self, embedder: Embedder | None = None, floor: float = FLOOR) -> None:
-        self.embedder = embedder if isinstance(embedder, SentenceEmbedder) else None
+    def __init__(self, embedder: Embedder | None = None, *, seconds: float = SCORE_SECONDS) -> None:
+        """`seconds`: deadline of the cross-encoder."""
+        self.scorer = embedder if isinstance(embedder, Scorer) else None
         """None: ranked by terms alone, as with an embedder behind a network."""
-        self.floor = floor
+        self.seconds = seconds
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
@@ -298,25 +289,45 @@ class Extractive:
         passages = (
             [plain_markup(one) for one in prompt.passages] if prompt.form == PROJECT_FORM else prompt.passages
         )
-        ranked = await asyncio.to_thread(lambda: by_words(question, sentences(passages)))
-        alike = await self.similarities(question, ranked[:SHORTLIST])
+        ranked = await asyncio.to_thread(lambda: by_words(question, quotes(passages, question)))
+        ranked = unsaid(ranked, prompt) or ranked
         closest = NEAREST.get(prompt.form, CLOSEST)
-        if not alike:
-            return told(ranked, LEAST_BY_WORDS, closest)
-        return told(with_meaning(ranked, alike), LEAST, closest)
+        read = await self.read(question, ranked)
+        if not read:
+            return told(ranked, LEAST_BY_WORDS, ENOUGH * ranked[0].score if ranked else 0.0, closest)
+        return told(read, LEAST, read[0].score - NEARLY, closest)
 
-    async def similarities(self, question: str, ranked: Sequence[QuotableSentence]) -> list[float]:
-        """Similarities of the first sentences to the question, as many as fit into EMBED_SECONDS."""
-        vectors: list[Embedding] = []
-        if self.embedder is None:
+    async def read(self, question: str, ranked: Sequence[Quote]) -> list[Quote]:
+        """The first quotes with the cross-encoder's scores, best first: as many as it reads in time."""
+        if self.scorer is None or not self.scorer.reads(question):
             return []
-        texts = [question, *(sentence.text for sentence in ranked)]
+        shown = [shown_to_scorer(quote) for quote in ranked[:SHORTLIST]]
+        lengths = accumulate(len(question) + len(text) for text in shown)
+        texts = [text for text, length in zip(shown, lengths, strict=True) if length <= CHARACTERS]
+        scores: list[float] = []
         with suppress(TimeoutError, RetrievalError):
-            async with asyncio.timeout(EMBED_SECONDS):
+            async with asyncio.timeout(self.seconds):
                 for start in range(0, len(texts), AT_ONCE):
-                    vectors += await self.embedder.sentences(texts[start : start + AT_ONCE])
-        matrix = np.array([np.frombuffer(vector, "<f4") for vector in vectors])
-        return [similarity(float(matrix[0] @ other), self.floor) for other in matrix[1:]]
+                    scores += await self.scorer.scores(question, texts[start : start + AT_ONCE])
+        pairs = zip(ranked, scores, strict=False)
+        return best_first(
+            replace(quote, score=score + READ_WORDS * quote.score + READ_NAMED * quote.named)
+            for quote, score in pairs
+        )
+
+
+def shown_to_scorer(quote: Quote) -> str:
+    """A quote after the name of its document, its heading and the caption of its table."""
+    name = " ".join(NAME_WORD.findall(document(quote.passage).removesuffix(".pdf")))
+    heading = str(quote.passage.fields.get("heading") or "").rpartition(" › ")[2][:HEADING]
+    place = ", ".join(filter(None, (name, heading)))
+    return f"{place}: {quote.context} {quote.text}"
+
+
+def unsaid(ranked: Sequence[Quote], prompt: Prompt) -> list[Quote]:
+    """The quotes that the last answer did not give."""
+    last = next((turn.content for turn in reversed(prompt.turns) if turn.role is Role.ASSISTANT), "")
+    return [quote for quote in ranked if f"“{quote.text}”" not in last]
 
 
 def bare(prompt: Prompt) -> str:
@@ -328,18 +339,19 @@ def bare(prompt: Prompt) -> str:
     return WITHOUT.get(prompt.reason, OTHERWISE[prompt.form])
 
 
-def told(ranked: Sequence[QuotableSentence], least: float, closest: str = CLOSEST) -> str:
-    """The answer's text: `“sentence” [report.pdf#3]`, one a paragraph."""
-    chosen = quoted(ranked)
-    if not chosen:
+def told(ranked: Sequence[Quote], least: float, further: float, closest: str) -> str:
+    """The answer's text: `“sentence” [report.pdf#3]`, one a paragraph. `least`: score of an answer;
+    `further`: of a second quote."""
+    found = chosen(ranked, further)
+    if not found:
         return NO_SENTENCE
-    if chosen[0].score < least:
-        return closest + quotation(chosen[0])
-    return "\n\n".join(quotation(sentence) for sentence in chosen)
+    if found[0].score < least:
+        return closest + quotation(found[0])
+    return "\n\n".join(map(quotation, found))
 
 
-def quotation(sentence: QuotableSentence) -> str:
-    """A quoted sentence and its citation. Backticks, and brackets that look like a citation, are replaced:
-    they would act as markup of the answer."""
-    plain = LABEL_LIKE.sub(r"(\1)", sentence.text).replace("`", "'")
-    return f"“{plain}” [{sentence.label}]"
+def quotation(quote: Quote) -> str:
+    """A quote and its citation. Backticks, and brackets that look like a citation, are replaced: they would
+    act as markup of the answer."""
+    plain = LABEL_LIKE.sub(r"(\1)", quote.text).replace("`", "'")
+    return f"“{plain}” [{quote.passage.label}]"

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import structlog
 
 from app.answer import Prompt
-from app.answering.extractive import BRIEF, FUNCTION_WORDS, quotable
+from app.answering.extractive import BRIEF, FUNCTION_WORDS
+from app.answering.quotable import sentences as cut
 from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, Made, shortened
 from app.errors import ModelError
 from app.models.base import ChatModel, read_answer
@@ -83,7 +84,7 @@ def spoken(draft: ConversationDraft) -> list[tuple[bool, str]]:
 def sentences(said: Iterable[tuple[bool, str]]) -> Iterable[SummarySentence]:
     seen: set[str] = set()
     for asked, text in said:
-        for found in quotable(MARKUP.sub("", FENCED.sub("\n", text))):
+        for found in cut(MARKUP.sub("", FENCED.sub("\n", text))):
             every = frozenset(terms(found))
             bag = every - FUNCTION_WORDS
             if bag and len(every) >= FEWEST and found not in seen and len(seen) < MOST:

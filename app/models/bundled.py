@@ -12,8 +12,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+import numpy as np
+
 from app.errors import RetrievalError, StartError
-from app.models.encoder import CHARACTERS, DIM, MODEL, SIZE, Kind, Lanes, load
+from app.models.encoder import CHARACTERS, DIM, MODEL, SCORE_SIZE, SIZE, Kind, Lanes, load, paired
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
 from app.retrieval.vocabulary import letters, spelling
 from app.types import Embedding, space_name
@@ -50,7 +52,8 @@ class Apart:
             raise RetrievalError("unavailable") from None
         except Died:
             raise RetrievalError("embedding") from None
-        return [vectors[at : at + SIZE] for at in range(0, len(vectors), SIZE)]
+        size = SCORE_SIZE if kind is Kind.PAIR else SIZE
+        return [vectors[at : at + size] for at in range(0, len(vectors), size)]
 
 
 @asynccontextmanager
@@ -88,6 +91,10 @@ SHORT = 256
 """Longest question in bytes of the short lane: up to 10 ms of CPU."""
 
 
+LEGIBLE = 0.5
+"""Weight of similarity below which the models do not know the language."""
+
+
 class Model(Protocol):
     async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
         """Raises `RetrievalError`."""
@@ -115,9 +122,14 @@ class Bundled:
         """Uses the background lane."""
         return await self.model.run(Kind.PASSAGE, texts)
 
-    async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
-        """Like `passages`, for texts that an answer waits for but can do without."""
-        return await self.model.run(Kind.SENTENCE, texts)
+    def reads(self, question: str) -> bool:
+        """True if the models know the language of a question, by the letters per word piece."""
+        return grasped(question) >= LEGIBLE
+
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Logits of the cross-encoder, for texts that an answer waits for but can do without."""
+        found = await self.model.run(Kind.PAIR, [paired(question, text) for text in texts])
+        return np.frombuffer(b"".join(found), "<f4").tolist()  # type: ignore[no-any-return]
 
 
 def grasping(space: str) -> Callable[[str], float]:

