@@ -46,7 +46,7 @@ from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import grasping
-from app.models.chat import chat_name, chat_server, model_at, open_chat, open_token
+from app.models.chat import chat_name, chat_server, model_at, open_chat, open_judge
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
 from app.models.probes import ServerProbe, open_probes
@@ -126,7 +126,7 @@ class Resources:
     """Of the chat model and the embedding model."""
     jobs: JobStore
     feedback_model: ChatModel | None = None
-    """FEEDBACK_MODEL, limited to one token."""
+    """FEEDBACK_MODEL."""
     outside: Outside | None = None
     """The memory services of MEMORY_SERVICE_URL."""
     moderator: HttpModerator | None = None
@@ -152,7 +152,7 @@ async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIte
         open_qdrant(settings, pool, space, indexes, claim) as qdrant,
         open_chat(settings, server) if server else nullcontext(Extractive(embedder, space.floor)) as model,
         open_probes(settings, embedder, space) as probes,
-        open_token(settings, server) as feedback_model,
+        open_judge(settings, server) as feedback_model,
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
         open_moderator(settings) as moderator,
