@@ -342,7 +342,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
     chat, rag, vantage = pipelines(settings, open_, recorder, memories)
     return Services(
         chat=ChatService(retrieval, ChatLogStore(pool), projects, knowledge, chat, documents=documents),
-        rag=RagService(recall, rag),
+        rag=RagService(recall, ChatLogStore(pool), rag),
         vantage=VantageService(
             recall,
             ChatLogStore(pool),
@@ -417,9 +417,14 @@ def pipelines(
         remember=memories.remember_message,
         speaks=chat_server(settings) is not None,
     )
-    recalling = replace(limits(settings), threshold=settings.retrieve.threshold, history=0)
+    recalling = replace(limits(settings), threshold=settings.retrieve.threshold)
     rag = replace(chat, endpoint="/rag/query", limits=recalling, name=model_at(settings, settings.rag))
-    vantage = replace(rag, endpoint="/vantage/query", name=model_at(settings, settings.vantage))
+    vantage = replace(
+        rag,
+        endpoint="/vantage/query",
+        limits=replace(recalling, history=0),
+        name=model_at(settings, settings.vantage),
+    )
     return chat, rag, vantage
 
 

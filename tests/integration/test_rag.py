@@ -153,7 +153,7 @@ def test_the_model_of_rag_is_asked_once_with_one_system_text(world: World) -> No
     before = len(world.model.asked("/chat/completions"))
     said = world.ask(overlay={"role": "a coach", "tone": "warm"})
     (request,) = world.model.asked("/chat/completions")[before:]
-    system, user = request.body["messages"]
+    system, *_, user = request.body["messages"]
     assert (request.body["model"], system["role"], user["role"]) == (MODEL, "system", "user")
     assert said["system_prompt"] == system["content"]
     assert "Role: a coach\nTone: warm" in system["content"]

@@ -305,6 +305,7 @@ async def test_the_scope_travels_to_the_source_untouched() -> None:
     assert source.queries[0].scope == SCOPE
 
 
+TODAY = "Today is Saturday, 2026-11-21."
 BEFORE = (Turn(Role.USER, "Who keeps the harbour lamp?", NOW), Turn(Role.ASSISTANT, "The warden.", NOW))
 HARBOUR = "Who keeps the harbour lamp? and the bell?"
 
@@ -425,7 +426,7 @@ async def test_a_project_chat_sends_three_system_messages_and_cites() -> None:
         await chat.prepare(Question(PROJECT, QUESTION, notes=("mine",), debug=True))
     ).whole()
     assert [message["content"] for message in model.prompts[0].messages()] == [
-        SYSTEM_PROJECT + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
+        f"{SYSTEM_PROJECT}\n\n{TODAY}" + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
         "### History & Context: Last 5 Conversations\n\n- **Title:** Setup\n\n[conversation#k1] Setup",
         "### Project Notes\n\n**t:** n\nmine",
         QUESTION,
@@ -445,7 +446,7 @@ async def test_sources_named_are_searched_in_the_project_s_reach() -> None:
     reply = await chat.prepare(Question(PROJECT, QUESTION, sources=("documents", "code")))
     await reply.whole()
     system, context, user = [message["content"] for message in model.prompts[0].messages()]
-    assert system == SYSTEM_SOURCES + "\n\n### Project Overview\n\nO"
+    assert system == f"{SYSTEM_SOURCES}\n\n{TODAY}" + "\n\n### Project Overview\n\nO"
     assert context == '[Context]\n- From a.pdf#1: "The sky is blue."'
     assert (user, projects.asked, source.queries[0].scope) == (QUESTION, [], PROJECT)
 
@@ -483,6 +484,7 @@ async def test_the_record_knows_the_project() -> None:
     told = [(item.kind, item.text, [ref.source for ref in item.refs]) for item in answer.recipe.blocks]
     assert told == [
         (Kind.INSTRUCTIONS, "", []),
+        (Kind.DATE, TODAY, []),
         (Kind.KNOWLEDGE, "", ["project_knowledge"]),
         (Kind.PROJECT_NOTES, "", ["project_notes"]),
         (Kind.NOTE, "mine", []),
