@@ -2,8 +2,8 @@
 
 Small talk gets a small prompt. Otherwise: a follow-up is resolved with the thread's turns, recall, boosts,
 then the prompt with persona, overlay, gravity note and the newest turns. Faults of stores are listed in
-`degraded`. Raises `ModelError`, and `InvalidField` if the message exceeds the model's window. Seconds. Source:
-docs/contract.md.
+`degraded`. Raises `ModelError`, and `InvalidField` if the message exceeds the model's window. Seconds.
+Source: docs/contract.md.
 """
 
 import asyncio

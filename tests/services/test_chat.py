@@ -101,16 +101,30 @@ async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dic
 
 @pytest.mark.parametrize(
     "source",
-    [FakeSource([]), FakeSource([passage("a", similarity=0.1)])],
-    ids=["nothing else stored", "nothing fits"],
+    [
+        FakeSource([]),
+        FakeSource([passage("a", similarity=0.1)]),
+        FakeSource([passage("a")], delay=30),
+        FakeSource([passage("a")], error=RetrievalError("unavailable")),
+    ],
+    ids=["nothing else stored", "nothing fits", "the search is late", "the search fails"],
 )
 async def test_a_document_that_is_being_read_is_not_absent(source: FakeSource) -> None:
     """Where nothing matches, the reply says what is still being read, and so does its record."""
-    log = FakeLog()
-    said = await told(service(source, log=log, filed=FakeFiled()))
+    log, model = FakeLog(), FakeModel()
+    said = await told(service(source, log=log, model=model, filed=FakeFiled()))
     assert (said["rag"]["reason"], said["rag"]["used"]) == ("processing", False)
     assert said["rag"]["pending"] == [{"id": "d1", "filename": "report.pdf"}]
-    assert log.answers[0].trace.pending == (PendingDocument("d1", "report.pdf"),)
+    (answer,) = log.answers
+    assert answer.trace.pending == (PendingDocument("d1", "report.pdf"),)
+    assert "still being read" in model.prompts[0].system
+    assert answer.recipe is not None
+    assert rebuilt(answer, answer.recipe, Today()).sha256() == answer.prompt_sha256
+
+
+async def test_where_matches_had_no_room_none_is_waited_for() -> None:
+    said = await told(service(budget=3, filed=FakeFiled()))
+    assert (said["rag"]["reason"], "pending" in said["rag"]) == ("no_match", False)
 
 
 @pytest.mark.parametrize(
