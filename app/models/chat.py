@@ -44,8 +44,7 @@ UNREADABLE = "The model's server sent what is not JSON."
 
 
 THINK, THOUGHT = "<think>", "</think>"
-UNSURE_SECONDS = 0.3
-"""How long text is held back while nobody knows whether the model begins in a thought."""
+UNSURE_SECONDS = 0.3  # text is held back so long if it is unknown whether the model begins in a thought
 REASONS = re.compile(r"think|reason|(?<![a-z0-9])(?:r1|qwq)(?![a-z0-9])", re.IGNORECASE)
 """Names of models whose chat templates usually begin a thought: believed until an answer shows it."""
 
@@ -58,24 +57,17 @@ class Place(Enum):
 
 
 class Thoughts:
-    """Separates a model's reasoning from its answer, however the stream is split.
-
-    A thought is a block of `<think>` at the beginning, or all text before a `</think>` that nothing opened:
-    some chat templates begin the block in the prompt. Marks in quotes, in code, or within a line of an answer
-    that is being sent are text.
-    """
+    """Separates a model's reasoning from its answer, however the stream is split: blocks of `<think>` at the
+    beginning, or all text before a `</think>` that nothing opened, since some chat templates begin the block
+    in the prompt. Marks in quotes, in code, or within a line of an answer that is being sent are text."""
 
     def __init__(self, inside: bool | None = None) -> None:
-        self.inside = inside
-        """Whether text is in a thought that the prompt began; None: unknown."""
-        self.lone: bool | None = None
-        """True if a thought ended that the prompt began."""
+        self.inside = inside  # in a thought that the prompt began; None: unknown
+        self.lone: bool | None = None  # True if such a thought ended
         self.place = Place.BEGINNING
-        self.pieces: list[str] = []
-        """All text since the last thought."""
+        self.pieces: list[str] = []  # since the last thought
         self.sent = 0
-        self.after = False
-        """True behind a thought: the blanks there are dropped."""
+        self.after = False  # behind a thought, where blanks are dropped
         self.tail = ""
 
     @property
@@ -104,7 +96,7 @@ class Thoughts:
         if self.place is Place.THOUGHT:
             return said.partition(THOUGHT)[2]
         before, _, rest = said.rpartition(THOUGHT)
-        if THINK in before or before.count("```") % 2 or before.endswith(("`", '"', "'")):
+        if self.after or THINK in before or before.count("```") % 2 or before.endswith(("`", '"', "'")):
             return None
         answers = self.place is Place.ANSWER or self.inside is False
         if answers and not (rest and "\n" in (before[-1:], rest[0])):
@@ -113,14 +105,12 @@ class Thoughts:
         return rest
 
     def begin(self, rest: str) -> list[Delta]:
-        """Begin anew behind a thought; another one may follow."""
         taken_back = [Delta(restart=True)] if self.sent else []
         self.inside, self.after = False, True
         self.place, self.pieces, self.sent, self.tail = Place.BEGINNING, [], 0, ""
         return [*taken_back, *(self.feed(rest) if rest else [])]
 
     def release(self) -> list[Delta]:
-        """What was held back, as the answer's."""
         self.place = Place.ANSWER
         found, self.sent = self.pieces[self.sent :], len(self.pieces)
         return [Delta(text) for text in found if text]
@@ -143,8 +133,7 @@ class OpenAIStream:
         self.body = body
         self.model = model
         self.thoughts = thoughts or Thoughts()
-        self.until: float | None = None
-        """When text is sent of which it is not known whether it is a thought, by the loop's clock."""
+        self.until: float | None = None  # when the thoughts have been unsure for too long
         self.finish: Finish | None = None
         self.usage: Usage | None = None
         self.done = False
@@ -300,8 +289,7 @@ def usage(told: object) -> Usage | None:
 RAG_MODEL, FEEDBACK_MODEL = "gpt-5.2", "gpt-4o-mini"
 """Defaults; not in the settings, so that a copy of `.env.example` sets neither."""
 LIMITS = ("max_completion_tokens", "max_tokens")
-JUDGE_TOKENS = 1_024
-"""Room for the thoughts of a reasoning model before its word."""
+JUDGE_TOKENS = 1_024  # a reasoning model thinks before its word
 USAGE = frozenset({"stream_options", "include_usage"})
 MODELS = 64
 """Most models with a breaker of their own; the least recently used is dropped first."""
@@ -318,8 +306,7 @@ class OpenAIChat:
         """Of the default model."""
         self.others: OrderedDict[str, Breaker] = OrderedDict()
         """Breakers of other models: requests for a failing one must not open the default's."""
-        self.thinking: dict[str, bool] = {}
-        """Models by name, with True if their last answer began in a thought."""
+        self.thinking: dict[str, bool] = {}  # by model: whether its last answer began in a thought
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
@@ -340,7 +327,6 @@ class OpenAIChat:
                     del self.thinking[next(iter(self.thinking))]
 
     def begins_inside(self, model: str) -> bool | None:
-        """Whether a model's answer begins in a thought; None: unknown."""
         return self.thinking.get(model, True if REASONS.search(model) else None)
 
     def breaker_of(self, model: str) -> Breaker:
@@ -383,8 +369,7 @@ class OpenAIChat:
         return options
 
     def optional(self) -> set[str]:
-        """Fields that the next request has and a server may refuse. A refusal may name others, too: "use
-        max_completion_tokens instead"."""
+        """What of the next request may be refused by name. A refusal also names what to use instead."""
         sent = self.options().keys()
         return {*sent, *(USAGE if USAGE & sent else ())}
 

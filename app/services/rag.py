@@ -63,10 +63,7 @@ HISTORY_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """What the earlier turns add to a question."""
-
     turns: Sequence[Turn] = ()
-    """Oldest first, not cut to any budget."""
     searched: str = ""
     """The search text, if it is not the message."""
     lost: tuple[Degraded, ...] = ()
