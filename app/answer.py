@@ -1,6 +1,6 @@
 """Value types of an answer: the prompt the model sees, the recipe to rebuild it, and the answer as stored.
 
-A prompt's blocks have one order: system, persona and overlay, context, notes, earlier turns, message.
+A prompt's blocks have one order: system, date, persona and overlay, context, notes, earlier turns, message.
 Retrieved text stays on its own line and is sanitised (`text/sanitise.py`), so that it cannot forge a role or
 a chat template's marks. A recipe stores the text of a block only where it came from the request or from Ibid
 itself; everything else is a reference and a hash, so that a trace shows nothing of what was erased since.
@@ -32,6 +32,8 @@ class Kind(StrEnum):
 
     INSTRUCTIONS = "instructions"
     """A text of `answering/prompt.py`, by name."""
+    DATE = "date"
+    """The day of the question: kept as text."""
     REENTRY = "reentry"
     """How long the asker was away: kept as text, it is not derived again."""
     PERSONA = "persona"
@@ -304,7 +306,7 @@ class Prompt:
     notes: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
     before: tuple[str, ...] = ()
-    """Blocks between the system text and the context: persona, overlay, how long the asker was away."""
+    """Blocks between the system text and the context: date, how long the asker was away, persona, overlay."""
     form: Form = DOCUMENT_FORM
     reason: Reason = field(default=Reason.OK, compare=False)
     """Why there are no passages. No model is shown it; the bundled answerer words its answer by it."""
@@ -347,16 +349,18 @@ def build_system_prompt(
     message: str,
     passages: Sequence[Passage] = (),
     *,
+    today: str = "",
     persona: str = "",
     overlay_text: str = "",
     reentry: str = "",
     note: str = "",
+    turns: Sequence[Turn] = (),
     include_persona: bool = True,
     form: Form = MEMORY_FORM,
     reason: Reason = Reason.OK,
 ) -> Prompt:
-    """The prompt of /rag/query, one system text and the message: how long the asker was away, persona,
-    overlay, memories and reference texts, gravity note. "" leaves a block out."""
-    before = (reentry, persona if include_persona else "", overlay_text)
+    """The prompt of /rag/query, one system text, turns and the message: date, how long the asker was away,
+    persona, overlay, memories and reference texts, gravity note. "" leaves a block out."""
+    before = (today, reentry, persona if include_persona else "", overlay_text)
     notes = (note,) if note else ()
-    return Prompt(system, message, tuple(passages), notes, before=before, form=form, reason=reason)
+    return Prompt(system, message, tuple(passages), notes, tuple(turns), before, form, reason)

@@ -249,7 +249,7 @@ class Feedback(Group):
     """The feedback classifier."""
 
     model: str | None = None
-    """Model that names a sentiment in one token. Unset: gpt-4o-mini, or where CHAT_BASE_URL is set the same
+    """Model that names a sentiment in one word. Unset: gpt-4o-mini, or where CHAT_BASE_URL is set the same
     as CHAT_MODEL."""
 
 

@@ -46,7 +46,7 @@ from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import grasping
-from app.models.chat import chat_name, chat_server, model_at, open_chat, open_token
+from app.models.chat import chat_name, chat_server, model_at, open_chat, open_judge
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
 from app.models.probes import ServerProbe, open_probes
@@ -126,7 +126,7 @@ class Resources:
     """Of the chat model and the embedding model."""
     jobs: JobStore
     feedback_model: ChatModel | None = None
-    """FEEDBACK_MODEL, limited to one token."""
+    """FEEDBACK_MODEL."""
     outside: Outside | None = None
     """The memory services of MEMORY_SERVICE_URL."""
     moderator: HttpModerator | None = None
@@ -152,7 +152,7 @@ async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIte
         open_qdrant(settings, pool, space, indexes, claim) as qdrant,
         open_chat(settings, server) if server else nullcontext(Extractive(embedder)) as model,
         open_probes(settings, embedder, space) as probes,
-        open_token(settings, server) as feedback_model,
+        open_judge(settings, server) as feedback_model,
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
         open_moderator(settings) as moderator,
@@ -342,7 +342,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
     chat, rag, vantage = pipelines(settings, open_, recorder, memories)
     return Services(
         chat=ChatService(retrieval, ChatLogStore(pool), projects, knowledge, chat, documents=documents),
-        rag=RagService(recall, rag),
+        rag=RagService(recall, ChatLogStore(pool), rag),
         vantage=VantageService(
             recall,
             ChatLogStore(pool),
@@ -417,9 +417,14 @@ def pipelines(
         remember=memories.remember_message,
         speaks=chat_server(settings) is not None,
     )
-    recalling = replace(limits(settings), threshold=settings.retrieve.threshold, history=0)
+    recalling = replace(limits(settings), threshold=settings.retrieve.threshold)
     rag = replace(chat, endpoint="/rag/query", limits=recalling, name=model_at(settings, settings.rag))
-    vantage = replace(rag, endpoint="/vantage/query", name=model_at(settings, settings.vantage))
+    vantage = replace(
+        rag,
+        endpoint="/vantage/query",
+        limits=replace(recalling, history=0),
+        name=model_at(settings, settings.vantage),
+    )
     return chat, rag, vantage
 
 

@@ -337,7 +337,7 @@ class EnforcedStream:
         try:
             async with asyncio.timeout(WHOLE_SECONDS):
                 async for delta in self.stream:
-                    text += delta.text
+                    text = ("" if delta.restart else text) + delta.text
                     last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
                     if len(text) >= due:
                         if await aside(len(text), self.enforcement.enough, text):

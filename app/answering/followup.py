@@ -262,6 +262,12 @@ QUESTION_END = re.compile(r"[?？؟]\W*$")
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
 NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+STEP = re.compile(
+    r"\byear (?:before|earlier|prior)\b|\b(?:previous|prior|preceding) year\b"
+    r"|(?P<after>\byear (?:after|later)\b|\b(?:next|following) year\b)",
+    re.IGNORECASE,
+)
 ASKS_NAME = frozenset({"who", "which", "whose"})
 DEGREES = frozenset({"so", "only", "just", "still"})
 VERBS = ENGLISH.verbs | HAPPENING
@@ -285,12 +291,13 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
     if not refers(message):
         return message
     newest = turns[-TURNS:]
-    asked = _asked(newest)
-    if not asked:
+    chain = _chain(newest)
+    if not chain:
         return message
     said = _said(newest)
-    extra = _picked(message, said) or _named_thing(asked[-1], said)
-    parts = [_cut(part) for part in (*asked, extra) if part]
+    asked, latest = chain[0], _unsaid(_cut(chain[-1]), (chain[0], message)) if len(chain) > 1 else ""
+    extra = _picked(message, said) or _named_thing(chain[-1], said) or _year(message, chain)
+    parts = [_cut(part) for part in (asked, latest, extra) if part]
     return " ".join([*parts, message])
 
 
@@ -388,14 +395,33 @@ def _advice(words: Sequence[str]) -> bool:
     return words[1:2] == ["to"] or (words[0] == "why" and words[1] not in DEGREES)
 
 
-def _asked(turns: Sequence[Turn]) -> list[str]:
-    """What a follow-up refers to, oldest first: the last complete question, and its latest follow-up."""
+def _chain(turns: Sequence[Turn]) -> list[str]:
+    """What a follow-up refers to, oldest first: the last complete question, and the follow-ups to it."""
     chain: list[str] = []
     for question in islice(_questions(turns), BACK):
         chain.append(question)
         if not refers(question):
             break
-    return [chain[-1], *chain[:1]] if len(chain) > 1 else chain
+    return chain[::-1]
+
+
+def _unsaid(text: str, others: Sequence[str]) -> str:
+    """What of a text no other says, so that no word is searched twice."""
+    said = {word for other in others for word in _words(tokenised(_cut(other)))}
+    return " ".join(part for part in text.split() if not said.issuperset(_words(tokenised(part))))
+
+
+def _year(message: str, chain: Sequence[str]) -> str:
+    """The year that `the year before` means, counted from the last one named; "" for any other message."""
+    year, found = 0, ""
+    for text in (*map(_cut, chain), message):
+        found = ""
+        if named := YEAR.findall(text):
+            year = int(named[-1])
+        elif year and (step := STEP.search(text)):
+            year += 1 if step["after"] else -1
+            found = str(year)
+    return found
 
 
 def _questions(turns: Sequence[Turn]) -> Iterator[str]:

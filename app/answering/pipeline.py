@@ -197,8 +197,10 @@ def recalled_context(
     before: Sequence[Block],
     notes: Sequence[Block] = (),
     lost: Sequence[Degraded] = (),
+    searched: str = "",
 ) -> Context:
-    """The context of a prompt with recalled passages; `before` and `notes` are its recipe's blocks."""
+    """The context of a prompt with recalled passages; `before` and `notes` are its recipe's blocks.
+    `searched`: the search text, if it was not the message."""
     found, votes = known.found, known.tallies or Tallies()
     asked = bool(by.split.personal) + bool(by.split.corpus)
     trace = Trace(
@@ -209,6 +211,7 @@ def recalled_context(
         budget=budget,
         took_ms=found.took_ms,
         sources=found.sources,
+        searched=searched,
         told=found.notes,
         tokens=meter.context(prompt),
     )

@@ -279,13 +279,29 @@ class Recall:
         self._votes = votes
         self._temporal = temporal
 
-    async def gather(self, question: Question, by: Weighing, kinds: Sequence[str] = ()) -> Recalled:
-        """`kinds`: of the requested cards. Raises only on cancellation."""
-        lost, seconds = list[Degraded](), self._retrieval.seconds
-        until = deadline(seconds)
+    @property
+    def seconds(self) -> float:
+        """RAG_TIMEOUT_SECONDS."""
+        return self._retrieval.seconds
+
+    async def gather(
+        self,
+        question: Question,
+        by: Weighing,
+        kinds: Sequence[str] = (),
+        *,
+        text: str = "",
+        before: tuple[str, ...] = (),
+        until: float | None = None,
+    ) -> Recalled:
+        """`kinds`: of the requested cards; `text`: the search text, if it is not the message; `before`: the
+        user's earlier messages. Raises only on cancellation."""
+        lost, seconds = list[Degraded](), self.seconds
+        until = until or deadline(seconds)
         first = until - seconds * (1 - FIRST_SHARE)
+        query = Query(text or question.message, question.scope, threshold=by.threshold, before=before)
         async with asyncio.TaskGroup() as group:
-            search = group.create_task(self._search(question, by, first))
+            search = group.create_task(self._search(query, by, first))
             cards = group.create_task(self._read_cards(question.scope, tuple(kinds), first, lost))
             moment = group.create_task(self.moment(question.scope, first, lost))
         found = search.result()
@@ -308,12 +324,11 @@ class Recall:
             lost.append(Degraded(OUTSIDE, found.lost))
         return found
 
-    async def _search(self, question: Question, by: Weighing, until: float) -> Found:
+    async def _search(self, query: Query, by: Weighing, until: float) -> Found:
         counts = {MEMORIES: by.split.personal, CORPUS: by.split.corpus}
         names = [name for name, count in counts.items() if count]
         limit = max(CANDIDATES, *counts.values())
-        query = Query(question.message, question.scope, limit=limit, threshold=by.threshold)
-        return await self._retrieval.gather(query, names, until=until)
+        return await self._retrieval.gather(replace(query, limit=limit), names, until=until)
 
     async def _read_cards(
         self, scope: Scope, kinds: tuple[str, ...], until: float, lost: list[Degraded]

@@ -198,6 +198,9 @@ class Reply:
     def _take(self, delta: Delta) -> str:
         self._finish = delta.finish or self._finish
         self._usage = delta.usage or self._usage
+        if delta.restart:
+            self._text.clear()
+            self._filter = CitationFilter(citation.label for citation in self._citations)
         text = self._filter.feed(delta.text) if delta.text else ""
         if text:
             self._text.append(text)

@@ -34,6 +34,8 @@ class Delta:
     text: str = ""
     finish: Finish | None = None
     usage: Usage | None = None
+    restart: bool = False
+    """True: all text before was the model's reasoning, and is none of the answer."""
 
 
 class ModelStream(Protocol):
@@ -63,7 +65,7 @@ async def read_answer(
     text = ""
     async with asyncio.timeout(seconds), model.open(prompt, model=name) as stream:
         async for delta in stream:
-            text += delta.text
+            text = ("" if delta.restart else text) + delta.text
             if len(text) > most:
                 break
     return text

@@ -3,20 +3,24 @@
 A stream is open once the response head has arrived. 401/403/404 raise `ModelRefused`, 429 `ModelBusy`,
 silence `ModelTimeout`, all else `ModelError`. A model that fails several times in a row is not asked for some
 seconds (`breaker.py`). OpenAI's reasoning models refuse `max_tokens`, Ollama ignores `max_completion_tokens`:
-a server that refuses one gets the other. Seconds.
+a server that refuses one gets the other. Chat templates refuse a second system message (Qwen) or drop it
+(gpt-oss): all servers but OpenAI's own get one. A model's reasoning is no part of its answer. Seconds.
 """
 
+import asyncio
 import json
+import re
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from enum import Enum, auto
 from typing import Any
 
 import orjson
 import structlog
 
-from app.answer import Finish, Message, Prompt, Usage
+from app.answer import BREAK, Finish, Message, Prompt, Role, Usage
 from app.breaker import LASTING, Breaker
 from app.errors import ModelError, ModelTimeout
 from app.models.base import Delta, ModelStream
@@ -39,12 +43,97 @@ REPORTED = "The model's server reported an error in the middle of the answer."
 UNREADABLE = "The model's server sent what is not JSON."
 
 
+THINK, THOUGHT = "<think>", "</think>"
+UNSURE_SECONDS = 0.3  # text is held back so long if it is unknown whether the model begins in a thought
+REASONS = re.compile(r"think|reason|(?<![a-z0-9])(?:r1|qwq)(?![a-z0-9])", re.IGNORECASE)
+"""Names of models whose chat templates usually begin a thought: believed until an answer shows it."""
+
+
+class Place(Enum):
+    BEGINNING = auto()  # what came may yet become `<think>`
+    THOUGHT = auto()  # behind `<think>`
+    HELD = auto()  # in a thought that the prompt began, or in the answer
+    ANSWER = auto()
+
+
+class Thoughts:
+    """Separates a model's reasoning from its answer, however the stream is split: blocks of `<think>` at the
+    beginning, or all text before a `</think>` that nothing opened, since some chat templates begin the block
+    in the prompt. Marks in quotes, in code, or within a line of an answer that is being sent are text."""
+
+    def __init__(self, inside: bool | None = None) -> None:
+        self.inside = inside  # in a thought that the prompt began; None: unknown
+        self.lone: bool | None = None  # True if such a thought ended
+        self.place = Place.BEGINNING
+        self.pieces: list[str] = []  # since the last thought
+        self.sent = 0
+        self.after = False  # behind a thought, where blanks are dropped
+        self.tail = ""
+
+    @property
+    def unsure(self) -> bool:
+        return self.place is Place.HELD and not self.inside
+
+    def feed(self, text: str) -> list[Delta]:
+        """What is certain now; a delta with `restart` takes back everything before it."""
+        self.pieces.append(text)
+        if self.place is Place.BEGINNING:
+            text = "".join(self.pieces).lstrip()
+            if len(text) < len(THINK) and THINK.startswith(text):
+                return []
+            self.place = Place.THOUGHT if text.startswith(THINK) else Place.HELD
+            self.pieces = [text] if self.after else self.pieces
+        window = self.tail + text
+        self.tail = window[-len(THOUGHT) :]
+        if THOUGHT in window and (rest := self.behind()) is not None:
+            return self.begin(rest)
+        sure = self.place is Place.ANSWER or (self.place is Place.HELD and self.inside is False)
+        return self.release() if sure else []
+
+    def behind(self) -> str | None:
+        """The text behind a thought; None: no thought ended."""
+        said = "".join(self.pieces)
+        if self.place is Place.THOUGHT:
+            return said.partition(THOUGHT)[2]
+        before, _, rest = said.rpartition(THOUGHT)
+        if self.after or THINK in before or before.count("```") % 2 or before.endswith(("`", '"', "'")):
+            return None
+        answers = self.place is Place.ANSWER or self.inside is False
+        if answers and not (rest and "\n" in (before[-1:], rest[0])):
+            return None
+        self.lone = True
+        return rest
+
+    def begin(self, rest: str) -> list[Delta]:
+        taken_back = [Delta(restart=True)] if self.sent else []
+        self.inside, self.after = False, True
+        self.place, self.pieces, self.sent, self.tail = Place.BEGINNING, [], 0, ""
+        return [*taken_back, *(self.feed(rest) if rest else [])]
+
+    def release(self) -> list[Delta]:
+        self.place = Place.ANSWER
+        found, self.sent = self.pieces[self.sent :], len(self.pieces)
+        return [Delta(text) for text in found if text]
+
+    def end(self, finish: Finish | None) -> list[Delta]:
+        """The rest, unless it is a thought: one that the limit of length, or a fault (None), cut short."""
+        cut = self.place is Place.HELD and self.inside and finish is not Finish.STOP
+        blank = self.place is Place.BEGINNING and self.after and not "".join(self.pieces).strip()
+        if self.place is Place.THOUGHT or cut or blank:
+            return []
+        if self.lone is None and finish and "".join(self.pieces).strip():
+            self.lone = False
+        return self.release()
+
+
 class OpenAIStream:
     """A running answer as a `base.ModelStream`; read once."""
 
-    def __init__(self, body: Body, model: str) -> None:
+    def __init__(self, body: Body, model: str, thoughts: Thoughts | None = None) -> None:
         self.body = body
         self.model = model
+        self.thoughts = thoughts or Thoughts()
+        self.until: float | None = None  # when the thoughts have been unsure for too long
         self.finish: Finish | None = None
         self.usage: Usage | None = None
         self.done = False
@@ -57,21 +146,38 @@ class OpenAIStream:
 
     async def deltas(self) -> AsyncIterator[Delta]:
         """Deltas in order; the last has `finish`."""
+        try:
+            async for text in self.texts():
+                for delta in self.thoughts.feed(text) if text else self.thoughts.release():
+                    yield delta
+                self.until = self.until or asyncio.get_running_loop().time() + UNSURE_SECONDS
+        except ModelError:
+            for delta in self.thoughts.end(None):
+                yield delta
+            raise
+        for delta in self.thoughts.end(self.finish):
+            yield delta
+        yield Delta(finish=self.finish, usage=self.usage)
+
+    async def texts(self) -> AsyncIterator[str]:
+        """The texts of the events; "" if the time to be unsure is over. Raises `ModelError`."""
         rest = b""
-        while piece := await self.piece():
+        while (piece := await self.piece()) != b"":
+            if piece is None:
+                yield ""
+                continue
             *lines, rest = (rest + piece).split(b"\n")
             text, fault = self.heard(lines)
             if text:
-                yield Delta(text)
+                yield text
             if fault:
                 raise fault
             if len(rest) > LINE_BYTES:
                 raise ModelError("The model's server sent a line without an end.")
         if text := self.said(rest) or self.said(b""):
-            yield Delta(text)
+            yield text
         if self.finish is None:
             raise ModelError(EARLY)
-        yield Delta(finish=self.finish, usage=self.usage)
 
     def heard(self, lines: Sequence[bytes]) -> tuple[str, ModelError | None]:
         """The text of lines that arrived together, up to a fault if there is one."""
@@ -94,11 +200,15 @@ class OpenAIStream:
             raise NotJson(UNREADABLE)
         return ""
 
-    async def piece(self) -> bytes:
-        """The next bytes, b"" at the end; once the answer has ended, silence and faults are an end too."""
+    async def piece(self) -> bytes | None:
+        """The next bytes, b"" at the end; once the answer has ended, silence and faults are an end too. None:
+        text was held back long enough."""
         try:
-            return await self.body.next()
+            async with asyncio.timeout_at(self.until if self.thoughts.unsure else None) as unsure:
+                return await self.body.next()
         except FAULTS as error:
+            if unsure.expired():
+                return None
             if self.finish is not None or self.done:
                 return b""
             if isinstance(error, TimeoutError):
@@ -120,7 +230,10 @@ class OpenAIStream:
         if ended := choice.get("finish_reason"):
             self.finish = Finish.LENGTH if ended == "length" else Finish.STOP
             self.body.reset(USAGE_SECONDS)
-        text = first([choice.get("delta")]).get("content")
+        delta = first([choice.get("delta")])
+        if delta.get("reasoning_content") or delta.get("reasoning"):
+            self.thoughts.inside = False  # the server separates them
+        text = delta.get("content")
         return text if isinstance(text, str) else ""
 
     def event(self, data: bytes) -> dict[str, Any]:
@@ -176,7 +289,8 @@ def usage(told: object) -> Usage | None:
 RAG_MODEL, FEEDBACK_MODEL = "gpt-5.2", "gpt-4o-mini"
 """Defaults; not in the settings, so that a copy of `.env.example` sets neither."""
 LIMITS = ("max_completion_tokens", "max_tokens")
-OPTIONAL = (*LIMITS, "stream_options", "include_usage")
+JUDGE_TOKENS = 1_024  # a reasoning model thinks before its word
+USAGE = frozenset({"stream_options", "include_usage"})
 MODELS = 64
 """Most models with a breaker of their own; the least recently used is dropped first."""
 
@@ -192,6 +306,7 @@ class OpenAIChat:
         """Of the default model."""
         self.others: OrderedDict[str, Breaker] = OrderedDict()
         """Breakers of other models: requests for a failing one must not open the default's."""
+        self.thinking: dict[str, bool] = {}  # by model: whether its last answer began in a thought
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
@@ -204,7 +319,15 @@ class OpenAIChat:
         async with AsyncExitStack() as held:
             with breaker.attempt(is_down):
                 content = await self.head(held, prompt, asked)
-            yield OpenAIStream(content, asked)
+            stream = OpenAIStream(content, asked, Thoughts(self.begins_inside(asked)))
+            yield stream
+            if stream.thoughts.lone is not None:
+                self.thinking[asked] = stream.thoughts.lone
+                if len(self.thinking) > MODELS:
+                    del self.thinking[next(iter(self.thinking))]
+
+    def begins_inside(self, model: str) -> bool | None:
+        return self.thinking.get(model, True if REASONS.search(model) else None)
 
     def breaker_of(self, model: str) -> Breaker:
         if model == self.name:
@@ -221,7 +344,7 @@ class OpenAIChat:
         try:
             content = await held.enter_async_context(self.client.post(self.body(prompt, model), self.silence))
         except FAULTS as error:
-            if self.client.learn(error, OPTIONAL):
+            if self.client.learn(error, self.optional()):
                 return await self.head(held, prompt, model)
             raise model_error(error) from error
         if "html" in content.content_type or "json" in content.content_type:
@@ -229,20 +352,33 @@ class OpenAIChat:
         return content
 
     def body(self, prompt: Prompt, model: str) -> bytes:
-        asked = {"model": model, "messages": prompt.messages(), "stream": True, **self.options()}
+        messages = prompt.messages() if self.client.server.vendor else one_system(prompt.messages())
+        asked = {"model": model, "messages": messages, "stream": True, **self.options()}
         try:
             return orjson.dumps(asked)
         except TypeError:
-            return orjson.dumps(asked | {"messages": [printable(turn) for turn in prompt.messages()]})
+            return orjson.dumps(asked | {"messages": [printable(turn) for turn in messages]})
 
     def options(self) -> dict[str, object]:
         """Optional fields that the server has not refused."""
         names = LIMITS if self.client.server.vendor else tuple(reversed(LIMITS))
         known = [name for name in names if name not in self.client.unknown][:1]
         options: dict[str, object] = dict.fromkeys(known, self.answer_tokens)
-        if not self.client.unknown & {"stream_options", "include_usage"}:
+        if not self.client.unknown & USAGE:
             options["stream_options"] = {"include_usage": True}
         return options
+
+    def optional(self) -> set[str]:
+        """What of the next request may be refused by name. A refusal also names what to use instead."""
+        sent = self.options().keys()
+        return {*sent, *(USAGE if USAGE & sent else ())}
+
+
+def one_system(messages: Sequence[Message]) -> list[Message]:
+    """The same with one system message, the first, which has the texts of all in their order."""
+    texts = [each["content"] for each in messages if each["role"] == Role.SYSTEM]
+    others = [each for each in messages if each["role"] != Role.SYSTEM]
+    return [Message(role=Role.SYSTEM, content=BREAK.join(texts)), *others] if texts else others
 
 
 def is_down(error: Exception) -> bool:
@@ -288,11 +424,13 @@ async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]
 
 
 @asynccontextmanager
-async def open_token(settings: Settings, at: Server | None) -> AsyncIterator[OpenAIChat | None]:
-    """FEEDBACK_MODEL at the chat model's server, limited to one token; None without a server."""
+async def open_judge(settings: Settings, at: Server | None) -> AsyncIterator[OpenAIChat | None]:
+    """FEEDBACK_MODEL at the chat model's server, for one word; None without a server."""
     if at is None:
         yield None
         return
     async with open_client(at, PATH, accept=EVENTS) as client:
         silence = settings.chat.timeout_seconds
-        yield OpenAIChat(client, model_at(settings, settings.feedback), silence=silence, answer_tokens=1)
+        yield OpenAIChat(
+            client, model_at(settings, settings.feedback), silence=silence, answer_tokens=JUDGE_TOKENS
+        )

@@ -56,10 +56,12 @@ from app.answering.prompt import (
     SYSTEM_PROJECT,
     SYSTEM_PROJECT_BARE,
     SYSTEM_PROJECT_CROWDED,
+    SYSTEM_READING,
     SYSTEM_SOURCES,
     SYSTEM_SOURCES_BARE,
     SYSTEM_SOURCES_CROWDED,
     SYSTEM_TALK,
+    day_line,
     first,
     knowledge_text,
     left_out,
@@ -69,7 +71,7 @@ from app.answering.prompt import (
 )
 from app.answering.question import DEFAULT_SOURCES, Context, Question
 from app.answering.recorder import Recorder
-from app.answering.replay import recipe_of
+from app.answering.replay import instructions, recipe_of
 from app.answering.stream import Reply
 from app.db.documents import DocumentStore
 from app.db.projects import Knowledge, KnowledgeStore
@@ -82,7 +84,7 @@ from app.retrieval.search import RANKING_VERSION, Retrieval
 from app.services.projects import ProjectService, chosen, reason
 from app.tasks import deadline, timely
 from app.text.greeting import is_assent, is_small_talk
-from app.types import Candidate, Degraded, Found, PendingDocument, Query, Reason, Scope, Trace
+from app.types import Candidate, Degraded, Found, PendingDocument, Query, Reason, Scope, Trace, Verdict
 
 KNOWLEDGE_SECONDS = 2.0
 """Deadline of reading the project's knowledge; after it the answer goes without."""
@@ -92,7 +94,7 @@ PENDING_SECONDS = 1.0
 """Deadline of listing documents that are still being read, if nothing matched."""
 INLINE_CHARACTERS = 16_000
 """Longest text whose tokens are counted on the event loop."""
-UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH})
+UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH, Reason.TIMEOUT, Reason.UNAVAILABLE})
 """Reasons for which a document that is still being read may hold the answer."""
 DOCUMENT_TEXTS = (SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED)
 SOURCE_TEXTS = (SYSTEM_SOURCES, SYSTEM_SOURCES_BARE, SYSTEM_SOURCES_CROWDED)
@@ -111,6 +113,8 @@ class Fetched:
     knowledge: Knowledge = field(default_factory=Knowledge)
     lost: tuple[Degraded, ...] = ()
     """Failures beside the search."""
+    today: str = ""
+    """The prompt's line with the date."""
 
 
 class ChatService:
@@ -142,16 +146,15 @@ class ChatService:
     async def _context(self, run: Run) -> Context:
         question, limits = run.question, self._pipeline.limits
         await self.recorder.written(question.scope)
-        fetched = await self._fetch(question)
+        fetched = replace(await self._fetch(question), today=day_line(run.started))
         run.stages.lap("gather")
         if is_long(question, fetched):
             context = await asyncio.to_thread(chat_context, question, fetched, limits, run.meter)
         else:  # at 64 clients a thread for each answer costs 4 % of the requests per second
             context = chat_context(question, fetched, limits, run.meter)
         run.stages.lap("assemble")
-        if context.trace.reason in UNMATCHED and (pending := await self._pending(question)):
-            trace = replace(context.trace, reason=Reason.PROCESSING, pending=pending)
-            return replace(context, prompt=replace(context.prompt, reason=trace.reason), trace=trace)
+        if is_unmatched(context.trace) and (pending := await self._pending(question)):
+            return still_reading(context, pending, run.meter)
         return context
 
     async def _fetch(self, question: Question) -> Fetched:
@@ -265,10 +268,29 @@ def chat_context(question: Question, fetched: Fetched, limits: PromptLimits, met
         searched=fetched.searched if fetched.searched != question.message else "",
         told=(*found.notes, missing) if missing else found.notes,
     )
-    before, notes = blocks(question, prompt, "" if parts == every else str(parts))
+    before, notes = blocks(question, fetched, prompt, "" if parts == every else str(parts))
     project = question.scope.project
     recipe = recipe_of(prompt, ranking=RANKING_VERSION, before=before, notes=notes, project=project)
     return Context(prompt=prompt, trace=trace, recipe=recipe, tokens=meter.prompt(prompt))
+
+
+def is_unmatched(trace: Trace) -> bool:
+    """True if nothing matched; matches without room are matches."""
+    return trace.reason in UNMATCHED and all(
+        entry.verdict is not Verdict.OVER_BUDGET for entry in trace.entries
+    )
+
+
+def still_reading(context: Context, pending: tuple[PendingDocument, ...], meter: Meter) -> Context:
+    """The same where a document is still being read."""
+    prompt = replace(context.prompt, system=SYSTEM_READING, reason=Reason.PROCESSING)
+    return replace(
+        context,
+        prompt=prompt,
+        trace=replace(context.trace, reason=prompt.reason, pending=pending),
+        recipe=replace(context.recipe, system=instructions(prompt.system)),
+        tokens=meter.prompt(prompt),
+    )
 
 
 def framed(
@@ -280,9 +302,9 @@ def framed(
     system, overview, own = texts_of(question)[0], knowledge_text(some), notes_text(some)
     notes = (*filter(None, (own,)), *map(own_words, question.notes))
     turns = fetched.turns if question.history is not None else answered(fetched.turns)
-    opening = BREAK.join((system, overview)) if overview else system
+    before = tuple(filter(None, (fetched.today, overview)))
+    opening = BREAK.join((system, *before))
     budget, turns = share(limits, meter, system=opening, message=question.message, notes=notes, turns=turns)
-    before = (overview,) if overview else ()
     form = form_of(question)
     return Prompt(system, question.message, notes=notes, turns=tuple(turns), before=before, form=form), budget
 
@@ -324,14 +346,20 @@ def selected(
     return candidates, reason_of(found, len(question.searched), candidates, short=short)
 
 
-def blocks(question: Question, prompt: Prompt, parts: str) -> tuple[list[Block], list[Block]]:
+def blocks(
+    question: Question, fetched: Fetched, prompt: Prompt, parts: str
+) -> tuple[list[Block], list[Block]]:
     """(blocks before the context, notes) of the recipe. `parts`: how many parts of the knowledge are shown;
     "": all."""
     project = question.scope.project or ""
     own = prompt.notes[: len(prompt.notes) - len(question.notes)]
+    told = prompt.before[bool(fetched.today) :]
     before = [
-        recipe_block(Kind.KNOWLEDGE, text, name=parts, refs=(Ref(KNOWLEDGE, project, sha256(text)),))
-        for text in prompt.before
+        recipe_block(Kind.DATE, fetched.today, keep=True),
+        *(
+            recipe_block(Kind.KNOWLEDGE, text, name=parts, refs=(Ref(KNOWLEDGE, project, sha256(text)),))
+            for text in told
+        ),
     ]
     notes = [
         recipe_block(Kind.PROJECT_NOTES, text, name=parts, refs=(Ref(NOTES, project, sha256(text)),))

@@ -1,11 +1,12 @@
 """Feedback: the sentiment of a remark on an answer becomes votes on the memories it used.
 
-Sentiment is decided by the rating, else by markers near the beginning of the message, else by a model in one
-token; otherwise it is neutral. Each memory gets one vote per answer, then the style card is refreshed. The
+Sentiment is decided by the rating, else by markers near the beginning of the message, else by a model's first
+word; otherwise it is neutral. Each memory gets one vote per answer, then the style card is refreshed. The
 message is no turn. Also `/memory_feedback` and `/temporal`, whose read faults are `Unavailable`. Raises
 `Missing`, `Rejected`, `Unavailable`. Seconds. Source: docs/contract.md, docs/adr/0016.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,12 +144,14 @@ def _judges(said: Sequence[str], part: Found) -> bool:
     return (before in ENDS or before in LEADS) and (after in ENDS or after in FOLLOWS)
 
 
-MODEL_SECONDS = 4.0
-"""Deadline of a model call."""
+MODEL_SECONDS = 8.0
+"""Deadline of a model call: a reasoning model thinks before its word."""
 SHOWN = 2_000
 """Characters of the message that the model sees: a verdict comes first."""
+READ = 8_000
+"""Characters read of a reply: reasoning models put their thoughts first."""
 LEAST = 3
-"""Least letters that identify a sentiment: tokenizers split `negative` into `neg` and `ative`."""
+"""Least letters that identify a sentiment: a limit of length may cut `negative` to `neg`."""
 RATINGS = {"up": Sentiment.POSITIVE, "down": Sentiment.NEGATIVE}
 ASKED = (
     "An assistant has answered a person. The next message is what the person said then. Is it content with"
@@ -165,7 +168,7 @@ class DecidedBy(StrEnum):
 
 
 class Judge:
-    """Classifies with `model`: FEEDBACK_MODEL, limited to one token; None: there is none."""
+    """Classifies with `model`: FEEDBACK_MODEL; None: there is none."""
 
     def __init__(self, model: ChatModel | None) -> None:
         self._model = model
@@ -184,16 +187,16 @@ class Judge:
             return None
         try:
             prompt = Prompt(ASKED, message[:SHOWN])
-            return sentiment_named(await read_answer(self._model, prompt, most=SHOWN, seconds=MODEL_SECONDS))
+            said = await read_answer(self._model, prompt, most=READ, seconds=MODEL_SECONDS)
+            return sentiment_named(said)
         except (ModelError, TimeoutError):
             return None
 
 
 def sentiment_named(text: str) -> Sentiment | None:
-    word = "".join(filter(str.isalpha, text)).lower()
-    if len(word) < LEAST:
-        return None
-    return next((kind for kind in Sentiment if kind.startswith(word) or word == kind), None)
+    found = re.search(r"[^\W\d_]+", text)
+    word = found[0].lower() if found else ""
+    return next((kind for kind in Sentiment if len(word) >= LEAST and kind.startswith(word)), None)
 
 
 SIGNALS = {Sentiment.POSITIVE: 1, Sentiment.NEGATIVE: -1}

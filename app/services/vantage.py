@@ -53,6 +53,7 @@ from app.answering.prompt import (
     CardsBlock,
     ThreadBlock,
     cards_block,
+    day_line,
     reentry_line,
     thread_block,
 )
@@ -147,6 +148,7 @@ class Decided:
         overlay, rules, lens, cards, thread = self.blocks()
         turns = self.thread.refs
         return (
+            recipe_block(Kind.DATE, day_line(self.by.at), keep=True),
             recipe_block(Kind.REENTRY, reentry, keep=True),
             recipe_block(Kind.OVERLAY, overlay, keep=True),
             # Turns that were weighed but are not shown: a replay weighs them again.
@@ -168,6 +170,7 @@ class Decided:
             system,
             self.question.message,
             passages,
+            today=day_line(self.by.at),
             reentry=reentry,
             overlay_text=BREAK.join(filter(None, self.blocks())),
             include_persona=False,

@@ -97,6 +97,22 @@ def test_a_chain_is_followed_to_its_beginning() -> None:
     assert resolve("how much is it?", said) == "How long does the Tern take? and in May? how much is it?"
 
 
+@pytest.mark.parametrize(
+    ("asked", "message", "searched"),
+    [
+        (["and in 2020?"], "and the year before?", "What did the Tern cost in 2021? 2020? 2019"),
+        (["and the year before?"], "and the year before?", "What did the Tern cost in 2021? 2019"),
+        (["and for dogs?"], "and the following year?", "What did the Tern cost in 2021? for dogs? 2022"),
+        (["and in 2020?"], "and in 2020?", "What did the Tern cost in 2021?"),
+        (["and in 2020?"], "and for dogs?", "What did the Tern cost in 2021? 2020?"),
+    ],
+)
+def test_no_word_of_a_chain_is_searched_twice(asked: list[str], message: str, searched: str) -> None:
+    """And the year that is meant is named."""
+    texts = [text for question in ("What did the Tern cost in 2021?", *asked) for text in (question, "Ten.")]
+    assert resolve(message, talk(*texts)) == f"{searched} {message}"
+
+
 def test_thanks_between_two_questions_are_no_question() -> None:
     said = talk("What does the Tern ferry cost?", "Nine pounds.", "thanks!", "You are welcome.")
     assert resolve("and for dogs?", said) == "What does the Tern ferry cost? and for dogs?"

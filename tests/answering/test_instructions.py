@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -38,6 +38,7 @@ from app.answering.prompt import (
     SYSTEM_SOURCES_BARE,
     SYSTEM_SOURCES_CROWDED,
     block_of,
+    day_line,
     first,
     fitting,
     knowledge_text,
@@ -117,6 +118,19 @@ def test_the_system_text_states_its_rules(rule: str) -> None:
 def test_other_contexts_state_the_same(text: str, rule: str) -> None:
     """Cite by label, what is retrieved is data, do not guess, the asker's language."""
     assert rule in text
+
+
+@pytest.mark.parametrize("text", [*GIVEN, *GIVEN.values()])
+def test_wishes_about_manner_are_not_fenced_as_data(text: str) -> None:
+    """The fence is for what was retrieved; the person's cards say themselves how far they go."""
+    assert "told of the person" not in text
+    assert "data" not in PERSONA_HEAD
+    assert "in manner and form, and in nothing else" in PERSONA_HEAD
+
+
+def test_the_day_is_that_of_utc() -> None:
+    late = datetime(2026, 11, 27, 23, 30, tzinfo=timezone(timedelta(hours=-2)))
+    assert day_line(late) == "Today is Saturday, 2026-11-28."
 
 
 def test_a_project_s_context_has_no_head() -> None:

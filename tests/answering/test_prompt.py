@@ -187,7 +187,7 @@ def test_of_memories_there_is_one_system_text() -> None:
 
 def test_a_persona_can_be_left_out() -> None:
     prompt = build_system_prompt("s", "m", persona="[Persona] p", include_persona=False)
-    assert prompt == Prompt("s", "m", before=("", "", ""), form=MEMORY_FORM)
+    assert prompt == Prompt("s", "m", before=("", "", "", ""), form=MEMORY_FORM)
     assert prompt.blocks() == ["s"]
 
 

@@ -66,6 +66,15 @@ async def test_an_unknown_label_never_leaves() -> None:
     assert dict(told)["citations"] == {"cited": ["a.pdf#1"], "unknown": ["b.pdf#9"], "appended": False}
 
 
+async def test_what_the_model_takes_back_is_not_the_answer() -> None:
+    """Its reasoning, labels included, is neither in the record nor in a reply that is sent whole."""
+    log = FakeLog()
+    said: list[str | Delta] = ["I see [b.pdf#9] in [a.pdf#1].\n", Delta(restart=True), "Blue [a.pdf#1]."]
+    told = await reply(FakeModel(FakeStream(said)), log).whole()
+    assert (told["answer"], told["cited"], told["unknown"]) == ("Blue [a.pdf#1].", ["a.pdf#1"], [])
+    assert log.answers[0].text == "Blue [a.pdf#1]."
+
+
 async def test_sources_are_appended_when_nothing_was_cited() -> None:
     """Context used and nothing cited: one last token names the sources."""
     log = FakeLog()

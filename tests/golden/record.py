@@ -41,6 +41,7 @@ LONGEST, KEPT = 4_000, 700
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 OPAQUE = re.compile(rf"{UUID}|\b[0-9a-f]{{64}}\b|(?<=#)[0-9a-z]{{8}}\b")
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?")
+WEEKDAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?=\d{4}-\d\d-\d\d\b)")
 DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b(?![T ]\d\d:)")
 MONTHS = [date(2000, month, 1).strftime("%B") for month in range(1, 13)]
 SPOKEN = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})\b")
@@ -114,7 +115,7 @@ class Names:
         if key in {"next", "cursor"} and CURSOR.fullmatch(text) and not re.fullmatch(UUID, text):
             return "<cursor>"
         text = OPAQUE.sub(lambda found: self.name(found[0], key), text)
-        text = TIME.sub(self.moment, text)
+        text = TIME.sub(self.moment, WEEKDAY.sub("", text))
         text = DAY.sub(lambda found: self.day(found[0], date.fromisoformat(found[0])), text)
         text = SPOKEN.sub(
             lambda found: self.day(found[0], date(int(found[3]), MONTHS.index(found[2]) + 1, int(found[1]))),

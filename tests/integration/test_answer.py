@@ -74,14 +74,15 @@ def test_the_stream_keeps_its_grammar(talk: Talk) -> None:
 
 
 def test_the_model_is_shown_the_context_in_roles(talk: Talk) -> None:
-    """System, context line, earlier turns, message: in this order."""
+    """System text, context, notes in one system message; earlier turns, message: in this order."""
     talk.model.reply = "Fine [garden.pdf#1]."
     history = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
     talk.service.chat(QUESTION, history=history, notes=["Speak plainly."])
     messages = talk.model.asked("/chat/completions")[-1].body["messages"]
-    assert [message["role"] for message in messages] == ["system"] * 3 + ["user", "assistant", "user"]
-    assert '- From garden.pdf#1: "' in messages[1]["content"]
-    assert messages[2]["content"] == "Speak plainly."
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    _, context, notes = messages[0]["content"].rsplit("\n\n", 2)
+    assert context.startswith('[Context]\n- From garden.pdf#1: "')
+    assert notes == "Speak plainly."
     assert messages[-1]["content"] == QUESTION
 
 

@@ -47,8 +47,12 @@ class World:
 
 
 def said_by_model(body: dict[str, Any]) -> str:
-    """A sentiment, as far as one token says it, or an answer."""
-    return "neg" if body["model"] == "judge" else "On Tuesday, and on Thursday."
+    """A sentiment behind a thought, or an answer."""
+    return (
+        "Is it positive?\n</think>\n\nNegative."
+        if body["model"] == "judge"
+        else "On Tuesday, and on Thursday."
+    )
 
 
 @pytest.fixture(scope="module")
@@ -222,12 +226,11 @@ def test_after_a_restart_with_an_outside_service(world: World) -> None:
 
 
 def test_a_model_decides_where_no_marker_does(world: World) -> None:
-    """FEEDBACK_MODEL at the chat model's server, one token of it."""
+    """FEEDBACK_MODEL at the chat model's server; of a reasoning model the word behind its thoughts."""
     said = ask(world.one)
     effect = say(world.one, "I had hoped for the one about the sea", answer_id=said["answer_id"]).json()
     assert (effect["sentiment"], effect["decided_by"], effect["applied"]) == ("negative", "model", 2)
-    sent = world.model.asked("/chat/completions")[-1].body
-    assert (sent["model"], sent["max_tokens"]) == ("judge", 1)
+    assert world.model.asked("/chat/completions")[-1].body["model"] == "judge"
 
 
 def test_without_postgres_feedback_is_refused(world: World) -> None:

@@ -280,7 +280,7 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
         assert entries(reply) == lacking
         assert (reply["rag"]["reason"], reply["rag"]["used"]) == ("unavailable", False)
         assert reply["answer"] == REPLY
-    parts = ("memories", "corpus", "cards", "temporal")
+    parts = ("memories", "corpus", "cards", "temporal", "postgres")
     assert entries(personal) == {(part, "unavailable") for part in parts}
     assert (personal["answer"], personal["rag"]["reason"]) == (REPLY, "unavailable")
     assert entries(projected) == PROJECTED

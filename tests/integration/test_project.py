@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from app.answering.prompt import SYSTEM_PROJECT, SYSTEM_PROJECT_BARE, SYSTEM_SOURCES
+from app.answering.prompt import SYSTEM_PROJECT, SYSTEM_PROJECT_BARE, SYSTEM_SOURCES, day_line
 from app.models.tokens import O200k
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
@@ -81,6 +82,10 @@ def build_project_context(project):
 LABEL = re.compile(r"(?m)^\[([^\[\]\n]+#[^\[\]\n]+)\](?: (.+))?$")
 
 
+PARTS = re.compile(r"\n\n(?=### (?:History|Related|Conversations|Project Notes)|\[Context\]\n)")
+"""Where the context and the notes begin in a system message that has all."""
+
+
 @dataclass
 class World:
     """A filled service, its model, and clients of several askers."""
@@ -92,8 +97,16 @@ class World:
     zeta: httpx.Client
 
     def messages(self) -> list[tuple[str, str]]:
-        """What the model got last: role and content."""
-        return [(said["role"], said["content"]) for said in self.model.requests[-1].body["messages"]]
+        """What the model got last: role and content, the one system message as the prompt's own."""
+        (_, system), *others = [
+            (said["role"], said["content"]) for said in self.model.requests[-1].body["messages"]
+        ]
+        assert "system" not in {role for role, _ in others}
+        return [*(("system", part) for part in PARTS.split(system)), *others]
+
+
+def today() -> str:
+    return day_line(datetime.now(UTC))
 
 
 def chat(who: httpx.Client, message: str, **fields: Any) -> dict[str, Any]:
@@ -145,7 +158,7 @@ def test_three_system_messages_in_the_seeds_order(world: World) -> None:
     told = (
         "### Project Overview\n\nA home network.\n\n### Project Rules\n\nName devices as the overview does."
     )
-    assert one == ("system", f"{SYSTEM_PROJECT}\n\n{told}")
+    assert one == ("system", f"{SYSTEM_PROJECT}\n\n{today()}\n\n{told}")
     labels = [f"[{item['label']}]" for item in said["citations"]]
     names = ["THN Network Setup", "mDNS", "build_project_context"]
     lines = [f"{label} {name}" for label, name in zip(labels, names, strict=True)]
@@ -301,7 +314,7 @@ def test_documents_code_and_memories_in_one_request(world: World) -> None:
     assert {"documents", "code", "memories"} <= set(shown)
     assert said["cited"] == [item["label"] for item in said["citations"]]
     system, context, *_ = [content for _, content in world.messages()]
-    assert system.startswith(f"{SYSTEM_SOURCES}\n\n### Project Overview")
+    assert system.startswith(f"{SYSTEM_SOURCES}\n\n{today()}\n\n### Project Overview")
     assert context.startswith("[Context]\n- From ")
     assert said["rag"]["tokens"] == O200k().count(context)
     scores = [item["score"] for item in said["debug"]["chunks"] if item["verdict"] == "packed"]
@@ -334,7 +347,7 @@ def test_another_project_s_rows_stay_there(world: World) -> None:
 def test_an_empty_project_is_said_to_be(world: World) -> None:
     """The system text is true of it, and no label is asked for."""
     said = chat(world.acme, ASKED, project="ELSE")
-    assert world.messages()[0] == ("system", SYSTEM_PROJECT_BARE)
+    assert world.messages()[0] == ("system", f"{SYSTEM_PROJECT_BARE}\n\n{today()}")
     assert (said["rag"]["used"], said["rag"]["tokens"], said["degraded"]) == (False, 0, [])
 
 
@@ -394,7 +407,7 @@ def test_knowledge_shows_in_the_very_next_prompt(world: World) -> None:
         assert world.messages()[0][1].endswith(f"### Project Overview\n\n{overview}")
     assert world.acme.delete("/projects/NEW/knowledge").status_code == 204
     chat(world.acme, ASKED, project="NEW")
-    assert world.messages()[0][1] == SYSTEM_PROJECT_BARE
+    assert world.messages()[0][1] == f"{SYSTEM_PROJECT_BARE}\n\n{today()}"
 
 
 def test_without_a_model_rows_are_quoted(house: Service) -> None:

@@ -56,7 +56,7 @@ class World:
 
     def ask(self, message: str = "", **fields: Any) -> Json:
         """The whole answer to a message of ada's; none given: one about sleep."""
-        message = message or f"What about reading in bed helped me sleep, number {next(serial)}?"
+        message = message or f"How has reading in bed helped me sleep, number {next(serial)}?"
         answer = self.service.client.post("/rag/query", json={"user_id": "ada", "message": message} | fields)
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
@@ -136,7 +136,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def test_an_answer_comes_from_memories_and_corpus_with_citations(world: World) -> None:
     """Memories first; what was cited and seen is told, what was made up is taken out."""
-    said = world.ask("What about reading in bed helped me sleep?")
+    said = world.ask("How has reading in bed helped me sleep?")
     used = said["memory_used"]
     assert next(item["text"] for item in used if item["source"] == "memories") in (SAID[0], SAID[4])
     assert [item["text"] for item in used if item["source"] == "corpus"] == [BOOK[0]]
@@ -153,7 +153,7 @@ def test_the_model_of_rag_is_asked_once_with_one_system_text(world: World) -> No
     before = len(world.model.asked("/chat/completions"))
     said = world.ask(overlay={"role": "a coach", "tone": "warm"})
     (request,) = world.model.asked("/chat/completions")[before:]
-    system, user = request.body["messages"]
+    system, *_, user = request.body["messages"]
     assert (request.body["model"], system["role"], user["role"]) == (MODEL, "system", "user")
     assert said["system_prompt"] == system["content"]
     assert "Role: a coach\nTone: warm" in system["content"]
@@ -162,7 +162,7 @@ def test_the_model_of_rag_is_asked_once_with_one_system_text(world: World) -> No
 
 def test_a_stream_tells_the_same(world: World) -> None:
     """Chat's events; `meta` has the memories and why."""
-    body = {"user_id": "ada", "message": "What about novels helped me sleep?", "stream": True}
+    body = {"user_id": "ada", "message": "How have novels helped me sleep?", "stream": True}
     found = events(world.service.client.post("/rag/query", json=body).text)
     assert [event.name for event in found if event.name != "token"] == ["meta", "citations", "done"]
     meta, marks = found[0].data, found[-2].data

@@ -191,7 +191,18 @@ def test_the_questions_were_of_every_kind(world: tuple[World, Service]) -> None:
         for block in (recipe["system"], *recipe["before"], *recipe["notes"], *recipe["turns"])
     ]
     assert {block["kind"] for block in blocks} == {
-        *("instructions", "reentry", "persona", "overlay", "policy", "thread", "lens", "cards", "gravity"),
+        *(
+            "instructions",
+            "date",
+            "reentry",
+            "persona",
+            "overlay",
+            "policy",
+            "thread",
+            "lens",
+            "cards",
+            "gravity",
+        ),
         *("note", "turn", "knowledge", "project_notes"),
     }
     assert {bool(block["refs"]) for block in blocks if block["kind"] == "turn"} == {True, False}

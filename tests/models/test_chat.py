@@ -1,6 +1,7 @@
 """Chat behind the OpenAI protocol, against a real socket."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.breaker import Breaker
 from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
 from app.models.base import Delta
 from app.models.chat import (
+    LIMITS,
     MODELS,
     OpenAIChat,
     chat_name,
@@ -20,12 +22,13 @@ from app.models.chat import (
     first,
     model_at,
     open_chat,
-    open_token,
+    open_judge,
     read,
     usage,
 )
 from app.models.client import Server
 from app.settings import Chat, Feedback, OpenAI, Rag, Settings, Vantage, load
+from tests.fakes.answering import passage
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import CHUNKED, DONE, PROMPT, REPLY, WHOLE, chat_with, event, framed, said, scripted
 
@@ -51,6 +54,33 @@ async def test_the_prompt_travels_as_roles() -> None:
         ("user", "Hello?"),
     ]
     assert (body["model"], body["stream"], body["max_tokens"]) == ("asked-for", True, 77)
+
+
+async def test_one_system_message_goes_to_all_but_the_vendor() -> None:
+    """Templates refuse a second one or drop it: its text stands behind the first's, in the prompt's order."""
+    prompt = Prompt("Be brief.", "Hello?", (passage("a"),), ("A note.",), turns=PROMPT.turns)
+    async with model_server() as fake, chat_with(fake) as model:
+        await said(model, prompt)
+    [told, *rest] = fake.requests[0].body["messages"]
+    assert told == {"role": "system", "content": "\n\n".join(prompt.blocks())}
+    assert rest == [{"role": m["role"], "content": m["content"]} for m in prompt.messages()[3:]]
+    settings = Settings(openai=OpenAI.model_validate({"api_key": "k"}))
+    at = chat_server(settings)
+    assert at
+    async with open_chat(settings, at) as model:
+        assert json.loads(model.body(prompt, "m"))["messages"] == prompt.messages()
+
+
+async def test_a_refusal_that_names_the_field_to_use_is_understood() -> None:
+    """As OpenAI's reasoning models refuse the older limit."""
+    told = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    fault = Fault(status=400, message=told, text="max_tokens")
+    async with model_server(fault=fault) as fake, chat_with(fake, answer_tokens=77) as model:
+        await said(model)
+    assert [sorted(LIMITS & sent.body.keys()) for sent in fake.requests] == [
+        ["max_tokens"],
+        ["max_completion_tokens"],
+    ]
 
 
 async def test_lone_surrogates_travel_as_question_marks() -> None:
@@ -253,15 +283,15 @@ def test_a_copy_of_the_example_names_the_same_models(
     assert named == [expected, expected]
 
 
-async def test_feedback_is_judged_in_one_token() -> None:
-    """By FEEDBACK_MODEL at the same server; without a server by nobody."""
+async def test_feedback_is_judged_by_a_model_of_its_own() -> None:
+    """By FEEDBACK_MODEL at the same server, with room for thoughts; without a server by nobody."""
     async with model_server("positive") as fake:
         settings = Settings(chat=Chat(base_url=fake.url), feedback=Feedback(model="judge"))
-        async with open_token(settings, chat_server(settings)) as model:
+        async with open_judge(settings, chat_server(settings)) as model:
             assert model
             await said(model)
-    assert [(sent.body["model"], sent.body["max_tokens"]) for sent in fake.requests] == [("judge", 1)]
-    async with open_token(Settings(), None) as model:
+    assert [(sent.body["model"], sent.body["max_tokens"]) for sent in fake.requests] == [("judge", 1_024)]
+    async with open_judge(Settings(), None) as model:
         assert model is None
 
 

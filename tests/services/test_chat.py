@@ -101,16 +101,30 @@ async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dic
 
 @pytest.mark.parametrize(
     "source",
-    [FakeSource([]), FakeSource([passage("a", similarity=0.1)])],
-    ids=["nothing else stored", "nothing fits"],
+    [
+        FakeSource([]),
+        FakeSource([passage("a", similarity=0.1)]),
+        FakeSource([passage("a")], delay=30),
+        FakeSource([passage("a")], error=RetrievalError("unavailable")),
+    ],
+    ids=["nothing else stored", "nothing fits", "the search is late", "the search fails"],
 )
 async def test_a_document_that_is_being_read_is_not_absent(source: FakeSource) -> None:
     """Where nothing matches, the reply says what is still being read, and so does its record."""
-    log = FakeLog()
-    said = await told(service(source, log=log, filed=FakeFiled()))
+    log, model = FakeLog(), FakeModel()
+    said = await told(service(source, log=log, model=model, filed=FakeFiled()))
     assert (said["rag"]["reason"], said["rag"]["used"]) == ("processing", False)
     assert said["rag"]["pending"] == [{"id": "d1", "filename": "report.pdf"}]
-    assert log.answers[0].trace.pending == (PendingDocument("d1", "report.pdf"),)
+    (answer,) = log.answers
+    assert answer.trace.pending == (PendingDocument("d1", "report.pdf"),)
+    assert "still being read" in model.prompts[0].system
+    assert answer.recipe is not None
+    assert rebuilt(answer, answer.recipe, Today()).sha256() == answer.prompt_sha256
+
+
+async def test_where_matches_had_no_room_none_is_waited_for() -> None:
+    said = await told(service(budget=3, filed=FakeFiled()))
+    assert (said["rag"]["reason"], "pending" in said["rag"]) == ("no_match", False)
 
 
 @pytest.mark.parametrize(
@@ -318,6 +332,7 @@ async def test_the_scope_travels_to_the_source_untouched() -> None:
     assert source.queries[0].scope == SCOPE
 
 
+TODAY = "Today is Saturday, 2026-11-21."
 BEFORE = (Turn(Role.USER, "Who keeps the harbour lamp?", NOW), Turn(Role.ASSISTANT, "The warden.", NOW))
 HARBOUR = "Who keeps the harbour lamp? and the bell?"
 
@@ -438,7 +453,7 @@ async def test_a_project_chat_sends_three_system_messages_and_cites() -> None:
         await chat.prepare(Question(PROJECT, QUESTION, notes=("mine",), debug=True))
     ).whole()
     assert [message["content"] for message in model.prompts[0].messages()] == [
-        SYSTEM_PROJECT + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
+        f"{SYSTEM_PROJECT}\n\n{TODAY}" + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
         "### History & Context: Last 5 Conversations\n\n- **Title:** Setup\n\n[conversation#k1] Setup",
         "### Project Notes\n\n**t:** n\nmine",
         QUESTION,
@@ -458,7 +473,7 @@ async def test_sources_named_are_searched_in_the_project_s_reach() -> None:
     reply = await chat.prepare(Question(PROJECT, QUESTION, sources=("documents", "code")))
     await reply.whole()
     system, context, user = [message["content"] for message in model.prompts[0].messages()]
-    assert system == SYSTEM_SOURCES + "\n\n### Project Overview\n\nO"
+    assert system == f"{SYSTEM_SOURCES}\n\n{TODAY}" + "\n\n### Project Overview\n\nO"
     assert context == '[Context]\n- From a.pdf#1: "The sky is blue."'
     assert (user, projects.asked, source.queries[0].scope) == (QUESTION, [], PROJECT)
 
@@ -496,6 +511,7 @@ async def test_the_record_knows_the_project() -> None:
     told = [(item.kind, item.text, [ref.source for ref in item.refs]) for item in answer.recipe.blocks]
     assert told == [
         (Kind.INSTRUCTIONS, "", []),
+        (Kind.DATE, TODAY, []),
         (Kind.KNOWLEDGE, "", ["project_knowledge"]),
         (Kind.PROJECT_NOTES, "", ["project_notes"]),
         (Kind.NOTE, "mine", []),

@@ -64,13 +64,14 @@ class House:
         sources = {source.name: source for source in (self.memories, self.corpus)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
         answering = pipeline(
-            PromptLimits(self.budget, 50, self.threshold, self.window, 0, 100),
+            PromptLimits(self.budget, 50, self.threshold, self.window, 8_000, 100),
             endpoint="/rag/query",
             model=self.model,
             log=self.log,
             name="rag-model",
         )
-        return RagService(Recall(retrieval, self.cards, self.votes, self.temporal), answering)
+        recall = Recall(retrieval, self.cards, self.votes, self.temporal)
+        return RagService(recall, self.log, answering)
 
     async def told(self, message: str = SLEEP, **fields: Any) -> dict[str, Any]:
         reply = await self.rag.prepare(Question(ADA, message, **fields))
@@ -119,7 +120,14 @@ async def test_the_prompt_is_one_system_text_and_the_message() -> None:
     system, user = house.model.prompts[0].messages()
     assert user == {"role": "user", "content": "explain how paper helped me sleep"}
     lines = [line for line in system["content"].splitlines() if line]
-    marks = ["[Persona]", '- [persona] "Ada is a nurse."', "Be brief.", "[Memory]", "- [memory_raw][note] ["]
+    marks = [
+        "Today is Saturday, 2026-11-21.",
+        "[Persona]",
+        '- [persona] "Ada is a nurse."',
+        "Be brief.",
+        "[Memory]",
+        "- [memory_raw][note] [",
+    ]
     places = [next(n for n, line in enumerate(lines) if line.startswith(mark)) for mark in marks]
     assert places == sorted(places)
     assert lines[-1].startswith("[gravity-note]")
@@ -129,19 +137,47 @@ async def test_the_prompt_is_one_system_text_and_the_message() -> None:
     ]
 
 
-async def test_no_thread_history_is_sent() -> None:
-    """One system text and the message; the turns are kept all the same."""
+async def test_the_thread_s_turns_stand_between_system_text_and_message() -> None:
     house = House()
     said = (await house.told())["answer"]
     await house.told()
-    assert [len(prompt.messages()) for prompt in house.model.prompts] == [2, 2]
-    assert [turn.content for _, turn in house.log.rows] == [SLEEP, said, SLEEP, said]
+    first, second = (prompt.messages() for prompt in house.model.prompts)
+    assert [message["role"] for message in first] == ["system", "user"]
+    assert [(message["role"], message["content"]) for message in second[1:]] == [
+        ("user", SLEEP), ("assistant", said), ("user", SLEEP),
+    ]  # fmt: skip
 
 
-async def test_a_yes_may_answer_something_and_is_searched() -> None:
+@pytest.mark.parametrize(
+    ("message", "searched"),
+    [
+        ("and what about naps?", f"{SLEEP} and what about naps?"),
+        ("yes please", "Shall I look up the paper? yes please"),
+        ("Where is my boat?", "Where is my boat?"),
+    ],
+)
+async def test_a_follow_up_is_searched_with_what_it_refers_to(message: str, searched: str) -> None:
+    house = House(model=FakeModel(FakeStream(["Paper. Shall I look up the paper?"])))
+    await house.told()
+    said = await house.told(message)
+    assert house.memories.queries[-1].text == searched
+    assert (f'Searched with "{searched}"' in said["notes"]) is (searched != message)
+
+
+async def test_turns_that_cannot_be_read_cost_the_turns() -> None:
+    house = House()
+    await house.told()
+    house.log.hang = 30
+    said = await house.told("and what about naps?")
+    assert {"source": "postgres", "reason": "timeout"} in said["degraded"]
+    assert said["memory_used"]
+
+
+async def test_a_yes_to_nothing_is_searched_as_it_is() -> None:
     house = House()
     said = await house.told("yes please")
     assert said["bypass"] is None
+    assert house.memories.queries[-1].text == "yes please"
 
 
 async def test_small_talk_is_answered_without_looking_anything_up() -> None:
