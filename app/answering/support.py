@@ -319,7 +319,7 @@ class Spans:
             # Of several citations in a row, each stands behind what the first stands behind.
             head = head if last >= 0 and not text[last : mark.start].strip(BEHIND) else mark.start
             last = mark.end
-            quote = quoted(text[:head])
+            quote = quoted(text[max(0, head - LONGEST) : head])
             passage = self._text(mark.label)
             found = compared(quote or sentence, passage, together, paraphrases=self.paraphrases)
             self._found.append((quote, found))
