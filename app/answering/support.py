@@ -28,7 +28,8 @@ and half of ExpertQA (docs/measurements/support.md)."""
 FEW = 2
 """Terms below which a sentence says too little to be judged."""
 LONGEST, MOST = 2_000, 8_000
-"""Characters read of a sentence and of a passage; longer ones are compared word for word only."""
+"""Characters of the longest sentence that is judged, and characters read of a passage: with a longer one
+sentences are compared word for word only."""
 
 PIECE = re.compile(rf"[{SPACELESS}]|(?:(?<![\w.,])[-−+])?\d+(?:[.,]\d+)*|[^\W\d_]+|[%‰$€£¥]")
 """What a comparison word for word looks at: words, figures with their sign, some units."""
@@ -208,10 +209,11 @@ def compared(
     sentence: str, passage: Text, together: Sequence[Text] = (), *, paraphrases: bool = PARAPHRASES
 ) -> Support:
     said = Text.of(sentence, LONGEST)
-    if said.plain.strip() and len(sentence) <= LONGEST and said.plain in passage.plain:
+    if len(sentence) > LONGEST or len(said.terms) < FEW:
+        return Support.UNCHECKED
+    if said.plain.strip() and said.plain in passage.plain:
         return Support.STRONG
-    cut = len(sentence) > LONGEST or len(passage.text) >= MOST
-    if not paraphrases or cut or len(said.terms) < FEW:
+    if not paraphrases or len(passage.text) >= MOST:
         return Support.UNCHECKED
     found = judged(said, passage)
     if found is Support.NONE and len(together) > 1:

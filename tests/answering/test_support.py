@@ -138,6 +138,7 @@ ARABIC = "ارتفعت إيرادات الشركة في عام 2023 بنسبة �
                      {Support.UNCHECKED}, id="another language"),
         pytest.param("收入增长了百分之十二", REVENUE, {Support.UNCHECKED}, id="another script"),
         pytest.param("", REVENUE, {Support.UNCHECKED}, id="empty"),
+        pytest.param("Europe.", REVENUE, {Support.UNCHECKED}, id="one word"),
         pytest.param("…!", REVENUE, {Support.UNCHECKED}, id="no word"),
         pytest.param("Penguins breed in winter.", "", {Support.NONE, Support.UNCHECKED}, id="empty passage"),
         pytest.param("word " * 100_000, REVENUE, {Support.UNCHECKED}, id="huge sentence"),
