@@ -151,6 +151,29 @@ class Citation:
     """Of a reference text, as its writer gave it."""
 
 
+class Support(StrEnum):
+    """How well a passage carries the sentence that cites it."""
+
+    STRONG = "strong"
+    WEAK = "weak"
+    NONE = "none"
+    UNCHECKED = "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a citation stands in the answer: code points of the text as sent."""
+
+    start: int
+    end: int
+    label: str
+    n: int
+    """The label's number, in order of first appearance, from 1."""
+    quote: str | None = None
+    """The quotation that it stands behind."""
+    support: Support = Support.UNCHECKED
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One answer of any endpoint."""
@@ -175,6 +198,8 @@ class Answer:
     """How the prompt was put together; None: there was none, or an older version kept this answer."""
     appended: bool = False
     """The model cited nothing: what is `cited` was named behind its text."""
+    spans: tuple[Span, ...] = ()
+    """Where it cites. Empty for answers of older versions."""
     ruling: Mapping[str, object] | None = None
     """Of /vantage alone, as JSON: what was decided and why (`answering/ruling.py` writes and reads it)."""
 

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from app.text.labels import LABEL_MAX, key, label
 from app.types import Passage
@@ -32,6 +33,24 @@ SURE = re.compile(
 """Labels that only a citation has: a file's name, one of our kinds, an id8, lines of code."""
 WRAPPERS = " \t\u00a0*`\"'"
 UNBRACKET = str.maketrans("[]【】", "()()")
+
+
+class Mark(NamedTuple):
+    """A citation in the output: `text[start:end]` is `[label]`. In a link's text and in inline code, which
+    are not changed, it is the brackets as written."""
+
+    label: str
+    start: int
+    end: int
+
+
+def marks_of(labels: Iterable[str], at: int) -> list[Mark]:
+    """The marks of `[a.pdf#1] [b.pdf#4]` at a place of the output."""
+    found: list[Mark] = []
+    for name in labels:
+        found.append(Mark(name, at, at + len(name) + 2))
+        at = found[-1].end + 1
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +162,8 @@ class Tail:
         """Place of the last removal."""
         self.head = ""
         """Beginning of the current line."""
+        self.sent = 0
+        """Characters of the output before `held`."""
         self._out: list[str] = []
         self._last = ""
 
@@ -167,6 +188,7 @@ class Tail:
         if len(self.head) < HEAD_MAX:
             self.head += text
         self._last = text[-1:] or self._last
+        self.sent += len(text)
 
     def put(self, text: str) -> None:
         self.held += text
@@ -199,6 +221,7 @@ class Tail:
         self._out.append(self.held[:keep])
         self._last = self.held[keep - 1]
         self.held = self.held[keep:]
+        self.sent += keep
         self.hole -= keep
         self.opens = [place - keep for place in self.opens]
         self.mark = None if self.mark is None else self.mark - keep
@@ -390,6 +413,8 @@ class CitationFilter:
         """Packed labels that were sent, distinct, in order of first appearance."""
         self.unknown: list[str] = []
         """Labels that were removed, likewise."""
+        self.marks: list[Mark] = []
+        """Where the output cites, in order."""
         self._known = catalogue(labels)
         self._rest = ""
         """Not yet read, from `_at` on."""
@@ -478,15 +503,20 @@ class CitationFilter:
             tail.put(" ")  # removing a marker must not join two runs of backticks
         self._code.ticks(run, tail.head, tail.before)
         if self._code.mode is not Mode.SPAN and tail.mark is not None:
-            self._note(tail.held[tail.mark :])
+            self._note(tail.held[tail.mark :], tail.sent + tail.mark)
             tail.mark = None
         tail.put(run)
 
-    def _note(self, code: str) -> None:
+    def _note(self, code: str, at: int) -> None:
         """Packed labels in inline code count as cited: some models write all of theirs so."""
-        for inner in PAIR.findall(code):
-            marker = read(inner, self._known)
-            self._count(marker.cited if marker else (), ())
+        for found in PAIR.finditer(code):
+            marker = read(found[1], self._known)
+            self._cite(marker.cited if marker else (), at + found.start(), at + found.end())
+
+    def _cite(self, cited: Iterable[str], start: int, end: int) -> None:
+        """Labels in brackets that are sent as they are."""
+        self._count(cited, ())
+        self.marks += [Mark(name, start, end) for name in cited]
 
     def _count(self, cited: Iterable[str], unknown: Iterable[str]) -> None:
         self.cited += [name for name in cited if name not in self.cited]
@@ -510,7 +540,8 @@ class CitationFilter:
             if linked is None:
                 return False
             if linked:  # a link is not changed, even if its text looks like a label
-                self._count(marker.cited, ())
+                start = self._tail.sent + self._tail.opens[-1]
+                self._cite(marker.cited, start, start + len(content) + 2)
                 marker = None
         marker = marker or self._emptied(content)
         self._at += 1
@@ -550,6 +581,7 @@ class CitationFilter:
         self._count(marker.cited, marker.unknown)
         if marker.text:
             tail.opens.clear()
+            self.marks += marks_of(marker.cited, tail.sent + len(tail.held))
             tail.put(marker.text + " " * bool(more))
         if more:
             tail.opens.append(len(tail.held))
@@ -576,12 +608,15 @@ class CitationFilter:
             self._rest, self._at = self._tail.retract(mark) + self._rest[self._at :], 0
 
 
+SOURCES = " Sources: "
+
+
 def appended(passages: Sequence[Passage]) -> tuple[str, list[str]]:
     """Appended if context was used and nothing was cited: (` Sources: [a.pdf#1] …`, its labels). At most
     three, most similar first; passages without similarity come last."""
     ranked = sorted(passages, key=lambda one: (one.similarity is None, -(one.similarity or 0.0)))
     labels = list(dict.fromkeys(passage.label for passage in ranked))[:3]
-    return "".join([" Sources:", *(f" [{name}]" for name in labels)]) if labels else "", labels
+    return SOURCES + " ".join(f"[{name}]" for name in labels) if labels else "", labels
 
 
 FENCE = re.compile(r"([ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(`{3,}+|~{3,}+)(.*+)")

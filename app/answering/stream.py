@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from app.answer import Answer, Citation, Finish, Role, Turn, Usage
-from app.answering.citations import CitationFilter, appended, closing
+from app.answer import Answer, Citation, Finish, Role, Span, Turn, Usage
+from app.answering.citations import SOURCES, CitationFilter, appended, closing, marks_of
 from app.answering.meta import retrieved
 from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
+from app.answering.support import Spans
 from app.errors import ModelError
 from app.models.base import Delta, ModelStream
 from app.models.tokens import O200k
@@ -101,6 +102,9 @@ class Reply:
     _usage: Usage | None = None
     _finish: Finish | None = None
     _filter: CitationFilter = field(init=False)
+    _spans: Spans = field(init=False)
+    _fed: int = 0
+    """Texts that `_spans` has read."""
     _citations: tuple[Citation, ...] = field(init=False)
     _appended: bool = False
     _settled: bool = False
@@ -110,6 +114,7 @@ class Reply:
     def __post_init__(self) -> None:
         self._citations = self.context.citations
         self._filter = CitationFilter(citation.label for citation in self._citations)
+        self._spans = Spans({passage.label: passage.text for passage in self.context.prompt.passages})
 
     @property
     def model(self) -> str:
@@ -152,6 +157,7 @@ class Reply:
                 async for delta in await self.opening.stream():
                     if text := self._take(delta):
                         yield "token", {"text": text}
+                        self._read()
                 self.stages.lap("stream")
                 self.more = True
                 for text in self._ending():
@@ -206,18 +212,31 @@ class Reply:
             self._text.append(text)
         return text
 
+    def _read(self, *, last: bool = False) -> None:
+        """Find and judge the citations of what was sent since; `last`: nothing follows."""
+        for text in self._text[self._fed :]:
+            self._spans.feed(text, self._filter.marks)
+        self._fed = len(self._text)
+        if last:
+            self._spans.end(self._filter.marks)
+
     def _ending(self) -> list[str]:
         """The rest of the filter's text, and the sources if context was used but nothing cited. If the model
         said nothing, nothing."""
         rest = [text] if (text := self._filter.end()) else []
-        said = "".join([*self._text, *rest])
+        self._text += rest
+        self._read(last=True)
+        said = self.text
         uncited = said.strip() and self.context.prompt.passages and not self._filter.cited
         if uncited and (not self.context.enforcement or self.context.enforcement.names_sources):
             sources, labels = appended(self.context.prompt.passages)
             self._appended = bool(labels)
             self._filter.cited.extend(labels)
-            rest.append(closing(said) + sources)
-        self._text += rest
+            closed = closing(said)
+            self._filter.marks += marks_of(labels, len(said) + len(closed) + len(SOURCES))
+            self._text.append(closed + sources)
+            self._fed += 1  # they are no sentence
+            rest.append(self._text[-1])
         return rest
 
     def _marks(self) -> dict[str, object]:
@@ -225,7 +244,11 @@ class Reply:
             "cited": list(self._filter.cited),
             "unknown": list(self._filter.unknown),
             "appended": self._appended,
+            "spans": self._told(),
         }
+
+    def _told(self) -> tuple[Span, ...]:
+        return self._spans.told(self.text, self._filter.marks, self._filter.cited)
 
     def _done(self) -> dict[str, object]:
         return {
@@ -253,6 +276,7 @@ class Reply:
 
     def _kept(self, finish: Finish | None) -> AnswerRecord:
         now, text, context = self.clock(), self.text, self.context
+        self._read(last=True)
         answer = Answer(
             id=self.answer_id,
             endpoint=self.endpoint,
@@ -264,6 +288,7 @@ class Reply:
             cited=tuple(self._filter.cited),
             unknown=tuple(self._filter.unknown),
             appended=self._appended,
+            spans=self._told(),
             prompt_sha256=self._hash(),
             trace=context.trace,
             usage=self._counted(),

@@ -49,6 +49,7 @@ BODY = (
     "cited",
     "unknown",
     "appended",
+    "spans",
     "prompt_sha256",
     "trace",
     "usage",

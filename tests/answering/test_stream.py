@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.answer import Answer, Finish, Prompt, Role, Turn, Usage
+from app.answer import Answer, Finish, Prompt, Role, Span, Support, Turn, Usage
 from app.answering import recorder
 from app.answering import recorder as recorder_
 from app.answering.budget import Meter
@@ -63,7 +63,9 @@ async def test_an_unknown_label_never_leaves() -> None:
     told = await events(FakeStream(["Yes [b.p", "df#9] and [a.", "pdf#1]."]))
     text = "".join(data["text"] for name, data in told if name == "token")
     assert text == "Yes and [a.pdf#1]."
-    assert dict(told)["citations"] == {"cited": ["a.pdf#1"], "unknown": ["b.pdf#9"], "appended": False}
+    marks = dict(told)["citations"]
+    assert (marks["cited"], marks["unknown"], marks["appended"]) == (["a.pdf#1"], ["b.pdf#9"], False)
+    assert [text[span.start : span.end] for span in marks["spans"]] == ["[a.pdf#1]"]
 
 
 async def test_what_the_model_takes_back_is_not_the_answer() -> None:
@@ -81,7 +83,9 @@ async def test_sources_are_appended_when_nothing_was_cited() -> None:
     told = await events(FakeStream(["Blue."]), log=log)
     assert told[1] == ("token", {"text": " Sources: [a.pdf#1]"})
     assert dict(told)["citations"]["appended"] is True
+    assert dict(told)["citations"]["spans"] == (Span(15, 24, "a.pdf#1", 1),)
     assert log.answers[0].appended, "whoever reads the answer later must know it too"
+    assert log.answers[0].spans == dict(told)["citations"]["spans"]
 
 
 @pytest.mark.parametrize("said", [[], [""], [" ", "\n"], ["[b.pdf#9]"], [" [b.p", "df#9] "]])
@@ -102,7 +106,7 @@ async def test_sources_do_not_stand_in_code() -> None:
 async def test_nothing_is_appended_without_context() -> None:
     told = await events(FakeStream(["Hello."]), context=False)
     assert [data["text"] for name, data in told if name == "token"] == ["Hello."]
-    assert dict(told)["citations"] == {"cited": [], "unknown": [], "appended": False}
+    assert dict(told)["citations"] == {"cited": [], "unknown": [], "appended": False, "spans": ()}
 
 
 async def test_done_has_usage_of_the_server_or_counted() -> None:
@@ -173,6 +177,26 @@ async def test_a_whole_answer_tells_what_a_stream_does() -> None:
 
     assert told.meta.keys() <= whole.keys()
     assert whole["session_id"] == told.meta["session_id"] is not None
+
+
+async def test_a_verbatim_quote_is_told_with_its_place() -> None:
+    log = FakeLog()
+    told = await reply(FakeModel(FakeStream(["“The sky is ", "blue.” [a.p", "df#1] Why?"])), log).whole()
+    assert told["spans"] == (Span(19, 28, "a.pdf#1", 1, "The sky is blue.", Support.STRONG),)
+    assert log.answers[0].spans == told["spans"]
+
+
+async def test_the_spans_of_a_broken_off_answer_are_kept() -> None:
+    """Those of the text that was sent."""
+    log = FakeLog()
+    told = reply(FakeModel(FakeStream(["Blue [a.pdf#1]", " and so", "."])), log)
+    stream = told.events()
+    await anext(stream)
+    await anext(stream)
+    await told.aclose()
+    await told.recorder.drain()
+    text, [span] = log.answers[0].text, log.answers[0].spans
+    assert (log.answers[0].finish, text[span.start : span.end]) == (Finish.CANCELLED, "[a.pdf#1]")
 
 
 async def test_the_stages_are_kept() -> None:

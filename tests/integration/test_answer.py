@@ -69,7 +69,13 @@ def test_the_stream_keeps_its_grammar(talk: Talk) -> None:
     ]
     assert (meta["rag"]["reason"], meta["session_id"]) == ("ok", "s")
     assert text == "It gave 412 crates [garden.pdf#1], they say."
-    assert told[-2][1] == {"cited": ["garden.pdf#1"], "unknown": ["other.pdf#7"], "appended": False}
+    marks = told[-2][1]
+    assert (marks["cited"], marks["unknown"], marks["appended"]) == (["garden.pdf#1"], ["other.pdf#7"], False)
+    assert marks["spans"] == [
+        {"start": 19, "end": 33, "label": "garden.pdf#1", "n": 1, "support": "unchecked"}
+    ]
+    kept = talk.service.client.get(f"/answers/{meta['answer_id']}").json()
+    assert kept["spans"] == marks["spans"]
     assert told[-1][1]["finish_reason"] == "stop"
 
 
@@ -96,6 +102,17 @@ def test_the_next_question_finds_the_thread(talk: Talk) -> None:
     talk.service.chat("what is my name, please?", thread_id="bob")
     shown = [message["content"] for message in talk.model.asked("/chat/completions")[-1].body["messages"]]
     assert "my name is Ada, by the way" not in shown
+
+
+def test_a_quotation_is_told_with_its_place(house: Service) -> None:
+    """The extractive answer quotes word for word."""
+    said = house.chat(QUESTION)
+    kept = house.client.get(f"/answers/{said['answer_id']}").json()
+    assert kept["spans"] == said["spans"] != []
+    for span in said["spans"]:
+        assert said["answer"][span["start"] : span["end"]] == f"[{span['label']}]"
+        assert said["answer"][: span["start"]].endswith(f"“{span['quote']}” ")
+        assert span["support"] == "strong"
 
 
 def test_context_that_was_not_cited_is_appended(talk: Talk) -> None:

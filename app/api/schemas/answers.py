@@ -11,8 +11,10 @@ from app.answer import Answer
 from app.answering.replay import Replayed
 from app.api.schemas import Out, Time
 from app.api.schemas.chat import (
+    SPANS,
     VERDICT,
     CitationOut,
+    CitationSpan,
     DegradedSource,
     Finished,
     RetrievalSummary,
@@ -91,6 +93,7 @@ class AnswerOut(Out):
     appended: bool = Field(
         description="The model cited nothing, so the most similar passages were named at the end."
     )
+    spans: list[CitationSpan] = Field(description=f"{SPANS} Empty for answers of older versions.")
     usage: TokenUsage = Field(description="Tokens of the prompt and the answer.")
     timings: dict[str, int] = Field(description="Milliseconds by stage.")
     prompt_sha256: str = Field(description='SHA-256 of the prompt; "": the model was not asked.')
@@ -121,6 +124,7 @@ class AnswerOut(Out):
             cited=answer.cited,
             unknown=answer.unknown,
             appended=answer.appended,
+            spans=answer.spans,
             usage=answer.usage,
             timings=answer.timings,
             prompt_sha256=answer.prompt_sha256,

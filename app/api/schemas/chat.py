@@ -38,6 +38,11 @@ VERDICT = (
     "`packed`: the model saw it; otherwise why not. `over_limit`: beyond top_k, or the three memories."
     " `over_budget`: no tokens were left for it."
 )
+SUPPORT = (
+    "How well the passage carries the sentence that cites it. `strong`: the passage has the quotation, or the"
+    " sentence, word for word. `weak`: in part. `none`: nothing of it. `unchecked`: not judged."
+)
+SPANS = "Where the answer cites, in order; one for each label of each place."
 REFERENCE_ID = (
     "For a reference text, the id its writer gave it or one made from its words, unique within the"
     " collection."
@@ -189,6 +194,19 @@ class TokenEvent(Out):
     text: str = Field(description="A part of the answer.")
 
 
+class CitationSpan(Out):
+    """Where a citation stands in the answer."""
+
+    start: int = Field(description="Code points of the answer before its opening bracket.")
+    end: int = Field(description="Code points of the answer up to its closing bracket.")
+    label: str = Field(description="The label that it names.")
+    n: int = Field(description="The label's number: its place in `cited`, from 1.")
+    quote: str | None = Field(
+        None, exclude_if=absent, description="The quotation that it stands behind; only if there is one."
+    )
+    support: Literal["strong", "weak", "none", "unchecked"] = Field(description=SUPPORT)
+
+
 class CitationMarks(Out):
     """Data of the event `citations`: which passages the answer cites."""
 
@@ -197,6 +215,7 @@ class CitationMarks(Out):
     appended: bool = Field(
         description="The model cited nothing, so the most similar passages were named at the end."
     )
+    spans: list[CitationSpan] = Field(description=SPANS)
 
 
 class AnswerEnd(Out):

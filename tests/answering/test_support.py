@@ -1,0 +1,187 @@
+"""The spans of an answer, and how well its passages carry what it says."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.answer import Span, Support
+from app.answering.citations import CitationFilter
+from app.answering.support import Spans, support
+
+REVENUE = (
+    "Acme Corporation reported revenue of $4,215 million for fiscal 2023, an increase of 12.4% over the prior"
+    " year. Operating costs did not rise. Growth came mainly from cloud services in Europe, said Jane Miller."
+)
+PACKED = {
+    "a.pdf#1": REVENUE,
+    "b.pdf#2": "The board of Acme approved a dividend of 50 cents. Its payment is planned for June.",
+    "My. Notes.pdf#7": "Nothing else is known about the merger.",
+}
+
+
+def spans(
+    deltas: Sequence[str], packed: Mapping[str, str] = PACKED, *, paraphrases: bool = True
+) -> tuple[str, tuple[Span, ...]]:
+    """The text as it leaves, and its spans."""
+    one, found = CitationFilter(packed), Spans(packed, paraphrases=paraphrases)
+    text = ""
+    for delta in deltas:
+        text += (sent := one.feed(delta))
+        found.feed(sent, one.marks)
+    text += (sent := one.end())
+    found.feed(sent, one.marks)
+    found.end(one.marks)
+    return text, found.told(text, one.marks, one.cited)
+
+
+PIECES = st.sampled_from(
+    ["[a.pdf#1]", "[b.pdf#2]", "[My. Notes.pdf#7]", "[a.pdf#1, b.pdf#2]", "【b.pdf#2†source】", "[bad.pdf#9]",
+     "[", "]", "[Source: a.pdf#1](http://x)", "`[a.pdf#1]`", "[x[bad.pdf#9].pdf#3]", "[a.pdf#1, page 3]", "`",
+     "\n", "\n\n", "```\n", "    ", "Revenue rose. ", "so it is", ". ", "“It is said so.” ", "\\", "é",
+     "\U0001f600", " ", "y" * 150]
+)  # fmt: skip
+MARKUP = st.lists(PIECES, max_size=24).map("".join)
+
+
+def split(text: str, places: Sequence[int]) -> list[str]:
+    cuts = sorted({place % (len(text) + 1) for place in places})
+    return [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+@given(MARKUP, st.lists(st.integers(0, 5_000), max_size=12))
+def test_each_span_is_the_mark_of_its_label(text: str, places: list[int]) -> None:
+    """However the stream is cut: in a link's text and in inline code, which pass as written, it names it."""
+    sent, found = spans(split(text, places))
+    assert (sent, found) == spans([text])
+    assert [span.start for span in found] == sorted(span.start for span in found)
+    for span in found:
+        mark, whole = sent[span.start : span.end], f"[{span.label}]"
+        as_written = sent[span.end : span.end + 1] in ("(", "`") or "`" in sent[: span.start]
+        assert mark == whole or (
+            as_written and re.fullmatch(rf"\[[^\[\]]*{re.escape(span.label)}[^\[\]]*\]", mark)
+        )
+    numbers = dict.fromkeys(span.label for span in found)
+    assert all(span.n == list(numbers).index(span.label) + 1 for span in found)
+
+
+@pytest.mark.parametrize(
+    ("said", "marks"),
+    [
+        pytest.param("So [a.pdf#1]; but [b.pdf#2], and [a.pdf#1].",
+                     [("[a.pdf#1]", 1), ("[b.pdf#2]", 2), ("[a.pdf#1]", 1)], id="numbered by label"),
+        pytest.param("So [b.pdf#2, a.pdf#1].", [("[b.pdf#2]", 1), ("[a.pdf#1]", 2)], id="a group"),
+        pytest.param("So 【A.PDF#1】.", [("[a.pdf#1]", 1)], id="other brackets and case"),
+        pytest.param("So [bad.pdf#9] it is [a.pdf#1].", [("[a.pdf#1]", 1)], id="behind an unknown one"),
+        pytest.param("So \U0001f600 [a.pdf#1].", [("[a.pdf#1]", 1)], id="code points"),
+        pytest.param("See [Source: a.pdf#1](http://x).", [("[Source: a.pdf#1]", 1)], id="a link's text"),
+        pytest.param("See `[a.pdf#1]`.", [("[a.pdf#1]", 1)], id="inline code"),
+        pytest.param("Run:\n```\n[a.pdf#1]\n```\n", [], id="a fence"),
+    ],
+)  # fmt: skip
+def test_spans_number_the_labels(said: str, marks: list[tuple[str, int]]) -> None:
+    text, found = spans([said])
+    assert [(text[span.start : span.end], span.n) for span in found] == marks
+
+
+def test_halves_of_a_pair_count_as_the_one_character_that_a_client_makes_of_them() -> None:
+    text, [span] = spans(["So \ud83d", "\ude00 [a.pdf#1]."])
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    assert joined[span.start : span.end] == "[a.pdf#1]"
+
+
+@pytest.mark.parametrize(
+    ("said", "quotes"),
+    [
+        pytest.param("“Costs did not rise.” [a.pdf#1]", ["Costs did not rise."], id="a sentence"),
+        pytest.param("“He said “no rise” then.” [a.pdf#1]", ["He said “no rise” then."], id="quotes within"),
+        pytest.param("“no rise at all,” he said.” [a.pdf#1]", ["no rise at all,” he said."], id="torn"),
+        pytest.param("“A is it.” [a.pdf#1]\n\n“B is it.” [b.pdf#2]", ["A is it.", "B is it."], id="two"),
+        pytest.param("“So it is.” [a.pdf#1] [b.pdf#2]", ["So it is."] * 2, id="two citations"),
+        pytest.param("„So ist es eben.“ [a.pdf#1]", ["So ist es eben."], id="German"),
+        pytest.param('Costs "did not rise" [a.pdf#1].', ["did not rise"], id="straight, part of a sentence"),
+        pytest.param("The “CEO” [a.pdf#1] left.", [None], id="a word in quotation marks"),
+        pytest.param("“So it is”, and that is why costs rose [a.pdf#1].", [None], id="elsewhere"),
+        pytest.param("Costs rose.” [a.pdf#1]", [None], id="never opened"),
+    ],
+)  # fmt: skip
+def test_a_quote_is_what_the_citation_stands_behind(said: str, quotes: list[str | None]) -> None:
+    assert [span.quote for span in spans([said])[1]] == quotes
+
+
+COPY = "Growth came mainly from cloud services in Europe, said Jane Miller."
+CHINESE = "公司二零二三年的收入增长了百分之十二。这主要来自云服务。运营成本没有上升。"
+ARABIC = "ارتفعت إيرادات الشركة في عام 2023 بنسبة اثني عشر بالمئة. لم ترتفع التكاليف."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "found"),
+    [
+        pytest.param(COPY, REVENUE, {Support.STRONG}, id="verbatim"),
+        pytest.param("GROWTH came mainly from\ncloud services", REVENUE, {Support.STRONG}, id="case, lines"),
+        pytest.param("Acme Corporation reported revenue of $4.215 billion for fiscal 2023", REVENUE,
+                     {Support.STRONG}, id="another unit"),
+        pytest.param("Revenue of $4,215 million was reported for fiscal 2023, an increase of 12%", REVENUE,
+                     {Support.STRONG}, id="paraphrase, rounded"),
+        pytest.param("Acme Corporation reported revenue of $4,512 million for fiscal 2023", REVENUE,
+                     {Support.WEAK}, id="wrong figure"),
+        pytest.param("Growth came mainly from cloud services in Europe, said Paul Smith.", REVENUE,
+                     {Support.WEAK}, id="wrong name"),
+        pytest.param("Growth did not come mainly from cloud services in Europe, said Jane Miller.", REVENUE,
+                     {Support.WEAK}, id="negated"),
+        pytest.param("Operating costs did rise.", REVENUE, {Support.WEAK}, id="negation dropped"),
+        pytest.param("Penguins breed on the coldest continent during winter.", REVENUE, {Support.NONE},
+                     id="other topic"),
+        pytest.param("Der Umsatz ist gestiegen, und die Kosten sind nicht gestiegen.", REVENUE,
+                     {Support.UNCHECKED}, id="another language"),
+        pytest.param("收入增长了百分之十二", REVENUE, {Support.UNCHECKED}, id="another script"),
+        pytest.param("", REVENUE, {Support.UNCHECKED}, id="empty"),
+        pytest.param("Europe.", REVENUE, {Support.UNCHECKED}, id="one word"),
+        pytest.param("…!", REVENUE, {Support.UNCHECKED}, id="no word"),
+        pytest.param("Penguins breed in winter.", "", {Support.NONE, Support.UNCHECKED}, id="empty passage"),
+        pytest.param("word " * 100_000, REVENUE, {Support.UNCHECKED}, id="huge sentence"),
+        pytest.param("Penguins breed in winter.", "word " * 10**6, {Support.UNCHECKED}, id="huge passage"),
+        pytest.param("这主要来自云服务。", CHINESE, {Support.STRONG}, id="verbatim Chinese"),
+        pytest.param("运营成本上升了百分之五十。", CHINESE, {Support.WEAK}, id="wrong Chinese"),
+        pytest.param("لم ترتفع التكاليف", ARABIC, {Support.STRONG}, id="verbatim Arabic"),
+    ],
+)  # fmt: skip
+def test_support(sentence: str, passage: str, found: set[Support]) -> None:
+    assert support(sentence, passage, paraphrases=True) in found
+
+
+def test_a_sentence_that_needs_both_passages_is_weak_at_least() -> None:
+    one = "Lisbon was rebuilt after the earthquake by order of the marquis."
+    other = "Its tram lines carry tourists up the seven hills every day."
+    sentence = "Rebuilt by order, its tram lines carry tourists."
+    alone = {support(sentence, each, paraphrases=True) for each in (one, other)}
+    both = {support(sentence, each, (one, other), paraphrases=True) for each in (one, other)}
+    assert Support.NONE not in both, alone
+
+
+def test_each_citation_is_judged_against_its_own_passage() -> None:
+    said = (
+        "Operating costs did not rise [a.pdf#1]. The board of Acme approved a dividend [a.pdf#1] [b.pdf#2]."
+    )
+    assert [span.support for span in spans([said])[1]] == [Support.STRONG, Support.WEAK, Support.STRONG]
+
+
+@pytest.mark.parametrize(
+    "said", ["- Operating costs did not rise [a.pdf#1]", "Operating costs did not rise. [a.pdf#1] So?"]
+)
+def test_the_sentence_is_what_a_reader_takes_for_it(said: str) -> None:
+    assert spans([said], paraphrases=False)[1][0].support is Support.STRONG
+
+
+def test_only_what_is_word_for_word_is_told() -> None:
+    """The judgement of paraphrases is below its bar."""
+    said = "Operating costs did not rise [a.pdf#1]. Costs rose [a.pdf#1]. Penguins breed in winter [a.pdf#1]."
+    found = [span.support for span in spans([said], paraphrases=False)[1]]
+    assert found == [Support.STRONG, Support.UNCHECKED, Support.UNCHECKED]
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_text_is_judged(sentence: str, passage: str) -> None:
+    assert support(sentence, passage, paraphrases=True) in Support
