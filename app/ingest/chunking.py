@@ -13,6 +13,7 @@ from itertools import accumulate, takewhile
 from math import ceil
 from typing import TypeAlias
 
+from app.ingest.columns import BAR, RULE
 from app.ingest.layout import BlockKind, LayoutBlock
 from app.ingest.tables import (
     MAX_GAP,
@@ -22,7 +23,7 @@ from app.ingest.tables import (
     has_only_dates,
     is_column_header,
 )
-from app.types import Chunk
+from app.types import Chunk, ChunkKind
 
 TARGET = 300
 """Tokens to which a chunk is filled: one thought with its context; forty of them are 12,000 tokens."""
@@ -267,7 +268,13 @@ class Chunker:
             self.append(ended[len(ended) // 2 :])
         elif text:
             page, page_end = min(piece.page for piece in ended), max(piece.page_end for piece in ended)
-            self.chunks.append(Chunk(len(self.chunks) + 1, text, page, page_end, heading_path(ended), tokens))
+            path, kind = heading_path(ended), kind_of(ended)
+            self.chunks.append(Chunk(len(self.chunks) + 1, text, page, page_end, path, tokens, kind))
+
+
+def kind_of(pieces: Sequence[Piece]) -> ChunkKind:
+    rows = total(piece for piece in pieces if piece.block.kind is BlockKind.TABLE)
+    return ChunkKind.TABLE if 2 * rows > total(pieces) else ChunkKind.TEXT
 
 
 def introduction(pieces: Sequence[Piece], block: LayoutBlock) -> int:
@@ -294,6 +301,9 @@ def before_headings(pieces: Sequence[Piece], end: int) -> int:
 def table_headers(rows: Sequence[Piece]) -> dict[int, list[Piece]]:
     """The headers of a table, by the index of the first row below: what is above its first row, and further
     below each line of dates with the lines after it."""
+    rules = [n for n, piece in enumerate(rows) if piece.text.strip().startswith(RULE)]
+    if rules:
+        return {n + 1: ruled_header(rows, n) for n in rules}
     found: dict[int, list[Piece]] = {}
     header: list[Piece] = []
     for n, piece in enumerate(rows):
@@ -304,6 +314,14 @@ def table_headers(rows: Sequence[Piece]) -> dict[int, list[Piece]]:
         elif header or n == 0 or has_only_dates(piece.text):
             header.append(piece)
     return found
+
+
+def ruled_header(rows: Sequence[Piece], rule: int) -> list[Piece]:
+    """The head of columns above a rule, the rule, and captions above them as far as MAX_HEADER allows."""
+    first = rule - 1
+    while first > 0 and BAR not in rows[first - 1].text and total(rows[first - 1 : rule + 1]) <= MAX_HEADER:
+        first -= 1
+    return list(rows[max(first, 0) : rule + 1])
 
 
 def shorten_header(header: Sequence[Piece], row: str) -> list[Piece]:

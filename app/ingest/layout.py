@@ -16,8 +16,9 @@ from operator import attrgetter
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
+from app.ingest.columns import Columns, rows_of, table_text
 from app.ingest.lines import WORD, Bookmark, Line, Style, body_style
-from app.ingest.tables import FIGURE, SENTENCE_END, YEAR, is_over_figures, is_row, table_rows, tables
+from app.ingest.tables import FIGURE, SENTENCE_END, YEAR, is_over_figures, is_row, row_groups, tables
 
 PAGE = attrgetter("page")
 
@@ -30,6 +31,10 @@ MIN_STRETCH = 20
 NEAR_PAGES = 2
 """From one left page to the next, or from one right page to the next."""
 NUMBER = re.compile(r"\d+")
+PRINTED = re.compile(r"(?:\b[A-Z]{1,2}-)?\d+")
+"""A number with the prefix that belongs to it."""
+PROOF = 3
+"""Pages whose numbers count them."""
 MAX_NUMBERS, MAX_DIGITS = 4, 5
 """A line with more numbers, or longer ones, does not count the pages: it is a row of figures."""
 
@@ -126,6 +131,23 @@ def remove_running_heads(lines: Sequence[Line]) -> list[Line]:
     return left
 
 
+def printed_numbers(lines: Sequence[Line]) -> dict[int, str]:
+    """The page numbers that are printed at the edges of pages, by physical page: `12`, `F-3`. A number counts
+    the pages if it differs from the physical one by the same on at least PROOF pages."""
+    seen: defaultdict[tuple[str, int, int | str], dict[int, str]] = defaultdict(dict)
+    for n, (number, group) in enumerate(groupby(sorted(lines, key=PAGE), PAGE)):
+        page = list(group)
+        for text, place in edge_texts(n, page):
+            if text.counter >= 0:
+                shown = list(PRINTED.finditer(page[place.line].text))[text.counter][0]
+                seen[text.mask, text.counter, text.numbers[text.counter]].setdefault(number, shown)
+    found: dict[int, str] = {}
+    for shown_on in sorted(seen.values(), key=len):
+        if len(shown_on) >= PROOF:
+            found |= shown_on
+    return found
+
+
 def edge_texts(n: int, page: Sequence[Line]) -> Iterator[tuple[EdgeText, Occurrence]]:
     """The readings of the lines at both edges of a page."""
     order = sorted(range(len(page)), key=lambda at: -page[at].top)
@@ -217,6 +239,7 @@ def merge_headings(lines: Sequence[Line]) -> list[Line]:
                 left=min(line.left for line in run),
                 right=max(line.right for line in run),
                 bottom=run[-1].bottom,
+                words=tuple(chain.from_iterable(line.words for line in run)),
             )
             merged.append(whole)
     return merged
@@ -395,7 +418,7 @@ class BlockBuilder:
         while n < len(lines):
             if n in ends:
                 self.end_paragraph()
-                text = "\n".join(table_rows(lines[n : ends[n]]))
+                text = "\n".join(table_text(lines[n : ends[n]]))
                 self.blocks.append(LayoutBlock(BlockKind.TABLE, text, ((0, number),), self.path))
                 n = ends[n]
             else:
@@ -404,8 +427,13 @@ class BlockBuilder:
 
     def below_headings(self, lines: Sequence[Line], start: int, end: int) -> int:
         """Where a table begins, without the headings right above it."""
+        columns: Columns | None = None
         while start < end - 1 and is_heading(lines[start], self.headings.body):
-            if is_over_figures(lines[start], lines[start:end]):
+            columns = columns or Columns(rows_of(row_groups(lines[start:end])))
+            if columns.are_clear:
+                if columns.is_head(rows_of([[lines[start]]])[0]):
+                    break
+            elif is_over_figures(lines[start], lines[start:end]):
                 break
             start += 1
         return start

@@ -157,15 +157,20 @@ def are_columns_of(dates: Sequence[str], row: str) -> bool:
 
 
 def table_rows(lines: Sequence[Line]) -> list[str]:
-    lowercase = has_lowercase_rows([line.text for line in lines])
-    rows: list[list[str]] = []
-    for line in lines:
-        if rows and continues_label(rows[-1], line.text, lowercase):
-            rows[-1].append(line.text)
-        else:
-            rows.append([line.text])
-    joined = [" ".join(row) for row in rows]
+    joined = [" ".join(line.text for line in row) for row in row_groups(lines)]
     return [join_signs(row) if is_row(row) else row for row in joined]
+
+
+def row_groups(lines: Sequence[Line]) -> list[list[Line]]:
+    """The lines of each row: a label may wrap."""
+    lowercase = has_lowercase_rows([line.text for line in lines])
+    rows: list[list[Line]] = []
+    for line in lines:
+        if rows and continues_label([each.text for each in rows[-1]], line.text, lowercase):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return rows
 
 
 def has_lowercase_rows(lines: Sequence[str]) -> bool:
