@@ -10,6 +10,7 @@ Figures in one row overlap those of their column in other rows; that alone makes
 those of the columns whose middle they cover.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -17,12 +18,13 @@ from math import inf
 from statistics import median
 
 from app.ingest.lines import Line, clean_text
-from app.ingest.tables import FIGURE, has_only_dates, join_signs, table_rows, row_groups
+from app.ingest.tables import FIGURE, has_only_dates, join_signs, row_groups, table_rows
 
 CELL_GAP = 0.42
 """A wider space begins another cell, in heights of the line. Between words it is about 0.25."""
 SAME_ROW = 0.5
 """Words whose base lines differ by less are beside each other, in heights of the line."""
+VALUE = re.compile(rf"(?:{FIGURE.pattern})|[$€£¥][-–—−]+")
 MIN_ROWS = 2
 MIN_SHARE = 0.1
 """Share of the rows that have a figure in a column."""
@@ -32,6 +34,8 @@ HEAD_CHARS = 300
 """Maximum characters of a head: of a longer one the lowest name of each column is kept."""
 SPAN_WORDS = 3
 """Maximum words of a head that is alone above some of the columns."""
+SAME_LEVEL = 2.5
+"""Points by which the base lines of heads beside each other differ at most."""
 NEAR = 6.0
 """Points by which things that are in line with each other may differ."""
 VALUE_WORDS = 4
@@ -55,7 +59,7 @@ class Cell:
 
     @property
     def is_figure(self) -> bool:
-        return bool(FIGURE.fullmatch(self.text)) and self.text not in SIGNS
+        return self.text not in SIGNS and all(map(VALUE.fullmatch, self.text.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +155,13 @@ class Columns:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         valued = [row.figures for row in rows if row.figures]
-        found = overlapping([cell for cells in valued for cell in cells])
+        if len(valued) == 1:
+            valued += [list(row.cells) for row in rows if has_only_dates(row.text)]
+        found = overlapping([cell for cells in valued for cell in cells if cell.is_figure])
         least = max(MIN_ROWS, MIN_SHARE * len(valued))
-        self.edges = [(left, right) for left, right, count in found if count >= least]
+        first = next((n for n, (_, _, count) in enumerate(found) if count >= least), len(found))
+        self.edges = [(left, right) for left, right, _ in found[first:]]
+        """(left, right) of the columns; figures before the first one that several rows have are of labels."""
         labels = [cell.right for row in rows for cell in row.cells[:1] if self.edges and len(row.cells) > 1]
         self.labels = median([min(right, self.left) for right in labels]) if labels else 0.0
         """Where half of the labels end."""
@@ -166,7 +174,7 @@ class Columns:
     def fit(self, rows: Sequence[Row]) -> bool:
         """True if hardly any row has two figures in one column, or figures without a column."""
         places = [[self.index(cell) for cell in row.cells if cell.is_figure] for row in rows]
-        valued = [each for each in places if any(place is not None for place in each)]
+        valued = [each for each in places if set(each) - {None}]
         doubled = sum(len(set(each)) < len(each) for each in valued)
         return len(valued) >= MIN_ROWS and 10 * doubled <= len(valued)
 
@@ -179,7 +187,9 @@ class Columns:
 
     def covered(self, cell: Cell) -> list[int]:
         """The columns under a head: those whose middle it covers, else the nearest."""
-        within = [n for n, (left, right) in enumerate(self.edges) if cell.left <= (left + right) / 2 <= cell.right]
+        within = [
+            n for n, (left, right) in enumerate(self.edges) if cell.left <= (left + right) / 2 <= cell.right
+        ]
         nearest = min(range(len(self.edges)), key=lambda n: abs(sum(self.edges[n]) / 2 - cell.middle))
         return within or [nearest]
 
@@ -200,8 +210,8 @@ class Columns:
         return bool(above) and all(self.is_above(cell) for cell in above)
 
     def is_above(self, cell: Cell) -> bool:
-        """True if a cell is right above the columns that it covers: it is in line with them, and over no label
-        and no part of another column. A caption of the table is not."""
+        """True if a cell is right above the columns that it covers: in line with them, and over no label and
+        no part of another column. A caption of the table is not."""
         covered = self.covered(cell)
         first, last = covered[0], covered[-1]
         left, right = self.edges[first][0], self.edges[last][1]
@@ -239,44 +249,92 @@ class Columns:
         if not heads:
             return [line for row in run for line in row.lines]
         last = heads[-1]
-        before = [line for row, kind in zip(run[:last], kinds, strict=False) if kind != "head" for line in row.lines]
+        before = [
+            line for row, kind in zip(run[:last], kinds, strict=False) if kind != "head" for line in row.lines
+        ]
         after = [line for row in run[last + 1 :] for line in row.lines]
         return [*before, *self.head([run[n] for n in heads]), *after]
 
     def head(self, rows: Sequence[Row]) -> list[str]:
-        """The head and the rule below it. Names above all columns are captions before it."""
+        """The head and the rule below it. Names above all columns are captions before it, labels below the
+        names are captions after it."""
         names: list[list[str]] = [[] for _ in range(len(self.edges) + 1)]
-        captions: list[str] = []
-        below: list[str] = []
-        cells = [cell for row in rows for cell in row.cells]
-        lowest = min(cell.base for cell in cells if cell.right > self.left)
-        for cell in cells:
-            covered = self.covered(cell) if cell.right > self.left else []
-            is_alone = sum(abs(cell.base - other.base) < 2 for other in cells) == 1
-            is_unit = cell.text[0] == "(" and not any(names[n + 1] for n in covered) and " " in cell.text
-            if covered and (is_unit or self.is_caption(cell, covered, is_alone)):
-                captions.append(cell.text)
-            elif covered:
-                for n in covered:
-                    names[n + 1].append(cell.text)
-            elif cell.base < lowest - 1:
-                below.append(cell.text)
-            else:
-                names[0].append(cell.text)
-        if not any(names[1:]):
-            return [*captions, *(" ".join(names[0]) for _ in names[0][:1]), *below]
-        if sum(len(text) for texts in names for text in texts) > HEAD_CHARS:
-            captions += dict.fromkeys(text for texts in names for text in texts[:-1])
-            names = [texts[-1:] for texts in names]
-        head = BAR.join(" ".join(texts) for texts in names).strip()
-        return [*captions, head, BAR.join([RULE] * len(names)), *below]
+        before: list[str] = []
+        after: list[str] = []
+        levels = levels_of([cell for row in rows for cell in row.cells])
+        above = [[cell for cell in level if cell.right > self.left] for level in levels]
+        lowest = max(n for n, level in enumerate(above) if level)
+        for n, level in enumerate(levels):
+            spans = dict(zip(above[n], self.spans(above[n]), strict=True))
+            for cell in level:
+                columns = spans.get(cell, [])
+                if not columns:
+                    (after if n > lowest else names[0]).append(cell.text)
+                elif self.is_caption(cell, columns, names, is_alone=len(level) == 1):
+                    before.append(cell.text)
+                for column in columns if before[-1:] != [cell.text] else ():
+                    names[column + 1].append(cell.text)
+        return [*before, *head_lines(names), *after]
+
+    def spans(self, level: Sequence[Cell]) -> list[list[int]]:
+        """The columns under each of the heads beside each other: those that it covers. Dates are often
+        narrower than their columns: as many for each, if it is in their middle."""
+        usual = [self.covered(cell) for cell in level]
+        if len(level) < 2 or not has_only_dates(" ".join(cell.text for cell in level)):
+            return usual
+        for size in range(-(-len(self.edges) // len(level)), 1, -1):
+            centred = [self.centred(cell, size) for cell in level]
+            wide = [more or own for more, own in zip(centred, usual, strict=True)]
+            every = [column for columns in wide for column in columns]
+            if 2 * sum(map(bool, centred)) >= len(level) and len(set(every)) == len(every):
+                return wide
+        return usual
+
+    def centred(self, cell: Cell, size: int) -> list[int]:
+        """So many columns that have a cell in their middle; none if there are no such."""
+        for first in range(len(self.edges) - size + 1):
+            left, right = self.edges[first][0], self.edges[first + size - 1][1]
+            if (
+                abs(cell.middle - (left + right) / 2) < NEAR
+                and left - NEAR < cell.left
+                and cell.right < right + NEAR
+            ):
+                return list(range(first, first + size))
+        return []
+
+    def is_caption(
+        self, cell: Cell, columns: Sequence[int], names: Sequence[Sequence[str]], *, is_alone: bool
+    ) -> bool:
+        """True for a head above all columns, a long one without another beside it, or a unit in brackets."""
+        is_unit = cell.text[0] == "(" and " " in cell.text and not any(names[n + 1] for n in columns)
+        if len(self.edges) == 1 or is_unit:
+            return is_unit
+        centred = abs(cell.middle - (self.left + self.edges[-1][1]) / 2) < 2 * NEAR
+        is_long = len(cell.text.split()) > SPAN_WORDS
+        return len(columns) == len(self.edges) or (is_alone and (centred or is_long))
 
 
-    def is_caption(self, cell: Cell, covered: Sequence[int], is_alone: bool) -> bool:
-        """True for a head above all columns, or above several without another beside it."""
-        return len(covered) > 1 and (
-            len(covered) == len(self.edges) or (is_alone and len(cell.text.split()) > SPAN_WORDS)
-        )
+def levels_of(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells by their base lines, the highest first."""
+    levels: list[list[Cell]] = []
+    for cell in sorted(cells, key=lambda cell: -cell.base):
+        if levels and levels[-1][0].base - cell.base < SAME_LEVEL:
+            levels[-1].append(cell)
+        else:
+            levels.append([cell])
+    return [sorted(level, key=lambda cell: cell.left) for level in levels]
+
+
+def head_lines(names: Sequence[Sequence[str]]) -> list[str]:
+    """The head and its rule; without a name the label alone."""
+    if not any(names[1:]):
+        return [" ".join(names[0])] if names[0] else []
+    captions: list[str] = []
+    if sum(len(text) for texts in names for text in texts) > HEAD_CHARS:
+        captions = list(dict.fromkeys(text for texts in names for text in texts[:-1]))
+        names = [texts[-1:] for texts in names]
+    head = BAR.join(" ".join(texts) for texts in names).strip()
+    return [*captions, head, BAR.join([RULE] * len(names))]
 
 
 def overlapping(cells: Sequence[Cell]) -> list[tuple[float, float, int]]:

@@ -18,8 +18,8 @@ from app.types import Chunk, ChunkKind
 PAGE_AT_END = re.compile(r"[^\W\d_].*?[\s.…_|]+(\d{1,4})$")
 """A line with words that ends in a page number."""
 NUMBERED_NAME = re.compile(
-    r"^[*†‡+^#(]{0,3}(\d{1,3}(?:(?:\.\d{1,3}){1,2}|[a-z]?\([a-z]{1,4}\)|[a-z])?)[*†‡+^#)]{0,4}[ |]+(?:[*†‡+^#]+ )?"
-    r"([“\"(]?(?:[A-Z]|(?:19|20)\d\d ).*)$",
+    r"^[*†‡+^#(]{0,3}(\d{1,3}(?:(?:\.\d{1,3}){1,2}|[a-z]?\([a-z]{1,4}\)|[a-z])?)[*†‡+^#)]{0,4}[ |]+"
+    r"(?:[*†‡+^#]+ )?([“\"(]?(?:[A-Z]|(?:19|20)\d\d ).*)$",
     re.MULTILINE,
 )
 """A line with a number such as `10.1`, `10d`, `4(a)` or `21` before a name."""
@@ -57,7 +57,7 @@ def kind_of(chunk: Chunk, pages: int) -> str:
 
 
 def listing_kind(text: str, pages: int) -> ChunkKind:
-    """`listing` or "": whether a text mostly refers to other pages of a document of so many, or to exhibits."""
+    """`listing` if a text mostly refers to other pages of a document of so many, or to exhibits."""
     return ChunkKind.LISTING if is_contents(text, pages) or is_index(text) else ChunkKind.TEXT
 
 
@@ -68,8 +68,8 @@ def is_contents(text: str, pages: int) -> bool:
     found = [
         PAGE_AT_END.match(line) for line in lines if len(line) <= 2 * LINE_CHARS and len(cells(line)) < 2
     ]
-    numbers = [int(match[1]) for match in found if match]
-    if len(numbers) < MIN_ENTRIES or max(numbers) > pages or len(set(numbers)) < MIN_ENTRIES - 1:
+    numbers = [(int(match[1]),) for match in found if match]
+    if len(numbers) < MIN_ENTRIES or max(numbers)[0] > pages or len(set(numbers)) < MIN_ENTRIES - 1:
         return False
     size = sum(max(1, round(len(line) / LINE_CHARS)) for line in lines)
     return rises(numbers) and len(numbers) >= MOST * size - 2
@@ -93,7 +93,7 @@ def number_key(number: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdigit() else ord(part) for part in NUMBER_PART.findall(number))
 
 
-def rises(numbers: Sequence[int] | Sequence[tuple[int, ...]]) -> bool:
+def rises(numbers: Sequence[tuple[int, ...]]) -> bool:
     """True if at most one number in ten is smaller than the one before."""
     falls = sum(second < first for first, second in pairwise(numbers))
     return 10 * falls <= len(numbers)

@@ -1,5 +1,5 @@
-"""What PDFium reads of a PDF: lines, form fields, outline, title and page labels. Runs in the worker process only: PDFium
-is native code and not thread-safe, and the files come from anyone.
+"""What PDFium reads of a PDF: lines, form fields, outline, title and page labels. Runs in the worker
+process only: PDFium is native code and not thread-safe, and the files come from anyone.
 
 Also decides which pages have text that cannot be read, because their fonts lack a usable character map.
 Raises `PdfEncrypted`, `PdfDamaged`, `PdfUnreadable`, and `PdfTooComplex` for more pages or text than the

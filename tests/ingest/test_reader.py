@@ -9,7 +9,8 @@ import pytest
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
 from app.ingest import reader
 from app.ingest.lines import Bookmark, Line
-from app.ingest.reader import document_title, is_readable
+from app.ingest.reader import is_readable
+from app.ingest.titles import document_title
 from app.ingest.worker import parse
 from app.types import ParsedDocument
 from tests.fakes.lines import BOLD, TITLE, line
