@@ -162,8 +162,16 @@ class Piece:
         return self.block.kind is BlockKind.HEADING
 
     @property
+    def is_rule(self) -> bool:
+        return self.text.startswith(f"\n{RULE}") and self.block.kind is BlockKind.TABLE
+
+    @property
     def is_lead(self) -> bool:
-        return self.text.endswith(":")
+        """True if it introduces the rows below: in a table with a head, all that is no row."""
+        is_caption = (
+            BAR not in self.text and self.block.kind is BlockKind.TABLE and f"\n{RULE}" in self.block.text
+        )
+        return self.text.endswith(":") or is_caption
 
 
 def pieces(block: LayoutBlock, count: Count) -> list[Piece]:
@@ -232,6 +240,7 @@ class Chunker:
         for n, piece in enumerate(added):
             has_rows = not all(each.is_lead for each in self.current[repeated:])
             is_due = passed + piece.tokens / 2 > due and has_rows
+            is_due &= not (piece.is_rule or self.current[-1:] and self.current[-1].is_rule)
             if is_due or total(self.current) + piece.tokens > LIMIT:
                 leads = self.take_leads(repeated) if headers else []
                 self.end_chunk()
@@ -301,7 +310,7 @@ def before_headings(pieces: Sequence[Piece], end: int) -> int:
 def table_headers(rows: Sequence[Piece]) -> dict[int, list[Piece]]:
     """The headers of a table, by the index of the first row below: what is above its first row, and further
     below each line of dates with the lines after it."""
-    rules = [n for n, piece in enumerate(rows) if piece.text.strip().startswith(RULE)]
+    rules = [n for n, piece in enumerate(rows) if piece.is_rule]
     if rules:
         return {n + 1: ruled_header(rows, n) for n in rules}
     found: dict[int, list[Piece]] = {}

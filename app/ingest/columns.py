@@ -25,6 +25,8 @@ CELL_GAP = 0.42
 SAME_ROW = 0.5
 """Words whose base lines differ by less are beside each other, in heights of the line."""
 VALUE = re.compile(rf"(?:{FIGURE.pattern})|[$€£¥][-–—−]+")
+LOWER = 1.3
+"""Heights of the line by which the figures of a row are at most lower than its label."""
 MIN_ROWS = 2
 MIN_SHARE = 0.1
 """Share of the rows that have a figure in a column."""
@@ -79,7 +81,7 @@ class Row:
 
 def table_text(lines: Sequence[Line]) -> list[str]:
     """The rows of a table as lines of text."""
-    groups = row_groups(lines)
+    groups = beside(row_groups(lines))
     rows = rows_of(groups)
     found: list[str] = []
     for start, end, columns in parts(rows):
@@ -109,6 +111,25 @@ def parts(rows: Sequence[Row]) -> Iterator[tuple[int, int, "Columns"]]:
         yield start, end, columns
         start, columns = end, Columns(rows[end:after])
     yield start, len(rows), columns
+
+
+def beside(groups: Sequence[list[Line]]) -> list[list[Line]]:
+    """The rows; one that begins to the right of the end of the row before, and hardly lower, belongs to it."""
+    found: list[list[Line]] = []
+    for group in groups:
+        above = found[-1][-1].words if found else ()
+        first = group[0].words
+        below = LOWER * group[0].style.size
+        if (
+            above
+            and first
+            and first[0].left > above[-1].right
+            and abs(first[0].base - above[-1].base) < below
+        ):
+            found[-1] = found[-1] + group
+        else:
+            found.append(group)
+    return found
 
 
 def rows_of(groups: Sequence[Sequence[Line]]) -> list[Row]:
@@ -234,11 +255,12 @@ class Columns:
         return found
 
     def kind(self, row: Row) -> str:
-        if has_only_dates(row.text) and self.is_head(row):
-            return "head"
+        if has_only_dates(row.text):
+            right = all(cell.left >= self.labels - NEAR and cell.right > self.left for cell in row.cells)
+            return "head" if self.is_head(row) or (row.cells and right) else "caption"
         if self.values(row):
             return "row"
-        return "head" if self.is_head(row) else "caption"
+        return "head" if not row.figures and self.is_head(row) else "caption"
 
     def line(self, row: Row) -> str:
         return BAR.join(self.values(row) or [row.text]).strip()
@@ -265,7 +287,10 @@ class Columns:
         above = [[cell for cell in level if cell.right > self.left] for level in levels]
         lowest = max(n for n, level in enumerate(above) if level)
         for n, level in enumerate(levels):
-            spans = dict(zip(above[n], self.spans(above[n]), strict=True))
+            is_dated = all(map(are_dates, above[n:][:1])) or (
+                n < lowest and all(map(are_dates, above[n + 1 :]))
+            )
+            spans = dict(zip(above[n], self.spans(above[n], is_dated), strict=True))
             for cell in level:
                 columns = spans.get(cell, [])
                 if not columns:
@@ -276,11 +301,11 @@ class Columns:
                     names[column + 1].append(cell.text)
         return [*before, *head_lines(names), *after]
 
-    def spans(self, level: Sequence[Cell]) -> list[list[int]]:
-        """The columns under each of the heads beside each other: those that it covers. Dates are often
-        narrower than their columns: as many for each, if it is in their middle."""
+    def spans(self, level: Sequence[Cell], is_dated: bool) -> list[list[int]]:
+        """The columns under each of the heads beside each other: those that it covers. Dates and what is
+        above dates are often narrower than their columns: as many for each, if it is in their middle."""
         usual = [self.covered(cell) for cell in level]
-        if len(level) < 2 or not has_only_dates(" ".join(cell.text for cell in level)):
+        if len(level) < 2 or not is_dated:
             return usual
         for size in range(-(-len(self.edges) // len(level)), 1, -1):
             centred = [self.centred(cell, size) for cell in level]
@@ -312,6 +337,10 @@ class Columns:
         centred = abs(cell.middle - (self.left + self.edges[-1][1]) / 2) < 2 * NEAR
         is_long = len(cell.text.split()) > SPAN_WORDS
         return len(columns) == len(self.edges) or (is_alone and (centred or is_long))
+
+
+def are_dates(level: Sequence[Cell]) -> bool:
+    return has_only_dates(" ".join(cell.text for cell in level))
 
 
 def levels_of(cells: Sequence[Cell]) -> list[list[Cell]]:
