@@ -240,7 +240,7 @@ class Chunker:
         for n, piece in enumerate(added):
             has_rows = not all(each.is_lead for each in self.current[repeated:])
             is_due = passed + piece.tokens / 2 > due and has_rows
-            is_due &= not (piece.is_rule or self.current[-1:] and self.current[-1].is_rule)
+            is_due &= not (piece.is_rule or (self.current[-1:] and self.current[-1].is_rule))
             if is_due or total(self.current) + piece.tokens > LIMIT:
                 leads = self.take_leads(repeated) if headers else []
                 self.end_chunk()

@@ -114,7 +114,7 @@ def parts(rows: Sequence[Row]) -> Iterator[tuple[int, int, "Columns"]]:
 
 
 def beside(groups: Sequence[list[Line]]) -> list[list[Line]]:
-    """The rows; one that begins to the right of the end of the row before, and hardly lower, belongs to it."""
+    """The rows; one that begins to the right of the end of the row before, hardly lower, belongs to it."""
     found: list[list[Line]] = []
     for group in groups:
         above = found[-1][-1].words if found else ()

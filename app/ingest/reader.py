@@ -50,6 +50,13 @@ BESIDE = 0.2
 ALIKE = 0.1
 """Widths of the same letter differ by less; a space has none."""
 
+JOINER = "\u2060"
+TORN = re.compile(r"(?<!\S)(?:[^\W_][ \r\n]{1,2}){5,}[^\W_](?!\S)")
+"""Six letters or more, each alone."""
+SPACES = re.compile(r"(?<=\S)[ \r\n]{1,2}(?=\S)")
+MIN_WORDS, LETTERS_SHARE = 40, 0.4
+"""Words of a page, and the share of single letters from which its words count as torn."""
+
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 LOWERCASE_WORD = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")
 """A lower-case ASCII word; its first letter may be a capital. Codes and abbreviations do not match."""
@@ -143,12 +150,31 @@ def page_lines(pdf: pdfium.PdfDocument, number: int, form: "FormReader") -> list
     """The lines of one page, with those of its form fields; None: its text is unreadable."""
     page = pdf[number - 1]
     text_page = page.get_textpage()
-    text = with_double_letters(page, text_page, text_page.get_text_range())
-    readable = is_readable(text, lambda: unmapped_chars(text_page))
+    text = with_double_letters(page, text_page, with_whole_words(text_page, text_page.get_text_range()))
+    readable = is_readable(text.replace(JOINER, ""), lambda: unmapped_chars(text_page))
     lines = form.add_fields(page, text_page, text_lines(text_page, text, number) if readable else [], number)
     text_page.close()
     page.close()
     return lines if readable or lines else None
+
+
+def with_whole_words(text_page: pdfium.PdfTextPage, text: str) -> str:
+    """The page's text without the spaces and line ends that PDFium puts between the letters of words in some
+    files that draw each letter alone. The text stays as long, as places in it are asked for: a letter and the
+    next are joined by JOINER."""
+    words = text.split()
+    torn = len(words) >= MIN_WORDS and sum(len(word) == 1 for word in words) >= LETTERS_SHARE * len(words)
+    parts = [(0, len(text))] if torn else [part.span() for part in TORN.finditer(text)]
+    found = list(text)
+    for space in (space for part in parts for space in SPACES.finditer(text, *part)):
+        index = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: space.start()]) - 1)
+        after = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: space.end()]))
+        left, right = char_box(text_page, index), char_box(text_page, after)
+        height = left.top - left.bottom
+        if abs(left.bottom - right.bottom) < LOWER / 2 * height and right.left > left.left:
+            char = JOINER if right.left - left.right < SPACE * height else " "
+            found[space.start() : space.end()] = char * len(space[0])
+    return "".join(found)
 
 
 def with_double_letters(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> str:

@@ -306,7 +306,7 @@ def test_a_table_can_be_read_in_its_chunk(tmp_path: Path) -> None:
     )
     [chunk] = parse(path, "a.pdf", 10).chunks
     assert (
-        "Results by year\n| 2022 | 2021\n--- | --- | ---\nNet sales | $4,207 | $3,180\nNet loss | (12) | (7)\n"
+        "Results by year\n| 2022 | 2021\n--- | --- | ---\nNet sales | $4,207 | $3,180\nNet loss | (12) | (7)"
         in chunk.text
     )
 
