@@ -107,9 +107,9 @@ def parts(rows: Sequence[Row]) -> Iterator[tuple[int, int, "Columns"]]:
         more = Columns(rows[start:after])
         if more.are_clear and columns.are_clear:
             columns = more
-            continue
-        yield start, end, columns
-        start, columns = end, Columns(rows[end:after])
+        else:
+            yield start, end, columns
+            start, columns = end, Columns(rows[end:after])
     yield start, len(rows), columns
 
 

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.ingest.columns import Columns, rows_of, table_text
+from app.ingest.kinds import is_contents
 from app.ingest.lines import WORD, Bookmark, Line, Style, body_style
 from app.ingest.tables import FIGURE, SENTENCE_END, YEAR, is_over_figures, is_row, row_groups, tables
 
@@ -46,6 +47,8 @@ MAX_HEADING_WORDS, MAX_HEADING_CHARS = 45, 300
 """A heading may be a whole sentence."""
 MAX_TITLE_WORDS = 16
 """Of a heading that can have others below it."""
+MIN_CAPITALS = 4
+"""Letters of the longest word of a heading in capitals: shorter ones are codes."""
 MAX_PLAIN_WORDS = 8
 """Of a heading that is neither larger than the text nor bold."""
 BELOW_OUTLINE = 100
@@ -289,7 +292,7 @@ def is_plain_heading(line: Line, body: Style) -> bool:
     if len(text.split()) > MAX_PLAIN_WORDS or text[-1] == ".":
         return False
     italic = line.style.italic and not body.italic
-    capitals = text.isupper() and len(text) > 6
+    capitals = text.isupper() and max(map(len, WORD.findall(text)), default=0) >= MIN_CAPITALS
     return italic or capitals or bool(NAMED.match(text))
 
 
@@ -333,6 +336,7 @@ class Headings:
         """Text at the top of the pages so far."""
         self.running_heads: set[str] = set()
         """Headings at the top of the current page that repeat an earlier page."""
+        self.contents = contents_pages(lines)
         self.bookmarks = bookmarks_by_page(outline)
         self.path: list[tuple[int, str]] = []
         """(level, text) of the headings above the current line, outermost first."""
@@ -359,12 +363,21 @@ class Headings:
         for title, bookmark in bookmarks:
             if is_bookmarked(title, text):
                 return bookmark.level
+        if line.page in self.contents:
+            return None
         return self.levels[depth(line)] if is_heading(line, self.body) else None
 
     def enter(self, level: int, text: str) -> None:
         while self.path and self.path[-1][0] >= level:
             self.path.pop()
         self.path.append((level, text))
+
+
+def contents_pages(lines: Sequence[Line]) -> set[int]:
+    """The pages that are tables of contents: what looks like a heading there heads nothing."""
+    last = max((line.page for line in lines), default=0)
+    pages = ((number, "\n".join(line.text for line in page)) for number, page in groupby(lines, PAGE))
+    return {number for number, text in pages if is_contents(text, last)}
 
 
 def bookmarks_by_page(outline: Sequence[Bookmark]) -> dict[int, list[tuple[str, Bookmark]]]:
