@@ -1,4 +1,4 @@
-"""What reading a PDF tells beside its text: kinds of chunks, printed page numbers, and warnings.
+"""Facts about a PDF beside its text: kinds of chunks, printed page numbers, and warnings.
 
 Documents that were read before keep their chunks, without a kind and printed page numbers.
 """

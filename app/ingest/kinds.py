@@ -1,7 +1,7 @@
-"""What kind of passage a chunk is: text, a table, a listing, or part of a cover page.
+"""The kinds of chunks: text, a table, a listing, or part of a cover page.
 
 Listings name what is elsewhere: tables of contents and indexes of exhibits. They are found by their numbers,
-not by words: page numbers at the ends of lines that never fall, or hierarchical numbers (`10.1`, `10.2`)
+not their words: page numbers at the ends of lines that never fall, or hierarchical numbers (`10.1`, `10.2`)
 before names in capitals that never fall either. A cover is a first page of form fields, whose captions are in
 brackets below the values.
 """
