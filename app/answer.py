@@ -149,6 +149,8 @@ class Citation:
     url: str | None
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Of a reference text, as its writer gave it."""
+    page_label: str | None = None
+    """Page numbers as printed."""
 
 
 class Support(StrEnum):

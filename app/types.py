@@ -261,6 +261,16 @@ class PendingDocument:
     filename: str
 
 
+class ChunkKind(StrEnum):
+    TEXT = ""
+    TABLE = "table"
+    """Its rows have the form that `ingest/columns.py` describes."""
+    LISTING = "listing"
+    """A table of contents, an index of exhibits: it names what is elsewhere."""
+    COVER = "cover"
+    """A first page of form fields."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a document, cut at structure."""
@@ -272,6 +282,10 @@ class Chunk:
     heading: str
     """Heading path, outermost first, joined by ` › `; "" where there is none."""
     tokens: int
+    kind: str = ""
+    """A `ChunkKind`: what most of it is."""
+    page_label: str = ""
+    """Page numbers as printed, `12`, `iv` or `F-3–F-4`; "": not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +293,8 @@ class ParsedDocument:
     pages: int
     title: str
     chunks: tuple[Chunk, ...]
+    warnings: tuple[str, ...] = ()
+    """Sentences for people: what of the file cannot be searched."""
 
 
 @dataclass(frozen=True, slots=True)

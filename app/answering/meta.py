@@ -119,6 +119,7 @@ def cite(passage: Passage) -> Citation:
         page_end if isinstance(page_end, int) else None,
         url_of(passage),
         metadata_of(passage),
+        str(passage.fields.get("page_label") or "") or None,
     )
 
 

@@ -155,6 +155,8 @@ async def get_chunk(
         page_end=piece.page_end,
         heading=piece.heading,
         tokens=piece.tokens,
+        kind=piece.kind,
+        page_label=piece.page_label or None,
     )
 
 

@@ -67,6 +67,8 @@ class Document:
     users: tuple[str, ...] = ()
     """Users for whom it was uploaded, in that order; "" is the tenant, for an upload that named no user."""
     fault: DocumentFault | None = None
+    warnings: tuple[str, ...] = ()
+    """Sentences for people: what of the file cannot be searched."""
 
     @property
     def scope(self) -> str:
@@ -218,7 +220,7 @@ IN_REACH = """
 """Global documents of the tenant, and the owner's: of session $3, or of all."""
 
 COLUMNS = """id, name, filename, session_id, state, pages, chunks, tokens, sha256, created_at,
-    users, fault_slug, fault_detail"""
+    users, fault_slug, fault_detail, warnings"""
 
 OWN = """
     SELECT name FROM ibid.document
@@ -251,6 +253,7 @@ def document(row: asyncpg.Record) -> Document:
         created_at=row["created_at"],
         users=tuple(row["users"]),
         fault=fault,
+        warnings=tuple(row["warnings"]),
     )
 
 
@@ -330,7 +333,7 @@ DELETE_SECONDS = 300.0
 PLACED = f"SELECT {COLUMNS}, tenant, owner FROM ibid.document WHERE id = $1 AND removed_at IS NULL"  # noqa: S608
 NAMED = "SELECT filename FROM ibid.document WHERE id = $1 AND removed_at IS NULL"
 FACTS = """
-    UPDATE ibid.document SET pages = $2, chunks = $3, tokens = $4, title = $5
+    UPDATE ibid.document SET pages = $2, chunks = $3, tokens = $4, title = $5, warnings = $6
     WHERE id = $1 AND removed_at IS NULL AND state <> 'failed' RETURNING id
 """
 KEPT = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
@@ -361,7 +364,7 @@ SWEEP = """
     SELECT 'purge', id, tenant, owner, session_id FROM gone
 """
 INSERT_CHUNK = (
-    *("document_id", "ordinal", "text", "page", "page_end", "heading", "tokens"),
+    *("document_id", "ordinal", "text", "page", "page_end", "heading", "tokens", "kind", "page_label"),
     *("space", "embedding", "terms"),
 )
 """Columns, in the order of `chunk_rows`."""
@@ -383,7 +386,7 @@ PAGE = f"""
     ORDER BY id DESC LIMIT $5
 """  # noqa: S608 - constants of ours
 SELECT_CHUNK = f"""
-    SELECT ordinal, text, page, page_end, heading, chunk.tokens FROM ibid.chunk AS chunk
+    SELECT ordinal, text, page, page_end, heading, chunk.tokens, kind, page_label FROM ibid.chunk AS chunk
     JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND id = $4 AND state = 'ready') AS document
         ON document.id = chunk.document_id
     WHERE ordinal = $5
@@ -471,7 +474,7 @@ def chunk_rows(
     title = storable(parsed.title)
     for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
         text, heading = storable(chunk.text), storable(chunk.heading)
-        place = (chunk.page, chunk.page_end, heading, chunk.tokens)
+        place = (chunk.page, chunk.page_end, heading, chunk.tokens, chunk.kind, storable(chunk.page_label))
         terms = encode_terms(indexed_text(filename, title, heading, text), text)
         rows.append((document_id, chunk.ordinal, text, *place, space, vector, terms))
     return rows
@@ -697,7 +700,7 @@ class DocumentStore:
             raise Missing("the document was removed while it was read")
         rows = await asyncio.to_thread(chunk_rows, document_id, filename, parsed, embeddings, space)
         tokens = sum(chunk.tokens for chunk in parsed.chunks)
-        facts = (parsed.pages, len(rows), tokens, storable(parsed.title))
+        facts = (parsed.pages, len(rows), tokens, storable(parsed.title), [*map(storable, parsed.warnings)])
         async with transaction(self._pool) as connection:
             if not await connection.fetchval(FACTS, document_id, *facts):
                 raise Missing("the document was removed while it was read")

@@ -13,6 +13,7 @@ from itertools import accumulate, takewhile
 from math import ceil
 from typing import TypeAlias
 
+from app.ingest.columns import BAR, RULE
 from app.ingest.layout import BlockKind, LayoutBlock
 from app.ingest.tables import (
     MAX_GAP,
@@ -22,7 +23,7 @@ from app.ingest.tables import (
     has_only_dates,
     is_column_header,
 )
-from app.types import Chunk
+from app.types import Chunk, ChunkKind
 
 TARGET = 300
 """Tokens to which a chunk is filled: one thought with its context; forty of them are 12,000 tokens."""
@@ -161,8 +162,16 @@ class Piece:
         return self.block.kind is BlockKind.HEADING
 
     @property
+    def is_rule(self) -> bool:
+        return self.text.startswith(f"\n{RULE}") and self.block.kind is BlockKind.TABLE
+
+    @property
     def is_lead(self) -> bool:
-        return self.text.endswith(":")
+        """True if it introduces the rows below: in a table with a head, all that is no row."""
+        is_caption = (
+            BAR not in self.text and self.block.kind is BlockKind.TABLE and f"\n{RULE}" in self.block.text
+        )
+        return self.text.endswith(":") or is_caption
 
 
 def pieces(block: LayoutBlock, count: Count) -> list[Piece]:
@@ -231,6 +240,7 @@ class Chunker:
         for n, piece in enumerate(added):
             has_rows = not all(each.is_lead for each in self.current[repeated:])
             is_due = passed + piece.tokens / 2 > due and has_rows
+            is_due &= not (piece.is_rule or (self.current[-1:] and self.current[-1].is_rule))
             if is_due or total(self.current) + piece.tokens > LIMIT:
                 leads = self.take_leads(repeated) if headers else []
                 self.end_chunk()
@@ -267,7 +277,13 @@ class Chunker:
             self.append(ended[len(ended) // 2 :])
         elif text:
             page, page_end = min(piece.page for piece in ended), max(piece.page_end for piece in ended)
-            self.chunks.append(Chunk(len(self.chunks) + 1, text, page, page_end, heading_path(ended), tokens))
+            path, kind = heading_path(ended), kind_of(ended)
+            self.chunks.append(Chunk(len(self.chunks) + 1, text, page, page_end, path, tokens, kind))
+
+
+def kind_of(pieces: Sequence[Piece]) -> ChunkKind:
+    rows = total(piece for piece in pieces if piece.block.kind is BlockKind.TABLE)
+    return ChunkKind.TABLE if 2 * rows > total(pieces) else ChunkKind.TEXT
 
 
 def introduction(pieces: Sequence[Piece], block: LayoutBlock) -> int:
@@ -294,6 +310,9 @@ def before_headings(pieces: Sequence[Piece], end: int) -> int:
 def table_headers(rows: Sequence[Piece]) -> dict[int, list[Piece]]:
     """The headers of a table, by the index of the first row below: what is above its first row, and further
     below each line of dates with the lines after it."""
+    rules = [n for n, piece in enumerate(rows) if piece.is_rule]
+    if rules:
+        return {n + 1: ruled_header(rows, n) for n in rules}
     found: dict[int, list[Piece]] = {}
     header: list[Piece] = []
     for n, piece in enumerate(rows):
@@ -304,6 +323,14 @@ def table_headers(rows: Sequence[Piece]) -> dict[int, list[Piece]]:
         elif header or n == 0 or has_only_dates(piece.text):
             header.append(piece)
     return found
+
+
+def ruled_header(rows: Sequence[Piece], rule: int) -> list[Piece]:
+    """The head of columns above a rule, the rule, and captions above them as far as MAX_HEADER allows."""
+    first = rule - 1
+    while first > 0 and BAR not in rows[first - 1].text and total(rows[first - 1 : rule + 1]) <= MAX_HEADER:
+        first -= 1
+    return list(rows[max(first, 0) : rule + 1])
 
 
 def shorten_header(header: Sequence[Piece], row: str) -> list[Piece]:

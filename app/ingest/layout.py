@@ -16,8 +16,10 @@ from operator import attrgetter
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
+from app.ingest.columns import Columns, rows_of, table_text
+from app.ingest.kinds import is_contents
 from app.ingest.lines import WORD, Bookmark, Line, Style, body_style
-from app.ingest.tables import FIGURE, SENTENCE_END, YEAR, is_over_figures, is_row, table_rows, tables
+from app.ingest.tables import FIGURE, SENTENCE_END, YEAR, is_over_figures, is_row, row_groups, tables
 
 PAGE = attrgetter("page")
 
@@ -30,6 +32,10 @@ MIN_STRETCH = 20
 NEAR_PAGES = 2
 """From one left page to the next, or from one right page to the next."""
 NUMBER = re.compile(r"\d+")
+PRINTED = re.compile(r"(?:\b[A-Z]{1,2}-)?\d+")
+"""A number with the prefix that belongs to it."""
+PROOF = 3
+"""Pages whose numbers count them."""
 MAX_NUMBERS, MAX_DIGITS = 4, 5
 """A line with more numbers, or longer ones, does not count the pages: it is a row of figures."""
 
@@ -41,6 +47,8 @@ MAX_HEADING_WORDS, MAX_HEADING_CHARS = 45, 300
 """A heading may be a whole sentence."""
 MAX_TITLE_WORDS = 16
 """Of a heading that can have others below it."""
+MIN_CAPITALS = 4
+"""Letters of the longest word of a heading in capitals: shorter ones are codes."""
 MAX_PLAIN_WORDS = 8
 """Of a heading that is neither larger than the text nor bold."""
 BELOW_OUTLINE = 100
@@ -124,6 +132,23 @@ def remove_running_heads(lines: Sequence[Line]) -> list[Line]:
         rest = [line for at, line in enumerate(page) if at not in removed[n]]
         left += rest if any(WORD.search(line.text) for line in rest) else page
     return left
+
+
+def printed_numbers(lines: Sequence[Line]) -> dict[int, str]:
+    """The page numbers that are printed at the edges of pages, by physical page: `12`, `F-3`. A number counts
+    the pages if it differs from the physical one by the same on at least PROOF pages."""
+    seen: defaultdict[tuple[str, int, int | str], dict[int, str]] = defaultdict(dict)
+    for n, (number, group) in enumerate(groupby(sorted(lines, key=PAGE), PAGE)):
+        page = list(group)
+        for text, place in edge_texts(n, page):
+            if text.counter >= 0:
+                shown = list(PRINTED.finditer(page[place.line].text))[text.counter][0]
+                seen[text.mask, text.counter, text.numbers[text.counter]].setdefault(number, shown)
+    found: dict[int, str] = {}
+    for shown_on in sorted(seen.values(), key=len):
+        if len(shown_on) >= PROOF:
+            found |= shown_on
+    return found
 
 
 def edge_texts(n: int, page: Sequence[Line]) -> Iterator[tuple[EdgeText, Occurrence]]:
@@ -217,6 +242,7 @@ def merge_headings(lines: Sequence[Line]) -> list[Line]:
                 left=min(line.left for line in run),
                 right=max(line.right for line in run),
                 bottom=run[-1].bottom,
+                words=tuple(chain.from_iterable(line.words for line in run)),
             )
             merged.append(whole)
     return merged
@@ -266,7 +292,7 @@ def is_plain_heading(line: Line, body: Style) -> bool:
     if len(text.split()) > MAX_PLAIN_WORDS or text[-1] == ".":
         return False
     italic = line.style.italic and not body.italic
-    capitals = text.isupper() and len(text) > 6
+    capitals = text.isupper() and max(map(len, WORD.findall(text)), default=0) >= MIN_CAPITALS
     return italic or capitals or bool(NAMED.match(text))
 
 
@@ -310,6 +336,7 @@ class Headings:
         """Text at the top of the pages so far."""
         self.running_heads: set[str] = set()
         """Headings at the top of the current page that repeat an earlier page."""
+        self.contents = contents_pages(lines)
         self.bookmarks = bookmarks_by_page(outline)
         self.path: list[tuple[int, str]] = []
         """(level, text) of the headings above the current line, outermost first."""
@@ -336,12 +363,21 @@ class Headings:
         for title, bookmark in bookmarks:
             if is_bookmarked(title, text):
                 return bookmark.level
+        if line.page in self.contents:
+            return None
         return self.levels[depth(line)] if is_heading(line, self.body) else None
 
     def enter(self, level: int, text: str) -> None:
         while self.path and self.path[-1][0] >= level:
             self.path.pop()
         self.path.append((level, text))
+
+
+def contents_pages(lines: Sequence[Line]) -> set[int]:
+    """The pages that are tables of contents: what looks like a heading there heads nothing."""
+    last = max((line.page for line in lines), default=0)
+    pages = ((number, "\n".join(line.text for line in page)) for number, page in groupby(lines, PAGE))
+    return {number for number, text in pages if is_contents(text, last)}
 
 
 def bookmarks_by_page(outline: Sequence[Bookmark]) -> dict[int, list[tuple[str, Bookmark]]]:
@@ -395,7 +431,7 @@ class BlockBuilder:
         while n < len(lines):
             if n in ends:
                 self.end_paragraph()
-                text = "\n".join(table_rows(lines[n : ends[n]]))
+                text = "\n".join(table_text(lines[n : ends[n]]))
                 self.blocks.append(LayoutBlock(BlockKind.TABLE, text, ((0, number),), self.path))
                 n = ends[n]
             else:
@@ -404,8 +440,13 @@ class BlockBuilder:
 
     def below_headings(self, lines: Sequence[Line], start: int, end: int) -> int:
         """Where a table begins, without the headings right above it."""
+        columns: Columns | None = None
         while start < end - 1 and is_heading(lines[start], self.headings.body):
-            if is_over_figures(lines[start], lines[start:end]):
+            columns = columns or Columns(rows_of(row_groups(lines[start:end])))
+            if columns.are_clear:
+                if columns.is_head(rows_of([[lines[start]]])[0]):
+                    break
+            elif is_over_figures(lines[start], lines[start:end]):
                 break
             start += 1
         return start

@@ -10,8 +10,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 BREAK = "\ufffe"
 """PDFium's mark where it joined a word over the end of a line: a hyphen that may or may not belong to the
@@ -51,6 +52,14 @@ class Style:
     """Likewise."""
 
 
+class Word(NamedTuple):
+    text: str
+    left: float
+    right: float
+    base: float
+    """Of its base line, or of the box of its first letter: equal for words beside each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line. Where PDFium joined a word over the end of a line, it is two lines high."""
@@ -62,6 +71,8 @@ class Line:
     top: float = 0.0
     bottom: float = 0.0
     style: Style = Style()
+    words: tuple[Word, ...] = field(default=(), compare=False)
+    """The places of its words, as read; empty for long lines, which are in no table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""What PDFium reads of a PDF: lines, form fields, outline and title. Runs in the worker process only: PDFium
-is native code and not thread-safe, and the files come from anyone.
+"""What PDFium reads of a PDF: lines, form fields, outline, title and page labels. Runs in the worker
+process only: PDFium is native code and not thread-safe, and the files come from anyone.
 
 Also decides which pages have text that cannot be read, because their fonts lack a usable character map.
 Raises `PdfEncrypted`, `PdfDamaged`, `PdfUnreadable`, and `PdfTooComplex` for more pages or text than the
@@ -10,12 +10,12 @@ import ctypes
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 import pypdfium2 as pdfium
@@ -23,6 +23,8 @@ import pypdfium2.raw as native
 
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
 from app.ingest.lines import BREAK, Bookmark, Line, Style, body_style
+from app.ingest.lines import Word as PlacedWord
+from app.ingest.tables import LONG_LABEL_WORDS
 from app.retrieval.vocabulary import count
 
 MAX_CHARS = 20_000_000
@@ -47,6 +49,13 @@ BESIDE = 0.2
 """An object that begins so many widths beside another is no copy of it."""
 ALIKE = 0.1
 """Widths of the same letter differ by less; a space has none."""
+
+JOINER = "\u2060"
+TORN = re.compile(r"(?<!\S)(?:[^\W_][ \r\n]{1,2}){5,}[^\W_](?!\S)")
+"""Six letters or more, each alone."""
+SPACES = re.compile(r"(?<=\S)[ \r\n]{1,2}(?=\S)")
+MIN_WORDS, LETTERS_SHARE = 40, 0.4
+"""Words of a page, and the share of single letters from which its words count as torn."""
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 LOWERCASE_WORD = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")
@@ -76,14 +85,8 @@ MAX_FIELDS = 5_000
 """Maximum fields read per document, because PDFium's time grows with the square of the number of fields. If
 a page has more annotations, its fields and those of the pages after it are skipped."""
 
-TITLE_CHARS = 160
-PROGRAM_PREFIX = re.compile(
-    r"^(?:microsoft (?:word|powerpoint|excel)|powerpoint presentation) - ", re.IGNORECASE
-)
-DEFAULT_TITLE = re.compile(
-    r"untitled|document\d*|title|presentation\d*|book\d*|slide 1|\(?anonymous\)?", re.IGNORECASE
-)
-FILE_NAME = re.compile(r"\S+\.\w{2,5}")
+LABEL_CHARS = 40
+"""Maximum characters of a page's label."""
 
 Annotation: TypeAlias = native.FPDF_ANNOTATION
 PageObject: TypeAlias = native.FPDF_PAGEOBJECT
@@ -147,12 +150,31 @@ def page_lines(pdf: pdfium.PdfDocument, number: int, form: "FormReader") -> list
     """The lines of one page, with those of its form fields; None: its text is unreadable."""
     page = pdf[number - 1]
     text_page = page.get_textpage()
-    text = with_double_letters(page, text_page, text_page.get_text_range())
-    readable = is_readable(text, lambda: unmapped_chars(text_page))
+    text = with_double_letters(page, text_page, with_whole_words(text_page, text_page.get_text_range()))
+    readable = is_readable(text.replace(JOINER, ""), lambda: unmapped_chars(text_page))
     lines = form.add_fields(page, text_page, text_lines(text_page, text, number) if readable else [], number)
     text_page.close()
     page.close()
     return lines if readable or lines else None
+
+
+def with_whole_words(text_page: pdfium.PdfTextPage, text: str) -> str:
+    """The page's text without the spaces and line ends that PDFium puts between the letters of words in some
+    files that draw each letter alone. The text stays as long, as places in it are asked for: a letter and the
+    next are joined by JOINER."""
+    words = text.split()
+    torn = len(words) >= MIN_WORDS and sum(len(word) == 1 for word in words) >= LETTERS_SHARE * len(words)
+    parts = [(0, len(text))] if torn else [part.span() for part in TORN.finditer(text)]
+    found = list(text)
+    for space in (space for part in parts for space in SPACES.finditer(text, *part)):
+        index = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: space.start()]) - 1)
+        after = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: space.end()]))
+        left, right = char_box(text_page, index), char_box(text_page, after)
+        height = left.top - left.bottom
+        if abs(left.bottom - right.bottom) < LOWER / 2 * height and right.left > left.left:
+            char = JOINER if right.left - left.right < SPACE * height else " "
+            found[space.start() : space.end()] = char * len(space[0])
+    return "".join(found)
 
 
 def with_double_letters(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> str:
@@ -260,7 +282,16 @@ def line_of(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> Line
         top=max(left.top, right.top),
         bottom=min(left.bottom, right.bottom),
         style=Style(round(size * 2) / 2, bold, italic),
+        words=tuple(word_of(text_page, word) for word in words if len(words) <= LONG_LABEL_WORDS),
     )
+
+
+def word_of(text_page: pdfium.PdfTextPage, word: Word) -> PlacedWord:
+    text, first = word
+    start = native.FPDFText_GetCharIndexFromTextIndex(text_page, first)
+    end = native.FPDFText_GetCharIndexFromTextIndex(text_page, first + utf16_length(text) - 1)
+    left, right = char_box(text_page, start), char_box(text_page, end)
+    return PlacedWord(text, min(left.left, right.left), max(left.right, right.right), left.bottom)
 
 
 def char_box(text_page: pdfium.PdfTextPage, index: int) -> native.FS_RECTF:
@@ -470,32 +501,22 @@ def outline(pdf: pdfium.PdfDocument) -> list[Bookmark]:
     return found
 
 
+def page_labels(pdf: pdfium.PdfDocument) -> dict[int, str]:
+    """The labels that the file gives its pages, by physical page."""
+    found = {n: " ".join(pdf.get_page_label(n - 1).split())[:LABEL_CHARS] for n in range(1, len(pdf) + 1)}
+    return {n: text for n, text in found.items() if text}
+
+
+def textless_pages(pdf: pdfium.PdfDocument, with_text: Set[int]) -> int:
+    """The number of pages that show something, but have no text."""
+    count = 0
+    for number in set(range(1, len(pdf) + 1)) - with_text:
+        with suppress(pdfium.PdfiumError):
+            page = pdf[number - 1]
+            count += native.FPDFPage_CountObjects(page) > 0
+            page.close()
+    return count
+
+
 def metadata_title(pdf: pdfium.PdfDocument) -> str:
     return " ".join(str(pdf.get_metadata_value("Title")).replace("\x00", " ").split())
-
-
-def document_title(metadata: str, lines: Sequence[Line], filename: str) -> str:
-    """The title of the metadata, else the largest line of the first page, else the file name; at most 160
-    characters. Titles that only a program chose (`Microsoft Word - F20.docx`, `untitled`, a number) do not
-    count, because the title is shown in citations and embedded with every chunk."""
-    title = PROGRAM_PREFIX.sub("", metadata)
-    if not is_chosen_title(title):
-        title = largest_line(lines) or " ".join(PurePath(filename).stem.replace("_", " ").split())
-    return title[:TITLE_CHARS].strip()
-
-
-def is_chosen_title(text: str) -> bool:
-    """True if a person may have written a title."""
-    letters = sum(char.isalpha() for char in text)
-    if letters < 3 or 2 * letters < len(text):
-        return False
-    return not DEFAULT_TITLE.fullmatch(text) and not FILE_NAME.fullmatch(text)
-
-
-def largest_line(lines: Sequence[Line]) -> str:
-    """The first line on the first page in its largest type, if that is clearly larger than the text's."""
-    first = [line for line in lines if line.page == lines[0].page and is_chosen_title(line.text)]
-    size = max((line.style.size for line in first), default=0.0)
-    if size < 1.2 * body_style(lines).size:
-        return ""
-    return next(line.text for line in first if line.style.size == size)

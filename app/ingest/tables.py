@@ -22,6 +22,7 @@ SPACE_AFTER_SIGN = re.compile(r"(?<=[$€£¥]) (?=[(\d—–-])|(?<=[\d)]) (?=[
 SPACE_BEFORE_SIGN = re.compile(r"(?<=[\d)—–-]) (?=[$€£¥%)](?!\S))")
 """The space in `512 €`."""
 SIGN = re.compile(r"(?<!\S)[$€£¥](?!\S)")
+DASH_IN_TEXT = re.compile(r" [-–—−]+(?= [^\W\d_])")
 SENTENCE_END = re.compile(r"[.;!?。！？؟۔।]['\"”’)]*$")
 
 LABEL_WORDS = 12
@@ -42,7 +43,19 @@ HEADER_LINES = 16
 
 
 def tables(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
-    """The tables of one page, as (first line, line after the last)."""
+    """The tables of one page, as (first line, line after the last). Dates at the end of a run are the head of
+    the table right below."""
+    found: list[tuple[int, int]] = []
+    for first, end in figure_runs(lines):
+        if found and found[-1][1] == first and has_only_dates(lines[first - 1].text):
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((first, end))
+    return iter(found)
+
+
+def figure_runs(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
+    """(first line, line after the last) of rows with the lines between them and the header above."""
     weights = [2 if is_row(line.text) else 1 if is_entry(line.text) else 0 for line in lines]
     rows = [n for n, weight in enumerate(weights) if weight]
     previous_end = at = 0
@@ -87,7 +100,7 @@ def is_header(lines: Sequence[Line], n: int) -> bool:
 def is_row(text: str) -> bool:
     """True if a line has at least two figures, and too large a share of them, or too many at its end, to be
     prose about figures."""
-    words = text.split()
+    words = DASH_IN_TEXT.sub(" ", text).split()
     count = sum(1 for word in words if FIGURE.fullmatch(word))
     if count < 2 or not any(char.isdigit() for char in text):
         return False
@@ -157,15 +170,20 @@ def are_columns_of(dates: Sequence[str], row: str) -> bool:
 
 
 def table_rows(lines: Sequence[Line]) -> list[str]:
-    lowercase = has_lowercase_rows([line.text for line in lines])
-    rows: list[list[str]] = []
-    for line in lines:
-        if rows and continues_label(rows[-1], line.text, lowercase):
-            rows[-1].append(line.text)
-        else:
-            rows.append([line.text])
-    joined = [" ".join(row) for row in rows]
+    joined = [" ".join(line.text for line in row) for row in row_groups(lines)]
     return [join_signs(row) if is_row(row) else row for row in joined]
+
+
+def row_groups(lines: Sequence[Line]) -> list[list[Line]]:
+    """The lines of each row: a label may wrap."""
+    lowercase = has_lowercase_rows([line.text for line in lines])
+    rows: list[list[Line]] = []
+    for line in lines:
+        if rows and continues_label([each.text for each in rows[-1]], line.text, lowercase):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return rows
 
 
 def has_lowercase_rows(lines: Sequence[str]) -> bool:

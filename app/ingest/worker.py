@@ -9,7 +9,8 @@ import json
 import os
 import signal
 import time
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,10 +19,12 @@ from app.child import Call, confine, connected
 from app.errors import IbidError, PdfTextless, PdfTooComplex
 from app.ingest import reader
 from app.ingest.chunking import chunks
-from app.ingest.layout import blocks, merge_headings, remove_running_heads
+from app.ingest.kinds import with_kinds
+from app.ingest.layout import blocks, merge_headings, printed_numbers, remove_running_heads
 from app.ingest.lines import clean
+from app.ingest.titles import document_title
 from app.retrieval.vocabulary import count
-from app.types import ParsedDocument
+from app.types import Chunk, ParsedDocument
 
 FILE_SECONDS = 8.0
 """Processor time after which a source file kills the worker: parsing ends by itself after `syntax.SECONDS`,
@@ -69,11 +72,35 @@ def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> ParsedDocum
             reader.outline(pdf),
             reader.lines(pdf),
         )
-    lines = merge_headings(remove_running_heads(clean(raw)))
+        labels = reader.page_labels(pdf)
+        textless = reader.textless_pages(pdf, {line.page for line in raw})
+    every = clean(raw)
+    lines = merge_headings(remove_running_heads(every))
     if not any(char.isalnum() for line in lines for char in line.text):
         raise PdfTextless(f"{pages:,} {'page' if pages == 1 else 'pages'}, none with text; is it a scan?")
-    title = reader.document_title(metadata, lines, filename)
-    return ParsedDocument(pages, title, tuple(chunks(blocks(lines, outline), count)))
+    title = document_title(metadata, lines, filename, every)
+    found = chunks(blocks(lines, outline), count)
+    found = with_kinds(with_labels(found, labels or printed_numbers(every)), lines, pages)
+    return ParsedDocument(pages, title, tuple(found), warnings(textless, pages))
+
+
+def with_labels(found: Sequence[Chunk], labels: Mapping[int, str]) -> list[Chunk]:
+    """Chunks with their page numbers as printed, of the first and the last page."""
+    shown = [(labels.get(chunk.page, ""), labels.get(chunk.page_end, "")) for chunk in found]
+    return [
+        replace(
+            chunk, page_label=first if first == last or not last else f"{first}–{last}" if first else last
+        )
+        for chunk, (first, last) in zip(found, shown, strict=True)
+    ]
+
+
+def warnings(textless: int, pages: int) -> tuple[str, ...]:
+    """A sentence if more than a tenth of the pages show something, but no text."""
+    if 10 * textless <= pages:
+        return ()
+    have, they = ("page has", "it") if textless == 1 else ("pages have", "they")
+    return (f"{textless:,} of {pages:,} {have} no text (scanned?); {they} cannot be searched.",)
 
 
 def cut_files(parent: int, call: Call) -> None:

@@ -231,6 +231,21 @@ def letters_pdf(text: str, *, twice: str = "") -> bytes:
     return out.getvalue()
 
 
+def ledger_pdf(rows: Sequence[tuple[str, str]]) -> bytes:
+    """A page of names on the left and figures on the right, tightly set and drawn letter by letter: PDFium
+    takes it to be written downwards."""
+    out = BytesIO()
+    canvas = Canvas(out, pagesize=(WIDTH, HEIGHT), invariant=1)
+    for n, row in enumerate(rows):
+        for left, text in zip((50.0, 520.0), row, strict=True):
+            for char in text:
+                canvas.setFont(*BODY)
+                canvas.drawString(left, 760 - 0.9 * BODY[1] * n, char)
+                left += canvas.stringWidth(char)  # noqa: PLW2901 - the next letter's
+    canvas.save()
+    return out.getvalue()
+
+
 def form_pdf() -> bytes:
     """A form as an office program writes it, filled in."""
     out = BytesIO()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ingest.layout import BlockKind, blocks, merge_headings, remove_running_heads
+from app.ingest.layout import BlockKind, blocks, merge_headings, printed_numbers, remove_running_heads
 from app.ingest.lines import BREAK, Bookmark, Line, Style, clean
 from app.ingest.tables import (
     are_columns_of,
@@ -90,6 +90,21 @@ def test_numbers_that_count_the_pages_go_from_the_second_on() -> None:
     lines = remove_running_heads([found for n, texts in enumerate(pages, 4) for found in page_of(texts, n)])
     assert len(lines) == 4
     assert len(remove_running_heads([*page_of(["Net sales", "17"], 1), *page_of(["Net loss", "99"], 2)])) == 4
+
+
+def test_printed_page_numbers_are_known() -> None:
+    """Where three pages prove them, with the prefix that is theirs."""
+    text = ["Text", "about", "ships", "and", "boats"]
+    texts = [[*text, f"F-{n - 2}" if n > 4 else "iv"] for n in range(1, 9)]
+    lines = [found for n, page in enumerate(texts, 1) for found in page_of(page, n)]
+    assert printed_numbers(lines) == {5: "F-3", 6: "F-4", 7: "F-5", 8: "F-6"}
+    assert printed_numbers(page_of(["Text", "17"], 3)) == {}
+
+
+def test_a_table_of_contents_heads_nothing() -> None:
+    contents = ["# PART I", "Business 3", "Risks 9", "# PART II", "Markets 12", "Taxes 20", "Signatures 31"]
+    lines = [*page_of(contents), *page_of(["# Outlook", "Text about ships."], 31)]
+    assert walk(lines)[-1] == ("Outlook",)
 
 
 def document(*pages: list[str]) -> list[str]:

@@ -305,7 +305,10 @@ def test_a_table_can_be_read_in_its_chunk(tmp_path: Path) -> None:
         tmp_path, table_pdf("Results by year", rows, before="It was a good year.", after="So it was.")
     )
     [chunk] = parse(path, "a.pdf", 10).chunks
-    assert "Results by year\n2022 2021\nNet sales $4,207 $3,180\nNet loss (12) (7)\nSo it was." in chunk.text
+    assert (
+        "Results by year\n| 2022 | 2021\n--- | --- | ---\nNet sales | $4,207 | $3,180\nNet loss | (12) | (7)"
+        in chunk.text
+    )
 
 
 def test_the_outline_gives_the_path(tmp_path: Path) -> None:

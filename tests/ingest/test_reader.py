@@ -8,8 +8,9 @@ import pytest
 
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
 from app.ingest import reader
-from app.ingest.lines import Bookmark, Line
-from app.ingest.reader import document_title, is_readable
+from app.ingest.lines import Bookmark, Line, clean
+from app.ingest.reader import is_readable
+from app.ingest.titles import document_title
 from app.ingest.worker import parse
 from app.types import ParsedDocument
 from tests.fakes.lines import BOLD, TITLE, line
@@ -23,6 +24,7 @@ from tests.fakes.pdfs import (
     form_pdf,
     glyph_pdf,
     leaves,
+    ledger_pdf,
     letters_pdf,
     script_pdf,
     stream,
@@ -77,6 +79,12 @@ def test_a_double_letter_that_looks_like_a_copy_is_read_twice(path: Path) -> Non
     drawn twice to look bold are read once."""
     lines = opened(path, letters_pdf("materially affected if of ice", twice="ice"))
     assert [line.text for line in lines] == ["materially affected if of ice"]
+
+
+def test_words_that_are_drawn_letter_by_letter_are_whole(path: Path) -> None:
+    """PDFium ends the line behind each letter of such a page, if it takes it to be written downwards."""
+    lines = clean(opened(path, ledger_pdf([("Sales of ice", "1,204")] * 60)))
+    assert [line.text for line in lines] == ["Sales of ice 1,204"] * 60
 
 
 def test_places_hold_behind_characters_outside_the_basic_plane(path: Path) -> None:
@@ -415,3 +423,23 @@ def test_without_either_the_file_name_says_it() -> None:
         document_title("", [line("Bold", style=BOLD), *TEXT_LINES], "Annual_Report  2022.pdf")
         == "Annual Report 2022"
     )
+
+
+NAMED = [line("AUTHORITY FOR SHIPS", style=TITLE), line("Ferry Corporation", row=1, style=TITLE)]
+PAGES = [
+    line(text, page, page) for page in range(2, 6) for text in ("FERRY CORPORATION AND SONS", "It sails.")
+]
+
+
+def test_a_name_that_heads_later_pages_is_the_title() -> None:
+    """With the date of the first page; also where the metadata copies another line of that page."""
+    first = [*NAMED, line("For the year ended August 29, 2021", row=2)]
+    for given in ("", "Authority for Ships", "F-20.docx"):
+        assert document_title(given, [*first, *PAGES], "a.pdf") == "Ferry Corporation, August 29, 2021"
+    assert document_title("Ferries of Norway", [*first, *PAGES], "a.pdf") == "Ferries of Norway"
+
+
+def test_what_heads_a_list_of_pages_is_no_title() -> None:
+    lines = [line("Contents", style=TITLE), line("Foo 2", row=1), *TEXT_LINES]
+    assert document_title("", lines, "Annual_Report.pdf") == "Annual Report"
+    assert document_title("annual report", lines[2:], "Annual_Report.pdf") == "Annual Report"

@@ -134,6 +134,7 @@ class CitationOut(Out):
     title: str = Field(description='The title of its document or text; "" if it has none.')
     page: int | None = Field(description="First page, physical, from 1; null: no pages.")
     page_end: int | None = Field(description="Last page; null: no pages.")
+    page_label: str | None = Field(None, description="Page number as printed, or several; null: not known.")
     url: str | None = Field(description="Address of the passage; null: it has none.")
     metadata: dict[str, Any] = Field(description="The reference text's metadata; `{}` for other sources.")
 

@@ -57,6 +57,9 @@ class DocumentOut(Out):
     sha256: str = Field(description="SHA-256 of the file.")
     created_at: Time = Field(description="When it was uploaded.")
     problem: Problem | None = Field(None, exclude_if=absent, description="Only if it failed: why.")
+    warnings: list[str] = Field(
+        [], description="What of the file cannot be searched, such as scanned pages: a sentence each."
+    )
 
     @classmethod
     def of(cls, document: Document, asker: Scope, instance: str) -> Self:
@@ -75,6 +78,7 @@ class DocumentOut(Out):
             sha256=document.sha256,
             created_at=document.created_at,
             problem=document.fault and of_fault(document.fault, instance),
+            warnings=list(document.warnings),
         )
 
 
@@ -98,6 +102,8 @@ class ChunkOut(Out):
     page_end: int = Field(description="Last page.")
     heading: str = Field(description="The headings above it.")
     tokens: int = Field(description="Its tokens.")
+    kind: str = Field(description='"table", "listing" (of contents or exhibits), "cover"; otherwise "".')
+    page_label: str | None = Field(description="Page number as printed, or several; null: not known.")
 
 
 class SessionOut(Out):
