@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from app.answer import Role, Turn
 from app.answering.citations import CitationFilter
-from app.answering.extractive import quotable
+from app.answering.quotable import sentences as quotable
 from app.answering.followup import refers, resolve
 from app.ingest.chunking import fit
 from app.ingest.code import sections

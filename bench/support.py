@@ -23,7 +23,7 @@ import numpy as np
 
 from app.answer import Support
 from app.answering.enforcement import SentenceBuffer
-from app.answering.extractive import quotable
+from app.answering.quotable import sentences as quotable
 from app.answering.support import Text, contradicts, score, support
 from app.retrieval.vocabulary import shipped
 from bench.policy import lines, rate, rows

@@ -24,7 +24,7 @@ from app.errors import RetrievalError
 from app.models.base import Delta, Embedder, ModelStream
 from app.retrieval.terms import terms
 from app.text.greeting import is_pure_reentry_greeting
-from app.types import Passage, Reason
+from app.types import ChunkKind, Passage, Reason
 
 NEAR, PRIOR, CUE, NAMED = 0.3, 0.25, 0.2, 0.3
 """Weights relative to the share of the question's terms in the quote itself, which has weight 1."""
@@ -32,6 +32,8 @@ LEAST, LEAST_BY_WORDS = 0.0, 0.45
 """Least score of an answer, as the cross-encoder's logit and by words: unrelated quotes score lower."""
 NEARLY, ENOUGH = 2.0, 0.85
 """A further quote is at most so many logits below the best, or has at least this share of its score."""
+LISTED, READ_LISTED = 0.5, -4.0
+"""Factor and logits for tables of contents and indexes of exhibits, which name what is elsewhere."""
 READ_WORDS, READ_NAMED = 2.0, 2.0
 """Logits for a score of 1 by words, and for a document that the question names, where it names some."""
 MOST, MOST_WORDS = 3, 60
@@ -85,6 +87,11 @@ class Quote:
     named: float = 0.0
     """How far the question names its document, in [0, 1]."""
     score: float = 0.0
+
+    @property
+    def listed(self) -> bool:
+        """True if its passage lists what is elsewhere."""
+        return self.passage.fields.get("part") == ChunkKind.LISTING
 
     @property
     def spoken(self) -> bool:
@@ -162,7 +169,8 @@ def by_words(question: str, offered: Sequence[Quote]) -> list[Quote]:
         own = sum(weights[term] for term in quote.terms & asked) / total
         around = sum(weights.get(term, 0.0) for term in quote.near & asked) / total - own
         cue = CUE if any(given.search(quote.text) for given in gives) else 0.0
-        return (own + NEAR * around + PRIOR * quote.prior + cue) * form(quote) + NAMED * quote.named
+        listed = LISTED if quote.listed else 1.0
+        return (own + NEAR * around + PRIOR * quote.prior + cue) * form(quote) * listed + NAMED * quote.named
 
     return best_first(replace(quote, score=score(quote)) for quote in offered)
 
@@ -309,11 +317,13 @@ class Extractive:
             async with asyncio.timeout(self.seconds):
                 for start in range(0, len(texts), AT_ONCE):
                     scores += await self.scorer.scores(question, texts[start : start + AT_ONCE])
-        pairs = zip(ranked, scores, strict=False)
-        return best_first(
-            replace(quote, score=score + READ_WORDS * quote.score + READ_NAMED * quote.named)
-            for quote, score in pairs
-        )
+        scored = zip(ranked, scores, strict=False)
+        return best_first(replace(quote, score=score + beside(quote)) for quote, score in scored)
+
+
+def beside(quote: Quote) -> float:
+    """Logits for what the cross-encoder does not see."""
+    return READ_WORDS * quote.score + READ_NAMED * quote.named + READ_LISTED * quote.listed
 
 
 def shown_to_scorer(quote: Quote) -> str:

@@ -33,6 +33,8 @@ sentences are compared word for word only."""
 
 PIECE = re.compile(rf"[{SPACELESS}]|(?:(?<![\w.,])[-−+])?\d+(?:[.,]\d+)*|[^\W\d_]+|[%‰$€£¥]")
 """What a comparison word for word looks at: words, figures with their sign, some units."""
+GAP = "…"
+"""What a quotation leaves out."""
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 WORD = re.compile(r"[^\W\d_]+(?:['’]t\b)?")
 NEGATIONS = words(
@@ -211,7 +213,8 @@ def compared(
     said = Text.of(sentence, LONGEST)
     if len(sentence) > LONGEST or len(said.terms) < FEW:
         return Support.UNCHECKED
-    if said.plain.strip() and said.plain in passage.plain:
+    parts = [Text(part).plain for part in said.text.split(GAP)]
+    if said.plain.strip() and all(part in passage.plain for part in parts):
         return Support.STRONG
     if not paraphrases or len(passage.text) >= MOST:
         return Support.UNCHECKED

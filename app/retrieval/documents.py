@@ -75,7 +75,8 @@ VECTORS = """
     JOIN ibid.chunk AS chunk USING (document_id, ordinal) WHERE space = $3
 """
 PASSAGES = """
-    SELECT document_id, chunk.ordinal, chunk.text, chunk.tokens, page, page_end, heading
+    SELECT document_id, chunk.ordinal, chunk.text, chunk.tokens, page, page_end, heading,
+        chunk.kind, chunk.page_label
     FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
     JOIN ibid.chunk AS chunk USING (document_id, ordinal)
     JOIN ibid.document AS document ON document.id = document_id
@@ -222,12 +223,14 @@ class DocumentSource(IndexedSource[DocumentPart]):
 
 
 def passage(document: Listed, row: Sequence[Any], name: str, similar: float | None, seen: str) -> Passage:
-    _, ordinal, text, tokens, page, page_end, heading = row
+    _, ordinal, text, tokens, page, page_end, heading, kind, page_label = row
     fields: dict[str, str | int | None] = {
         "document": document.id,
         "page": page,
         "page_end": page_end,
         "heading": heading,
+        "part": kind,
+        "page_label": page_label,
         "url": f"/api/documents/{document.id}/chunks/{ordinal}{seen}",
     }
     # Positional: names take as long as values.
