@@ -149,6 +149,7 @@ async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncCli
         "tokens": 900,
         "sha256": "0" * 64,
         "created_at": "2026-11-21T09:30:00Z",
+        "warnings": [],
     }
     DocumentOut.model_validate(response.json())
 
@@ -224,6 +225,8 @@ async def test_a_chunk_is_what_its_label_stands_for(client: httpx.AsyncClient) -
         "page_end": 13,
         "heading": "Results",
         "tokens": 4,
+        "kind": "",
+        "page_label": None,
     }
     ChunkOut.model_validate(response.json())
 

@@ -502,3 +502,15 @@ def test_a_worker_starts_without_what_it_does_not_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n", done.stdout
+
+
+def test_pages_without_text_among_others_are_told(tmp_path: Path) -> None:
+    """Pages that show nothing do not count."""
+    drawn = stream(b"0 0 612 792 re f")
+    text = stream(b"BT /F 10 Tf 72 700 Td (The ferry sails at noon.) Tj ET")
+    font = [b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    pages = leaves([text, drawn, drawn, stream(b"")], b"/Font << /F 3 0 R >>", font)
+    assert parse(saved(tmp_path, pages), "a.pdf", 10).warnings == (
+        "2 of 4 pages have no text (scanned?); they cannot be searched.",
+    )
+    assert parse(saved(tmp_path, leaves([text], b"/Font << /F 3 0 R >>", font)), "a.pdf", 10).warnings == ()

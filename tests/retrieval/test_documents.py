@@ -62,6 +62,8 @@ async def test_a_passage_says_where_it_stands(pool: Pool, source: DocumentSource
         "page": 2,
         "page_end": 2,
         "heading": "",
+        "part": "",
+        "page_label": "",
         "url": f"/api/documents/{document}/chunks/2?session_id=s1",
     }
 
