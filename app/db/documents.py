@@ -8,6 +8,7 @@ may be repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`,
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -93,11 +94,14 @@ TITLE_CHARS, HEADING_CHARS = 120, 200
 tokens."""
 
 
+TABLE_MARKS = re.compile(r" \|(?: \|)* |^---(?: \| ---)*\n", re.MULTILINE)
+
+
 def embedded_text(title: str, heading: str, text: str) -> str:
     """The text that is embedded for a chunk: title, heading, text, a line each. A long heading keeps its end,
-    which says most about the text below it."""
+    which says most about the text below it. The marks of tables (`ingest/columns.py`) mean nothing here."""
     front = (title.strip()[:TITLE_CHARS], heading.strip()[-HEADING_CHARS:])
-    return "\n".join(part for part in (*front, text) if part)
+    return "\n".join(part for part in (*front, TABLE_MARKS.sub(" ", text)) if part)
 
 
 def indexed_text(filename: str, title: str, heading: str, text: str) -> str:
