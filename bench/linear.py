@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 
 from app.answer import Role, Turn
 from app.answering.citations import CitationFilter
-from app.answering.quotable import sentences as quotable
 from app.answering.followup import refers, resolve
+from app.answering.quotable import sentences as quotable
 from app.ingest.chunking import fit
 from app.ingest.code import sections
 from app.ingest.secrets import is_secret, mask
