@@ -1,7 +1,6 @@
 """Points and their payloads as passages, and back; short forms of ids, stable, and no two alike."""
 
 import json
-import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +13,6 @@ from app.retrieval.points import (
     REFERENCE,
     memory_from_point,
     memory_to_point,
-    tenants,
     text_point_passage,
     text_to_point,
 )
@@ -44,12 +42,6 @@ def test_what_was_written_comes_back(text: str, **facts: object) -> None:
     assert memory_from_point(Point(wrote.id, json.loads(json.dumps(dict(wrote.payload))))) == kept
 
 
-def test_the_default_tenant_has_what_names_none() -> None:
-    """Of others, only what names them."""
-    assert tenants(Scope()).open == (("tenant", ("default",)),)
-    assert tenants(Scope(tenant="t")).has == (("tenant", ("t",)),)
-
-
 def test_a_card_of_an_older_tool_keeps_what_it_holds() -> None:
     """Its payload's own keys are its fields."""
     card = memory_from_point(
@@ -60,15 +52,6 @@ def test_a_card_of_an_older_tool_keeps_what_it_holds() -> None:
         "gravity_profile",
         LONG_AGO,
     )
-
-
-def test_what_is_shown_lies_at_the_top() -> None:
-    """Kind, origin, address and tags where any tool looks for them, all of the metadata beside; no blanks."""
-    metadata = {"kind": "page", "tags": ["a"], "url": "", "more": {"x": 1}}
-    wrote = text_to_point(Scope(tenant="t"), reference("words", metadata=metadata), b"", "s")
-    assert wrote.payload["metadata"] == metadata
-    assert (wrote.payload["kind"], wrote.payload["tags"], wrote.payload["tenant"]) == ("page", ["a"], "t")
-    assert not {"url", "title"} & wrote.payload.keys()
 
 
 def test_metadata_cannot_say_whose_a_text_is() -> None:
@@ -158,30 +141,6 @@ def test_times_of_several_kinds(value: object, moment: datetime | None) -> None:
 def test_a_text_is_of_when_it_last_changed(facts: dict[str, object], day: int | None) -> None:
     found = payload.dated(facts)
     assert (found.day if found else None) == day
-
-
-@pytest.mark.parametrize(
-    ("facts", "day"),
-    [
-        pytest.param(
-            {"created_at": "2026-11-01T23:30:00-02:00", "updated_at": "2026-11-09"}, "2026-11-02", id="UTC"
-        ),
-        pytest.param({"updated_at": "2026-11-02T00:00:00Z"}, None, id="changed"),
-    ],
-)
-def test_a_text_was_said_when_it_was_written(facts: dict[str, object], day: str | None) -> None:
-    """Whatever changed it since; when that was tells nothing of it."""
-    assert payload.day(facts) == day
-
-
-@given(st.sets(st.text(max_size=8), max_size=30))
-def test_short_forms_are_stable_and_different(keys: set[str]) -> None:
-    """Eight letters and digits, the same whatever stands beside them; another source's are others."""
-    found = label_suffixes("s", keys)
-    assert len(set(found.values())) == len(keys)
-    assert all(re.fullmatch("[0-9a-v]{8}", mark) for mark in found.values())
-    assert all(label_suffixes("s", [key])[key] == mark for key, mark in found.items())
-    assert not set(label_suffixes("t", keys).values()) & set(found.values())
 
 
 def test_those_that_would_look_alike_are_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ The last one is the vendor's own for tests, in Python: it rounds otherwise when 
 wait for anything. What hangs on that is asked of the two that users have.
 """
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -119,14 +118,6 @@ async def test_what_is_written_is_read_back(real: Qdrant) -> None:
     assert await real.count(NAME, EVERY) == 2
 
 
-async def test_a_search_gives_what_was_asked_for(points: Qdrant) -> None:
-    await points.put(NAME, [point(1)])
-    [full] = await points.search(NAME, EVERY, embedding(1), 1)
-    [bare] = await points.search(NAME, EVERY, embedding(1), 1, payload=False)
-    assert (full.payload, full.dense) == (point(1).payload, None)
-    assert (bare.payload, bare.dense) == ({}, None)
-
-
 async def test_a_point_may_lack_its_vector(points: Qdrant) -> None:
     """Then a search does not find it; it is there all the same."""
     await points.put(NAME, [Point(point(1).id, {}, embedding(1)), Point(point(2).id, {})])
@@ -169,29 +160,6 @@ async def test_what_does_not_fit_is_told(points: Qdrant) -> None:
             await call()
         assert caught.value.rejected
     assert await points.count(NAME, EVERY) == 1
-
-
-async def test_whoever_leaves_is_let_go(real: Qdrant) -> None:
-    """Cancellation passes through, and spoils nothing for the next."""
-    await real.put(NAME, [point(n) for n in range(20)])
-    leaving = [asyncio.create_task(real.search(NAME, EVERY, embedding(n), 5)) for n in range(20)]
-    await asyncio.sleep(0)
-    for task in leaving:
-        task.cancel()
-    await asyncio.wait(leaving)
-    assert any(task.cancelled() for task in leaving)
-    assert len(await real.search(NAME, EVERY, embedding(1), 5)) == 5
-
-
-async def test_it_says_what_it_is(points: Qdrant) -> None:
-    """As `/readyz` and `ibid doctor` show it; compacting changes nothing that can be asked."""
-    assert {"server", "version"} <= set(await points.check())
-    await points.put(NAME, [point(n) for n in range(5)])
-    await points.remove(NAME, Where(ids=(point(1).id,)))
-    before = await points.scroll(NAME, EVERY, limit=9, vectors=True)
-    await points.compact(NAME)
-    assert await points.scroll(NAME, EVERY, limit=9, vectors=True) == before
-    assert len(before) == 4
 
 
 @pytest.mark.parametrize(
