@@ -2,12 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from app.answer import Answer, Finish, Kind, Role, Turn, Usage
+from app.answer import Kind, Role, Turn
 from app.answering import stream as stream_
 from app.answering.budget import Meter, PromptLimits
 from app.answering.projects import Gathered
@@ -23,14 +22,12 @@ from app.answering.prompt import (
     SYSTEM_SOURCES_CROWDED,
 )
 from app.answering.question import Context, Question
-from app.answering.replay import Today, changes, rebuilt
-from app.answering.stream import Reply
 from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
-from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
+from app.errors import InvalidField, ModelError, RetrievalError, Unavailable
 from app.retrieval.search import RANKING_VERSION, Retrieval
 from app.services.chat import ChatService, Fetched, chat_context, form_of
-from app.types import Candidate, Degraded, Found, Hit, PendingDocument, Reason, Scope
+from app.types import Candidate, Degraded, Found, Hit, PendingDocument, Scope
 from tests.fakes.answering import (
     NOW,
     FakeEmbedder,
@@ -130,28 +127,12 @@ async def test_nothing_is_said_to_be_read_that_is_not(
     assert "pending" not in said["rag"]
 
 
-async def test_an_answer_with_passages_does_not_look_for_documents_under_way() -> None:
-    filed = FakeFiled()
-    assert (await told(service(filed=filed)))["rag"]["reason"] == "ok"
-    assert filed.asked == 0
-
-
 async def test_the_same_words_in_two_sources_are_told_once() -> None:
     """Where they are most relevant; the others are duplicates in the ledger."""
     copy = replace(passage("m", "The sky  is BLUE.", 0.7), source="memories")
     said = await told(service(FakeSource([passage("a"), copy])), debug=True)
     assert [item["id"] for item in said["citations"]] == ["a"]
     assert {item["id"]: item["verdict"] for item in said["debug"]["chunks"]}["m"] == "duplicate"
-
-
-async def test_the_model_sees_context_and_the_reply_names_it() -> None:
-    """A match is packed, shown to the model under its label, and listed in `citations`."""
-    model = FakeModel(FakeStream(["Because [a.pdf#1]."]))
-    said = await told(service(model=model))
-    assert said["answer"] == "Because [a.pdf#1]."
-    assert [item["label"] for item in said["citations"]] == ["a.pdf#1"]
-    assert (said["cited"], said["rag"]["reason"], said["rag"]["used"]) == (["a.pdf#1"], "ok", True)
-    assert '- From a.pdf#1: "The sky is blue."' in model.prompts[0].context
 
 
 @pytest.mark.parametrize(
@@ -175,33 +156,6 @@ async def test_without_context_the_model_answers_all_the_same(
     assert "[Context]" not in model.prompts[0].text().splitlines()
 
 
-async def test_a_short_message_with_a_match_is_not_skipped() -> None:
-    """The skip rule needs both: under 10 characters, and no match above the threshold."""
-    said = await told(service(FakeSource([passage("a", similarity=0.9)])), "sky?")
-    assert said["rag"]["reason"] == "ok"
-
-
-async def test_top_k_and_budget_bound_the_context() -> None:
-    """At most top_k passages, and never more tokens than the budget."""
-    many = [passage(f"p{n}", f"fact number {n} stands here") for n in range(9)]
-    said = await told(service(FakeSource(many)), top_k=3)
-    assert said["rag"]["passages"] == 3
-    said = await told(service(FakeSource(many), budget=30))
-    assert 0 < said["rag"]["passages"] < 9
-    assert said["rag"]["tokens"] <= said["rag"]["budget"] == 30
-
-
-async def test_history_comes_from_the_thread_unless_given() -> None:
-    """The thread's turns stand before the message; the request's own history replaces them."""
-    model, log = FakeModel(), FakeLog()
-    log.rows += [(SCOPE, Turn(Role.USER, "earlier", NOW)), (SCOPE, Turn(Role.ASSISTANT, "said", NOW))]
-    chat = service(model=model, log=log)
-    await told(chat)
-    await told(chat, history=(Turn(Role.ASSISTANT, "given"),))
-    assert [turn.content for turn in model.prompts[0].turns] == ["earlier", "said"]
-    assert [turn.content for turn in model.prompts[1].turns] == ["given"]
-
-
 @pytest.mark.parametrize("log", [FakeLog(down=True), FakeLog(hang=30)], ids=["down", "hangs"])
 async def test_no_history_is_told_not_fatal(log: FakeLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the log the answer goes on, with `degraded: postgres`."""
@@ -217,24 +171,6 @@ async def test_no_history_is_told_not_fatal(log: FakeLog, monkeypatch: pytest.Mo
 
 async def _no_turns(scope: Scope, limit: int) -> list[Turn]:
     raise RetrievalError("unavailable")
-
-
-async def test_debug_shows_candidates_only_when_it_is_on() -> None:
-    """`debug` holds every candidate's figures and the prompt; without debugging it is absent."""
-    said = await told(service(), debug=True)
-    chunk = said["debug"]["chunks"][0]
-    assert (chunk["label"], chunk["similarity"], chunk["verdict"]) == ("a.pdf#1", 0.8, "packed")
-    assert said["debug"]["prompt"].startswith("[System] ")
-    assert "debug" not in await told(service())
-
-
-async def test_a_model_fault_before_the_head_is_raised() -> None:
-    """A refusal at the response head is a status: prepare() raises, and nothing is left open."""
-    log = FakeLog()
-    chat = service(model=FakeModel(error=ModelBusy(retry_after=3)), log=log)
-    with pytest.raises(ModelBusy):
-        await chat.prepare(Question(SCOPE, QUESTION))
-    assert [(answer.question, answer.finish) for answer in log.answers] == [(QUESTION, None)]
 
 
 async def test_a_question_finds_what_was_just_cancelled() -> None:
@@ -271,19 +207,6 @@ async def test_a_caller_that_leaves_prepare_leaves_no_task() -> None:
     assert asyncio.all_tasks() == before
 
 
-async def test_a_turn_cancelled_before_the_head_is_kept() -> None:
-    """The question of a client that left while the model was silent stands in the record as cancelled."""
-    log = FakeLog()
-    chat = service(model=FakeModel(head=30), log=log)
-    task = asyncio.create_task(chat.prepare(Question(SCOPE, QUESTION)))
-    await asyncio.sleep(0.2)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await chat.recorder.drain()
-    assert [answer.finish for answer in log.answers] == [Finish.CANCELLED]
-
-
 async def test_a_crowded_window_does_not_deny_the_documents() -> None:
     """Passages that match but do not fit: the model is not told that nothing was found."""
     model = FakeModel()
@@ -296,13 +219,6 @@ async def test_a_message_over_the_window_is_the_askers_fault() -> None:
     with pytest.raises(InvalidField) as caught:
         await service(model=model, window=300).prepare(Question(SCOPE, "word " * 500))
     assert (caught.value.field, model.prompts) == ("body.message", [])
-
-
-async def test_the_scope_travels_to_the_source_untouched() -> None:
-    source = FakeSource([passage("a")])
-    reply: Reply = await service(source).prepare(Question(SCOPE, QUESTION))
-    await reply.aclose()
-    assert source.queries[0].scope == SCOPE
 
 
 BEFORE = (Turn(Role.USER, "Who keeps the harbour lamp?", NOW), Turn(Role.ASSISTANT, "The warden.", NOW))
@@ -320,17 +236,6 @@ async def test_a_follow_up_is_searched_with_what_it_refers_to(given: bool) -> No
     assert f'Searched with "{HARBOUR}"' in said["notes"]
     assert (log.answers[0].trace.searched, log.answers[0].question) == (HARBOUR, "and the bell?")
     assert model.prompts[0].message == "and the bell?"
-
-
-async def test_a_self_contained_message_does_not_wait_for_the_history() -> None:
-    """Its search runs beside it, and is for the message as it stands."""
-    source, log = FakeSource([passage("a")]), FakeLog(hang=30)
-    task = asyncio.create_task(service(source, log=log).prepare(Question(SCOPE, QUESTION)))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    assert [query.text for query in source.queries] == [QUESTION]
-    with pytest.raises(asyncio.CancelledError):
-        await task
 
 
 async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
@@ -355,29 +260,6 @@ async def test_history_and_search_share_one_deadline(message: str, monkeypatch: 
     reply = await chat.prepare(Question(SCOPE, message))
     await reply.aclose()
     assert len(source.queries) == 1
-
-
-async def test_the_skip_rule_looks_at_the_message_alone() -> None:
-    source = FakeSource([passage("a", similarity=0.1)])
-    said = await told(service(source), "why?", history=BEFORE)
-    assert said["rag"]["reason"] == "skipped_short_query"
-    assert len(source.queries[0].text) > 10
-
-
-async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
-    """The question of a client that left before any source answered stands in the record as cancelled."""
-    log = FakeLog()
-    chat = service(FakeSource([passage("a")], delay=30), log=log)
-    task = asyncio.create_task(chat.prepare(Question(SCOPE, QUESTION)))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await chat.recorder.drain()
-    (answer,) = log.answers
-    assert (answer.question, answer.finish, answer.text) == (QUESTION, Finish.CANCELLED, "")
-    assert answer.trace.reason is Reason.CANCELLED  # not an outage that never was
-    assert [(turn.role, turn.content) for _, turn in log.rows] == [(Role.USER, QUESTION)]
 
 
 async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
@@ -415,53 +297,6 @@ async def test_the_recipe_of_a_prompt_is_kept() -> None:
 PROJECT = replace(SCOPE, project="THN")
 
 
-async def test_a_project_chat_sends_three_system_messages_and_cites() -> None:
-    """Base prompt with overview and rules, the context with its labels, the notes; then the message."""
-    model = FakeModel(FakeStream(["As [conversation#k1] says [dream#zz]."]))
-    projects = FakeProjects(gathered(row("conversations", "k1", "- **Title:** Setup", title="Setup")))
-    knowledge = FakeKnowledge(Knowledge("O", "R", (KnowledgeNote("t", "n"),)))
-    chat = service(model=model, projects=projects, knowledge=knowledge)
-    said: dict[str, Any] = await (
-        await chat.prepare(Question(PROJECT, QUESTION, notes=("mine",), debug=True))
-    ).whole()
-    assert [message["content"] for message in model.prompts[0].messages()] == [
-        SYSTEM_PROJECT + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
-        "### History & Context: Last 5 Conversations\n\n- **Title:** Setup\n\n[conversation#k1] Setup",
-        "### Project Notes\n\n**t:** n\nmine",
-        QUESTION,
-    ]
-    assert (said["rag"]["reason"], said["rag"]["passages"], said["cited"]) == ("ok", 1, ["conversation#k1"])
-    assert (said["answer"], said["unknown"]) == ("As [conversation#k1] says.", ["dream#zz"])
-    assert said["rag"]["tokens"] == Words().count(model.prompts[0].context)
-    assert said["debug"]["prompt"].startswith(f"[System] {SYSTEM_PROJECT}")
-    [(_, message, top_k)] = projects.asked
-    assert (message, top_k) == (QUESTION, None)
-
-
-async def test_sources_named_are_searched_in_the_project_s_reach() -> None:
-    """As one: the usual block; overview, rules and notes are told all the same."""
-    model, source, projects = FakeModel(), FakeSource([passage("a")]), FakeProjects()
-    chat = service(source, model=model, projects=projects, knowledge=FakeKnowledge(Knowledge("O")))
-    reply = await chat.prepare(Question(PROJECT, QUESTION, sources=("documents", "code")))
-    await reply.whole()
-    system, context, user = [message["content"] for message in model.prompts[0].messages()]
-    assert system == SYSTEM_SOURCES + "\n\n### Project Overview\n\nO"
-    assert context == '[Context]\n- From a.pdf#1: "The sky is blue."'
-    assert (user, projects.asked, source.queries[0].scope) == (QUESTION, [], PROJECT)
-
-
-async def test_a_follow_up_is_resolved_for_the_project_too() -> None:
-    """What is embedded is the text with what it refers to; the reply says which."""
-    projects = FakeProjects()
-    reply = await service(projects=projects).prepare(Question(PROJECT, "why?", history=BEFORE))
-    said = as_json(ChatReply, await reply.whole())
-    [(_, searched, _)] = projects.asked
-    assert searched is not None
-    assert searched.endswith("why?")
-    assert len(searched) > len("why?")
-    assert any(note.startswith("Searched with") for note in said["notes"])
-
-
 async def test_a_project_at_fault_costs_its_context_not_the_answer() -> None:
     """Both the context and the knowledge hang: one deadline, both are told, the model answers."""
     chat = service(projects=FakeProjects(delay=30), knowledge=FakeKnowledge(delay=30), seconds=0.2)
@@ -469,24 +304,6 @@ async def test_a_project_at_fault_costs_its_context_not_the_answer() -> None:
     said = as_json(ChatReply, await reply.whole())
     assert {item["source"] for item in said["degraded"]} == {"conversations", "knowledge"}
     assert (said["rag"]["reason"], said["answer"]) == ("timeout", "Hello there")
-
-
-async def test_the_record_knows_the_project() -> None:
-    """The turns' scope, and the recipe, by whose project a replay looks things up."""
-    log = FakeLog()
-    chat = service(log=log, knowledge=FakeKnowledge(Knowledge("O", notes=(KnowledgeNote("t", "n"),))))
-    await (await chat.prepare(Question(PROJECT, QUESTION, notes=("mine",)))).whole()
-    assert {scope.project for scope, _ in log.rows} == {"THN"}
-    (answer,) = log.answers
-    assert answer.recipe is not None
-    assert (answer.recipe.form, answer.recipe.project) == ("project", "THN")
-    told = [(item.kind, item.text, [ref.source for ref in item.refs]) for item in answer.recipe.blocks]
-    assert told == [
-        (Kind.INSTRUCTIONS, "", []),
-        (Kind.KNOWLEDGE, "", ["project_knowledge"]),
-        (Kind.PROJECT_NOTES, "", ["project_notes"]),
-        (Kind.NOTE, "mine", []),
-    ]
 
 
 HERE = Scope(session_id="s", thread_id="t")
@@ -525,15 +342,6 @@ async def test_a_follow_up_brings_what_the_person_said_before() -> None:
     for message in ("and the bridge?", QUESTION):
         await whole_reply(chat_over(source), Question(HERE, message, history=history))
     assert [query.before for query in source.queries] == [("What does the ferry carry?",), ()]
-
-
-@pytest.mark.parametrize("scope", [HERE, THN], ids=["documents", "project"])
-@pytest.mark.parametrize("message", ["thanks!", "ok cool", "hi", "\U0001f602", "why?"])
-async def test_small_talk_is_searched_nowhere(message: str, scope: Scope) -> None:
-    projects, source = FakeProjects(ROWS), FakeSource([passage("a")])
-    said = await whole_reply(chat_over(source, projects=projects), Question(scope, message))
-    assert (said["rag"]["reason"], said["citations"]) == ("small_talk", [])
-    assert (projects.asked, source.queries) == ([], [])
 
 
 async def test_a_yes_that_answers_a_question_is_searched_by_it() -> None:
@@ -620,20 +428,3 @@ def test_knowledge_over_the_window_is_left_out_from_the_end(
     assert "\n".join(given.prompt.notes).count("**") == 2 * notes
     assert told in given.trace.notes()
     assert given.trace.packed
-
-
-def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
-    known = Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50)))
-    given = context_of(Question(IN_THN, QUESTION), gathered(), known, window=500)
-    answer = Answer(
-        *("a", "/api/chat", QUESTION, "", "m", None, (), (), (), given.prompt.sha256(), given.trace, Usage()),
-        created_at=datetime(2026, 11, 21, tzinfo=UTC),
-    )
-    for today, same in (
-        (known, True),
-        (replace(known, notes=known.notes[:3]), True),
-        (Knowledge("O"), False),
-    ):
-        assert (not list(changes(answer, given.recipe, Today({}, knowledge=today)))) is same
-        again = rebuilt(answer, given.recipe, Today({}, knowledge=today))
-        assert (again.sha256() == answer.prompt_sha256) is same
