@@ -2,8 +2,6 @@
 or away."""
 
 import asyncio
-import json
-import struct
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -93,15 +91,6 @@ async def test_every_fault_is_a_retrieval_fault(fault: Fault) -> None:
     assert told.value.reason == "embedding"
 
 
-async def test_the_first_answer_fixes_the_dimension() -> None:
-    """A server that changes its model under us is noticed."""
-    async with model_server(dim=16) as fake, embedder_at(fake) as embedder:
-        await embedder.query("q")
-        fake.dim = 24
-        with pytest.raises(RetrievalError, match="embedding"):
-            await embedder.query("another")
-
-
 async def test_nobody_there_is_a_retrieval_fault() -> None:
     """A refused connection too, after its retry."""
     async with open_embeddings(Server("http://127.0.0.1:1/v1", "k"), "m", None) as embedder:
@@ -175,16 +164,6 @@ async def test_a_busy_server_is_asked_again() -> None:
         assert await asking
 
 
-async def test_a_deadline_ends_the_request() -> None:
-    """The caller's timeout closes the connection."""
-    async with model_server(fault=Fault(head_delay=30)) as fake, embedder_at(fake) as embedder:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await embedder.query("q")
-        async with asyncio.timeout(5):
-            await fake.requests[0].closed.wait()
-
-
 @given(st.lists(st.text(max_size=40) | st.just("x" * 70_000), max_size=400))
 def test_batches_keep_every_text_and_the_limits(texts: list[str]) -> None:
     """Batches joined are the texts in order; each is within the limits a server takes."""
@@ -194,16 +173,6 @@ def test_batches_keep_every_text_and_the_limits(texts: list[str]) -> None:
         size = sum(min(4 * TOKENS, len(text.encode("utf-8", "replace"))) for text in batch)
         assert 1 <= len(batch) <= INPUTS
         assert size <= BYTES or len(batch) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "sent"),
-    [("as it is", "as it is"), ("", "-"), (" \n", "-"), ("a\ud800", "a?"), ("x" * 6_000, "x" * 6_000)],
-    ids=["plain", "empty", "blank", "surrogate", "just fits"],
-)
-def test_a_text_is_sent_as_servers_take_it(text: str, sent: str) -> None:
-    """Blank texts and lone surrogates, which servers refuse, are replaced."""
-    assert readable(text) == sent
 
 
 @pytest.mark.parametrize("unit_", ["word ", "日本", "x"])
@@ -239,15 +208,6 @@ def test_an_unusable_answer_is_recognised(body: bytes) -> None:
     """Nothing that is not one vector with a direction passes for one."""
     with pytest.raises(UNUSABLE):
         unpack(body, 1, None)
-
-
-def test_vectors_are_placed_by_their_index() -> None:
-    """A server may answer out of order."""
-    data = [{"index": 1, "embedding": [0.0, 2.0]}, {"index": 0, "embedding": [3.0, 0.0]}]
-    assert unpack(json.dumps({"data": data}).encode(), 2, 2) == [
-        struct.pack("<2f", 1, 0),
-        struct.pack("<2f", 0, 1),
-    ]
 
 
 @pytest.fixture(autouse=True)
@@ -299,20 +259,6 @@ async def test_what_is_too_much_at_once_is_asked_in_smaller_requests() -> None:
         assert await model.passages(TEXTS) == [text.encode() for text in TEXTS]
     assert slow.asked[:4] == [64, 32, 16, 8]
     assert set(slow.asked[4:]) == {8}
-
-
-async def test_a_fault_of_the_texts_is_told_at_once() -> None:
-    """It would not pass."""
-    slow = Slow(failing=["embedding"])
-    with pytest.raises(RetrievalError, match="embedding"):
-        await Patient(slow).passages(TEXTS)
-    assert slow.asked == [64]
-
-
-async def test_a_model_that_stays_away_is_given_up() -> None:
-    """After its time without one vector."""
-    with pytest.raises(RetrievalError, match="unavailable"):
-        await Patient(Slow(failing=["unavailable"] * 1_000), seconds=0.05).passages(TEXTS)
 
 
 async def test_a_server_that_says_it_is_busy_is_not_held_to_be_broken() -> None:
