@@ -1,26 +1,19 @@
 """`ibid index conversations`, `ibid index dreams` and `ibid knowledge` through a running service."""
 
-import io
 import json
-import sys
-from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
-from unittest.mock import patch
 
 import httpx
 import pytest
 
 from app.cli import index as module
 from app.cli.index import (
-    LONGEST_LINE,
     InputLine,
     Rows,
     json_lines,
     line_count,
     posted,
 )
-from app.cli.terminal import Unreadable
 from app.db.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 from tests.fakes.process import Done
@@ -106,21 +99,6 @@ def test_dreams_go_where_dreams_are_kept(held: Ibid, service: Running, tmp_path:
     assert "use its path /conversations" in wrong.err
 
 
-def test_stdin_is_a_file(held: Ibid, service: Running) -> None:
-    stdin = SimpleNamespace(buffer=io.BytesIO(json.dumps(GOOD).encode()))
-    with patch.object(sys, "stdin", stdin):
-        done = held("index", "conversations", "-", "--project", "Piped")
-
-    assert (done.code, done.out) == (0, "1 row: 1 created\n")
-
-
-def test_nothing_is_no_failure(held: Ibid, service: Running, tmp_path: Path) -> None:
-    """An empty file has no rows."""
-    done = held("index", "conversations", written(tmp_path), "--project", "Empty")
-
-    assert (done.code, done.out) == (0, "0 rows\n")
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -179,39 +157,6 @@ def test_lines_keep_their_numbers(tmp_path: Path) -> None:
     assert line_count(tmp_path / "f") == 5
 
 
-def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path) -> None:
-    """The next one is the next, wherever reading stops."""
-    (tmp_path / "f").write_bytes(b'{"a": "' + b"x" * (3 * LONGEST_LINE) + b'"}\n{"b": 2}\n')
-
-    long, short = read(tmp_path / "f")
-
-    assert (long.number, long.row, long.size) == (1, None, LONGEST_LINE + 1)
-    assert (short.number, short.row) == (2, {"b": 2})
-
-
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """As what it is."""
-    with pytest.raises(Unreadable, match="cannot be read"):
-        read(tmp_path)
-
-
-async def test_rows_wait_for_a_busy_service() -> None:
-    """Only a question has a deadline."""
-    answers = [httpx.Response(503, json={"title": "Busy", "status": 503})]
-    answers.append(httpx.Response(201, json={"items": [{"outcome": "created"}]}))
-    transport = httpx.MockTransport(lambda _: answers.pop(0))
-    async with httpx.AsyncClient(transport=transport, base_url="http://ibid") as client:
-        batch = await posted(client, "/projects/p/conversations", [InputLine(1, {"title": "a"}, 9)])
-
-    assert (batch.outcomes, list(batch.refused)) == (Counter(created=1), [])
-
-
-def test_a_command_must_be_named(ibid: Ibid) -> None:
-    """Exit 2; nothing is opened for it."""
-    assert ibid("index").code == 2
-    assert not ibid.data.exists()
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """An overview, rules, two notes, and a file that is no text."""
@@ -252,13 +197,6 @@ def test_it_is_replaced_whole(held: Ibid, service: Running, files: Path) -> None
     whole = {"project": "Whole", "overview": "", "rules": "Be brief.", "notes": []}
     assert (done.code, lines(done.out)) == (0, [whole])
     assert lines(told(held, "Whole", "--show", "--json").out) == [whole]
-
-
-def test_a_text_comes_from_stdin(held: Ibid, service: Running) -> None:
-    with patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"Piped."))):
-        done = told(held, "Piped", "--overview", "-")
-
-    assert done.out == "Piped: overview of 6 characters, no rules, 0 notes\n"
 
 
 @pytest.mark.parametrize(
