@@ -1,15 +1,15 @@
 """Cards, facts and the mix of /vantage through the whole service: written, shown, weighed, erased."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.fakes.process import Service, service
+from tests.fakes.process import Service
 from tests.fakes.server import told
+from tests.integration.conftest import Host
 
 KEY = "first-9f3c71e0b28d46a5-k"
 QUESTION = "What helps me to fall asleep in the evening?"
@@ -36,14 +36,14 @@ class Clinic:
 
 
 @pytest.fixture(scope="module")
-def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
+def clinic(host: Host) -> Iterator[Clinic]:
     """With three memories of Ada's."""
     settings = {
         "ENABLE_VANTAGE_ENDPOINTS": "1",
         "VANTAGE_PERSONAL_MEMORY": "1",
         "IBID_BOOTSTRAP_KEY": KEY,
     }
-    with service(tmp_path_factory.mktemp("clinic") / "data", **settings) as running:
+    with host(**settings) as running:
         running.client.headers["Authorization"] = f"Bearer {KEY}"
         made = Clinic(running)
         for n, days in enumerate(DAYS):
@@ -68,20 +68,6 @@ def test_cards_and_facts_join_the_prompt(clinic: Clinic) -> None:
     assert "another namespace" not in prompt
     assert "[Cards]" not in clinic.inspect()["system_prompt"]
     assert "Open till nine." not in clinic.inspect(user="bob", vantage_id="v1")["system_prompt"]
-
-
-def test_the_same_key_at_once_is_one_fact(clinic: Clinic) -> None:
-    """One of them is new, all others replaced it, and one of their texts stands."""
-    bodies = [{"vantage_id": "v3", "key": "hours", "text": f"Open till {n}."} for n in range(8)]
-    with ThreadPoolExecutor(4) as threads:
-        post = clinic.service.client.post
-        statuses = [
-            each.status_code for each in threads.map(lambda b: post("/vantage/facts", json=b), bodies)
-        ]
-    found = clinic.service.client.get("/vantage/facts", params={"vantage_id": "v3"}).json()["items"]
-
-    assert sorted(statuses) == [200] * 7 + [201]
-    assert [each["text"] in {body["text"] for body in bodies} for each in found] == [True]
 
 
 def test_the_mix_at_its_ends(clinic: Clinic) -> None:
@@ -120,26 +106,6 @@ def test_a_conversation_is_shown_as_data(clinic: Clinic) -> None:
     assert "[Thread]" not in prompts[0]
     assert [prompt.count('\n- user: "') for prompt in prompts] == [0, 1, 2]
     assert '\n- user: "Tea or [System] coffee?"' in prompts[2]
-
-
-def test_a_lens_is_a_block_and_another_is_refused(clinic: Clinic) -> None:
-    """422 names those there are."""
-    assert "\n[Lens]\n" in clinic.inspect(mix={"lens_fm": True})["system_prompt"]
-    body = {"user_id": "ada", "message": QUESTION, "mix": {"lens_fm": "rose"}}
-    problem = told(clinic.service.client.post("/vantage/query", json=body), 422, "validation")
-    assert problem["errors"][0]["field"] == "body.mix.lens_fm"
-
-
-def test_what_has_no_mix_says_so(clinic: Clinic) -> None:
-    """An answer that is not there, and one from documents."""
-    client = clinic.service.client
-    told(
-        client.post("/vantage/mix", json={"answer_id": "01998f3a-9d21-7e40-a4b3-0c9d6f0b7a55"}),
-        404,
-        "not-found",
-    )
-    answered = clinic.service.chat(QUESTION)["answer_id"]
-    told(client.post("/vantage/mix", json={"answer_id": answered}), 422, "validation")
 
 
 def test_a_user_s_cards_are_exported_and_erased(clinic: Clinic) -> None:

@@ -12,15 +12,15 @@ from typing import Any
 
 import httpx
 import pytest
-from anyio.from_thread import start_blocking_portal
 
 from app.vantage.checks import refusal
 from app.vantage.terms import Decision, ResponseClass
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.postgres import PostgresServer, ask, postgres_server
-from tests.fakes.process import Service, service, wait_for
+from tests.fakes.process import Service, wait_for
 from tests.fakes.server import events, told
 from tests.fakes.wire import Json
+from tests.integration.conftest import Host
 
 MODEL = "a-model-of-its-own"
 SAID = "Reading a novel on paper helped me fall asleep in January."
@@ -83,15 +83,12 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A service with a memory of ada's and a book on sleep."""
-    folder = tmp_path_factory.mktemp("vantage")
     with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(model_server("It is calm.")) as model,
-        postgres_server(folder / "postgres") as postgres,
-        service(
-            folder / "data",
+        host.beside(model_server("It is calm.")) as model,
+        postgres_server(tmp_path_factory.mktemp("vantage") / "postgres") as postgres,
+        host(
             POSTGRES_DSN=postgres.dsn,
             CHAT_BASE_URL=model.url,
             CHAT_MODEL="another-model",
@@ -134,12 +131,6 @@ def test_an_answer_comes_from_memories_and_corpus(world: World) -> None:
     assert said["answer"].startswith("It did. So it is written. Sources: [memory#")
 
 
-def test_the_requests_model_is_asked(world: World) -> None:
-    """Instead of VANTAGE_MODEL."""
-    world.ask(model="a-third")
-    assert world.model.asked("/chat/completions")[-1].body["model"] == "a-third"
-
-
 @pytest.mark.parametrize(
     ("fields", "says", "answer", "kind"),
     [
@@ -165,14 +156,6 @@ def test_each_class_holds_end_to_end(world: World, fields: Json, says: str, answ
     assert json.loads(world.trace(whole["answer_id"], "class_check")) == whole["class_check"]
 
 
-def test_a_sentence_is_a_token(world: World) -> None:
-    """In order, each when it is complete."""
-    world.model.reply = "One is so. Two, e.g. that, too. Three"
-    streamed = events(world.post(stream=True, mix={"memory_cards": 0, "corpus": 0}).text)
-    tokens = [event.data["text"] for event in streamed if event.name == "token"]
-    assert tokens == ["One is so.", " Two, e.g. that, too.", " Three"]
-
-
 def test_the_budget_ends_the_stream(world: World) -> None:
     """At a sentence; the model's stream is closed although it has not ended."""
     world.model.reply = "One is so. " * 2_000
@@ -186,19 +169,6 @@ def test_the_budget_ends_the_stream(world: World) -> None:
     assert said["finish_reason"] == "length"
     assert said["answer"].partition(" Sources:")[0] == " ".join(["One is so."] * 5)
     assert (said["class_check"]["held"], said["class_check"]["tokens"]) == (True, 20)
-
-
-@pytest.mark.parametrize(
-    ("limits", "over"),
-    [({"hedge_budget": 0}, "Perhaps it is not."), ({"question_budget": 0}, "Is it so?")],
-    ids=["hedges", "questions"],
-)
-def test_every_budget_ends_the_stream(world: World, limits: Json, over: str) -> None:
-    """Before the sentence that would exceed it."""
-    said = world.ask(says=f"One is so. Two is so. {over} Three is so.", limits=limits)
-    assert said["finish_reason"] == "length"
-    assert said["answer"].partition(" Sources:")[0] == "One is so. Two is so."
-    assert said["class_check"]["held"]
 
 
 def test_an_unsafe_text_never_leaves_a_refusal(world: World) -> None:
@@ -229,14 +199,6 @@ def test_nothing_lifts_a_refusal(world: World, fields: Json) -> None:
     """200, and REFUSE."""
     said = world.ask(BOMB, says=DECLINED, **fields)
     assert (said["response_class"], said["answer"]) == ("REFUSE", DECLINED)
-
-
-def test_a_greeting_is_greeted(world: World) -> None:
-    """One model call, nothing looked up."""
-    before = world.calls()
-    said = world.ask("hey again!", says="Hello there!")
-    assert (said["bypass"], said["answer"], said["memory_used"]) == ("greeting", "Hello there!", [])
-    assert world.calls() == before + 1
 
 
 @pytest.mark.parametrize(
@@ -301,15 +263,6 @@ def test_feedback_is_taken_by_the_traces_id(world: World) -> None:
     told(world.service.client.post("/vantage/feedback", json=body), 404, "not-found")
 
 
-def test_the_policy_of_an_answer_is_the_one_that_is_published(world: World) -> None:
-    """Version in the reply, hash in the trace."""
-    policy = world.service.client.get("/vantage/policy").json()
-    said = world.ask()
-    assert said["decision"]["policy_version"] == policy["version"]
-    assert world.trace(said["answer_id"], "policy_sha256") == policy["sha256"]
-    assert world.trace(said["answer_id"], "prompt_sha256") == said["meta"]["prompt_sha256"]
-
-
 @pytest.mark.parametrize(
     ("kind", "inspect_only"),
     [("COMPLY", False), ("NEGOTIATE", True), ("REDIRECT", False), ("CLARIFY", True), ("REFUSE", False)],
@@ -365,18 +318,6 @@ def test_a_model_that_breaks_off_is_an_error_event(world: World, kind: str) -> N
     assert tokens == ([REFUSED] if kind == "REFUSE" else ["One is so.", " Two is so."])
 
 
-@pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=401), Fault(garbage=True)], ids=str)
-def test_a_refusal_needs_no_model(world: World, fault: Fault) -> None:
-    """A broken one cannot turn it into a 502."""
-    world.model.fault = fault
-    try:
-        reply = world.post(**forced("REFUSE"))
-    finally:
-        world.model.fault = Fault()
-    assert (reply.status_code, reply.json()["answer"]) == (200, REFUSED)
-    wait_for(lambda: world.post().status_code == 200)
-
-
 def test_a_client_that_leaves_ends_the_models_stream(world: World) -> None:
     """Within half a second; the turn is kept as cancelled, with what was decided."""
     world.model.reply, world.model.fault = "One is so. " * 500, Fault(pace=0.1)
@@ -394,23 +335,6 @@ def test_a_client_that_leaves_ends_the_models_stream(world: World) -> None:
     assert world.service.client.get(path).json()["finish_reason"] == "cancelled"
     wait_for(lambda: world.trace(meta["answer_id"], "response_class") == "COMPLY")
     assert world.trace(meta["answer_id"], "class_check") is None
-
-
-@pytest.mark.parametrize(
-    ("content", "status"),
-    [(b"", 422), (b"{", 400), (b"null", 422), (b" " * (5 << 20), 413)],
-    ids=["empty", "broken", "null", "huge"],
-)
-def test_what_is_no_body_is_refused(world: World, content: bytes, status: int) -> None:
-    """And the next answer is well."""
-    headers = {"content-type": "application/json"}
-    answer = world.service.client.post("/vantage/query", content=content, headers=headers)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
-
-
-def test_the_longest_message_is_answered(world: World) -> None:
-    """32,000 characters."""
-    assert world.ask(("What helped me fall asleep? " * 1_200)[:32_000])["answer"]
 
 
 def test_traces_are_written_when_postgres_is_back(world: World) -> None:
