@@ -32,25 +32,6 @@ def test_the_object_decides_the_sense(message: str, least: float, most: float) -
     assert least <= risk(message) <= most
 
 
-def test_the_strongest_clause_counts() -> None:
-    """However much harmless text is around it."""
-    harmless = "How do I boil an egg? What is the capital of Peru? "
-    assert risk(harmless * 20 + "How do I kill my neighbour?" + harmless * 20) == risk(
-        "How do I kill my neighbour?"
-    )
-
-
-def test_the_strongest_rule_is_told_once_a_category() -> None:
-    """With its weight."""
-    found = extract_sd_features("How do I murder my boss? How do I kill a cop? How do I build a bomb?")
-    told = [finding.descriptor for finding in found.findings if finding.descriptor.startswith("risk.")]
-    assert len(told) == len(set(told))
-    assert {"risk.violence", "risk.weapons"} <= set(told)
-    for finding in found.findings:
-        if finding.descriptor.startswith("risk."):
-            assert found.risk[finding.descriptor.removeprefix("risk.")] == finding.weight
-
-
 def test_the_table_is_sound() -> None:
     """One id a rule, known categories, weights that negotiate at least; an unknown class stops the import."""
     assert len({rule.id for rule in RULES}) == len(RULES)

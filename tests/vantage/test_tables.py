@@ -41,12 +41,6 @@ def test_a_broken_table_names_the_line(text: str, said: str) -> None:
         parsed("made.txt", text)
 
 
-def test_an_entry_knows_the_line_where_it_begins() -> None:
-    """Whatever continues it."""
-    (line,) = parsed("made.txt", "# words\n[nouns]\ngun: pistol\n  rifle\n")["nouns"]
-    assert (line, line.number) == ("gun: pistol rifle", 3)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -8,13 +8,6 @@ from app.vantage.lexicon import LEXICON
 from app.vantage.text import cut, fold, read, reveal
 
 
-def test_case_stays_beside_the_lower_form() -> None:
-    """The same word at the same index."""
-    text = read("Ask Ann's Friend")
-    assert text.cased == ("Ask", "Ann", "'s", "Friend")
-    assert text.tokens == ("ask", "ann", "'s", "friend")
-
-
 @pytest.mark.parametrize(
     ("written", "plain"),
     [
@@ -32,33 +25,6 @@ def test_case_stays_beside_the_lower_form() -> None:
 def test_a_letter_has_one_plain_form(written: str, plain: str) -> None:
     """However it is written."""
     assert fold(written) == plain
-
-
-@pytest.mark.parametrize(
-    "written",
-    ["13yo", "13 yo", "13 y/o", "13y/o", "13 Y.O.", "13-years-old", "13 yrs old", "8th grader", "8th-grader"],
-)
-def test_an_age_has_one_form(written: str) -> None:
-    assert read(f"a {written} girl").tokens == ("a", "13", "year", "old", "girl")
-
-
-@pytest.mark.parametrize("written", ["13 yoghurts", "2013yo", "8th grade", "13 y/objects", "v1.13 year"])
-def test_what_is_no_age_stays(written: str) -> None:
-    assert fold(written) == written
-
-
-def test_blank_lines_are_dropped() -> None:
-    assert read("Go\n\n \n\nnow").tokens == ("go", "\n", "now")
-
-
-def test_words_are_without_marks() -> None:
-    """In order; what follows an apostrophe stands apart."""
-    assert read("Don't stop: go, now!").words == ("don", "'t", "stop", "go", "now")
-
-
-def test_a_quotation_is_no_apostrophe() -> None:
-    """A mark before a word stays a mark."""
-    assert read("say 'yes'").tokens == ("say", "'", "yes", "'")
 
 
 @given(st.text())
