@@ -69,12 +69,6 @@ def test_the_example_file_is_what_the_settings_say() -> None:
     assert written == rendered()
 
 
-def test_the_example_file_changes_nothing(elsewhere: Path) -> None:
-    """Copied to `.env`, it leaves everything at its default."""
-    (elsewhere / ".env").write_text(rendered(), encoding="utf-8")
-    assert load() == (Settings(), [])
-
-
 ELSEWHERE = {
     "openai.base_url": "models/chat.py, of a group beside another",
     "chat.api_key": "models/chat.py, as openai.api_key",
@@ -215,13 +209,6 @@ def test_other_prefixes_warn_on_near_misses_only(name: str, warned: bool) -> Non
     assert [warning.split()[0] for warning in warnings] == ([name] if warned else [])
 
 
-@pytest.mark.parametrize("name", ["CACHE", "MEMORY", "CHAT", "RAG", "IBID", "OPENAI"])
-def test_a_variable_named_like_a_group_is_none_of_ours(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """`MEMORY=2G` of a container is neither read nor an error."""
-    monkeypatch.setenv(name, "2G")
-    assert load() == (Settings(), [])
-
-
 def test_the_environment_goes_before_the_file_and_options_before_both(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -271,9 +258,3 @@ def isinstance_secret(name: str) -> bool:
     assert isinstance(model, type)
     assert issubclass(model, BaseModel)
     return SecretStr.__name__ in str(model.model_fields[field].annotation)
-
-
-@pytest.mark.parametrize(("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("0.0.0.0", False)])  # noqa: S104
-def test_loopback_is_this_machine_alone(host: str, loopback: bool) -> None:
-    """An open service may be bound nowhere else."""
-    assert load(ibid={"host": host})[0].loopback is loopback
