@@ -123,7 +123,7 @@ def test_a_session_and_a_global_document_of_one_name_have_two_labels(house: Serv
 
 def test_a_document_that_is_being_read_is_not_absent(house: Service) -> None:
     """Asked meanwhile, the service names it; asked afterwards, it answers from it."""
-    long = text_pdf([f"Page {n}: the keeper counts {n} ships and {n + 1} gulls." for n in range(500)])
+    long = text_pdf([f"Page {n}: the keeper counts {n} ships and {n + 1} gulls." for n in range(300)])
     response = house.upload("ships.pdf", long, session_id="reading", wait="0")
     rag = house.chat("What does the keeper count?", session_id="reading")["rag"]
 
