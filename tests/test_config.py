@@ -258,3 +258,9 @@ def isinstance_secret(name: str) -> bool:
     assert isinstance(model, type)
     assert issubclass(model, BaseModel)
     return SecretStr.__name__ in str(model.model_fields[field].annotation)
+
+
+@pytest.mark.parametrize(("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("0.0.0.0", False)])  # noqa: S104
+def test_loopback_is_this_machine_alone(host: str, loopback: bool) -> None:
+    """An open service may be bound nowhere else."""
+    assert load(ibid={"host": host})[0].loopback is loopback

@@ -7,6 +7,7 @@ from typing import cast
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message
@@ -88,6 +89,15 @@ async def test_meta_comes_before_the_first_token_is_asked_for() -> None:
         await task
 
     assert reply.said == 0
+
+
+async def test_the_head_keeps_proxies_from_buffering(app: FastAPI, client: httpx.AsyncClient) -> None:
+    headers = (await client.post("/api/chat", json=ASK)).headers
+
+    assert headers["content-type"] == "text/event-stream"
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-accel-buffering"] == "no"
+    assert "content-length" not in headers
 
 
 async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from app.api import uploads
-from app.api.uploads import Received, UploadForm, disposed, received
-from app.errors import BadInput, IbidError, InvalidField, NoRoom, TooLarge, Unavailable
+from app.api.uploads import Received, UploadForm, boundary, disposed, received
+from app.errors import BadInput, IbidError, InvalidField, NoRoom, TooLarge, Unavailable, WrongType
 from app.settings import Ibid, Settings
 
 KIND = "multipart/form-data; boundary=XX"
@@ -164,10 +164,20 @@ async def test_a_file_over_its_limit_is_refused_at_once() -> None:
     assert isinstance(error, TooLarge)
 
 
+@pytest.mark.parametrize("kind", ["", "application/json", "multipart/mixed; boundary=XX", "text/plain"])
+async def test_another_content_type_is_a_415(kind: str) -> None:
+    assert isinstance(await refused(b"", kind=kind), WrongType)
+
+
 @pytest.mark.parametrize("kind", ["multipart/form-data", f"multipart/form-data; boundary={'b' * 71}"])
 async def test_a_form_without_a_usable_boundary_is_a_400(kind: str) -> None:
     """RFC 2046 §5.1.1: 1 to 70 characters."""
     assert type(await refused(b"", kind=kind)) is BadInput
+
+
+def test_a_quoted_boundary_is_read() -> None:
+    """As some clients send it."""
+    assert boundary('multipart/form-data; boundary="a b"') == b"a b"
 
 
 DISPOSITIONS: dict[str, tuple[bytes, tuple[str, str | None]]] = {

@@ -16,7 +16,7 @@ from app.cli import client as module
 from app.cli.client import client, events, holder
 from app.db.folder import hold, read_lock
 from app.errors import Unavailable
-from tests.cli.conftest import PROGRAM, Ibid, Running
+from tests.cli.conftest import PROGRAM, Ibid, Running, lines
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import furnish
@@ -100,6 +100,23 @@ def test_ask_streams_an_answer_and_names_its_sources(held: Ibid, ingested: objec
     assert "larger ferries" in answered.out
     assert "[harbour.pdf#1]" in answered.out
     assert answered.out.splitlines()[-1] == "  [harbour.pdf#1] On harbours, pages 1–2"
+
+
+def test_ask_gives_machines_the_whole_reply(held: Ibid, ingested: object) -> None:
+    """One JSON object with the facts of the API."""
+    [reply] = lines(held("ask", "Who planted the oldest apple tree?", "--json").out)
+
+    assert reply["rag"]["used"] is True
+    assert reply["cited"]
+    assert "cook" in reply["answer"]
+
+
+def test_ask_says_when_nothing_matches(held: Ibid, ingested: object) -> None:
+    """An answer without sources is marked as one."""
+    answered = held("ask", "How do submarines navigate beneath arctic ice sheets?")
+
+    assert answered.code == 0
+    assert "Answered without sources" in answered.err
 
 
 def test_a_problem_of_the_service_is_told_in_words(held: Ibid, service: Running) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.cli import doctor
-from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, finding, older
+from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, finding, older
 from app.db.copies import QdrantCopy, set_home
 from app.db.embedded import Cluster
 from app.db.memories import RAW
@@ -28,6 +28,7 @@ from app.settings import (
     Chat,
     ChromaSettings,
     Embed,
+    MemorySettings,
     Postgres,
     QdrantSettings,
     Rerank,
@@ -40,6 +41,7 @@ from tests.fakes.elder import Elder, elder
 from tests.fakes.judges import Ill as Sick
 from tests.fakes.judges import rerank_server
 from tests.fakes.model import Fault, model_server
+from tests.fakes.outside import Ill, outside_server
 from tests.fakes.points import DIM, point
 from tests.fakes.qdrant import Fault as QdrantFault
 from tests.fakes.qdrant import QdrantServer, qdrant_server
@@ -160,6 +162,19 @@ async def test_a_cache_that_does_not_answer_is_told_without_its_password() -> No
     assert "hunter2" not in raised.value.detail + raised.value.advice
 
 
+async def test_an_outside_memory_service_is_asked_whether_it_is_there() -> None:
+    """By its setting's name, if it is not; without one the built-in stores are all there is."""
+    assert await doctor.memory(Settings()) == "built in"
+    async with outside_server() as server:
+        config = Settings(memory=MemorySettings(service_url=server.url))
+        server.ill = Ill(404)
+        assert await doctor.memory(config) == f"{server.url} answers"
+        server.ill = Ill(500)
+        with pytest.raises(Ailment, match="does not answer") as raised:
+            await doctor.memory(config)
+    assert raised.value.advice == "check MEMORY_SERVICE_URL"
+
+
 async def test_a_reranker_is_asked_for_two_scores() -> None:
     """Whoever gives none is told by its settings; without one there is nothing to look at."""
     assert await doctor.rerank(Settings()) == "none: candidates stay in the first stage's order"
@@ -192,6 +207,14 @@ async def test_a_chroma_server_that_does_not_answer_is_told() -> None:
         await doctor.chroma(Settings(chroma=ChromaSettings(url="http://127.0.0.1:9")))
 
     assert raised.value.advice == "check CHROMA_URL"
+
+
+@pytest.mark.parametrize("part", [doctor.chroma, doctor.qdrant], ids=["chroma", "qdrant"])
+async def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path, part: Check) -> None:
+    """The first start must find that there is nothing yet."""
+    await part(Settings(ibid=IbidKnobs(data_dir=tmp_path)))
+
+    assert {"chroma", "qdrant"}.isdisjoint(inside(tmp_path))
 
 
 async def test_a_damaged_chroma_is_told_and_left(tmp_path: Path) -> None:

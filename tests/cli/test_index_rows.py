@@ -1,7 +1,11 @@
 """`ibid index conversations`, `ibid index dreams` and `ibid knowledge` through a running service."""
 
+import io
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -97,6 +101,14 @@ def test_dreams_go_where_dreams_are_kept(held: Ibid, service: Running, tmp_path:
     assert listed(held, "DAAS", "dreams") == ["Flying"]
     assert (wrong.code, wrong.out) == (1, "")
     assert "use its path /conversations" in wrong.err
+
+
+def test_stdin_is_a_file(held: Ibid, service: Running) -> None:
+    stdin = SimpleNamespace(buffer=io.BytesIO(json.dumps(GOOD).encode()))
+    with patch.object(sys, "stdin", stdin):
+        done = held("index", "conversations", "-", "--project", "Piped")
+
+    assert (done.code, done.out) == (0, "1 row: 1 created\n")
 
 
 @pytest.mark.parametrize(
@@ -197,6 +209,13 @@ def test_it_is_replaced_whole(held: Ibid, service: Running, files: Path) -> None
     whole = {"project": "Whole", "overview": "", "rules": "Be brief.", "notes": []}
     assert (done.code, lines(done.out)) == (0, [whole])
     assert lines(told(held, "Whole", "--show", "--json").out) == [whole]
+
+
+def test_a_text_comes_from_stdin(held: Ibid, service: Running) -> None:
+    with patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"Piped."))):
+        done = told(held, "Piped", "--overview", "-")
+
+    assert done.out == "Piped: overview of 6 characters, no rules, 0 notes\n"
 
 
 @pytest.mark.parametrize(

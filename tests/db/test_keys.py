@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import re
+import string
+from random import Random
 
 import pytest
 
@@ -194,3 +196,12 @@ async def test_bootstrap_refuses_a_weak_key(keys: KeyStore, key: str) -> None:
         await keys.bootstrap(key)
 
     assert await keys.list() == []
+
+
+async def test_random_keys_are_strong(keys: KeyStore) -> None:
+    random = Random(0)  # noqa: S311 - the same in each run
+    for alphabet in (string.hexdigits[:16], string.ascii_letters + string.digits + "-_"):
+        for _ in range(20):
+            await keys.bootstrap("".join(random.choices(alphabet, k=32)))
+
+    assert len(await keys.list()) == 40

@@ -313,6 +313,14 @@ def test_what_postgres_will_not_take_costs_no_answer(error: Exception) -> None:
     assert refused.value.__cause__ is error
 
 
+def test_a_refusal_is_logged_without_its_text() -> None:
+    with captured() as lines, pytest.raises(Rejected), record_faults():
+        raise asyncpg.NotNullViolationError("secret")
+    (line,) = lines.of("Postgres refused a statement")
+    assert (line["kind"], line["sqlstate"]) == ("NotNullViolationError", "23502")
+    assert "secret" not in lines.getvalue()
+
+
 async def test_real_faults_are_told_apart(pool: Pool) -> None:
     """Against a real server: wrong SQL is ours, a statement that takes too long is the server's."""
     with pytest.raises(asyncpg.UndefinedTableError), postgres_faults():

@@ -282,6 +282,15 @@ async def test_an_erasure_takes_them_along(pool: Pool) -> None:
     assert len(seen) == 6
 
 
+async def test_an_erasure_leaves_what_is_committed_after_it(pool: Pool) -> None:
+    await pool.execute(ROW, *ADAS)
+    holding = next(each for each in users.record_holdings(pool) if each.name == "conversations")
+    async with tools(pool, 1) as (slow,):
+        await slow.execute(ROW, *ADAS)
+        assert await holding.erase(Scope(user_id="ada")) == 1
+    assert await pool.fetchval(COUNT) == await pool.fetchval("SELECT count(*) FROM conversation_index") == 1
+
+
 async def test_an_erasure_takes_what_a_writer_told_meanwhile(pool: Pool) -> None:
     """It waited for the row, and took it: nothing is left to be told of."""
     await pool.execute(ROW, *ADAS)
@@ -293,6 +302,21 @@ async def test_an_erasure_takes_what_a_writer_told_meanwhile(pool: Pool) -> None
         assert not done
     assert await erasing == 1
     assert await pool.fetchval(COUNT) == 0
+
+
+async def test_nothing_is_folded_while_somebody_is_erased(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is folded then would be new to the erasure, and stay with his name."""
+    monkeypatch.setattr(projects, "MANY", 1)
+    for _ in range(2):
+        await pool.execute(ROW, *ADAS)
+    async with transaction(pool) as erasing:
+        await projects.unfolded(erasing)
+        await EventStore(pool).fold()
+        assert await pool.fetchval(COUNT) == 2
+    await EventStore(pool).fold()
+    assert await pool.fetchval(COUNT) == 1
 
 
 async def test_a_role_without_rights_on_ours_writes_theirs(dsn: str, pool: Pool, cluster: Cluster) -> None:

@@ -393,6 +393,20 @@ async def test_files_are_dirty_with_what_was_erased(pool: Pool) -> None:
     assert await store.due() == []
 
 
+async def test_what_was_dirty_before_stays_so(pool: Pool) -> None:
+    """Asked again before the files are rewritten, they are still due, by the same time."""
+    store = ErasureStore(pool)
+    first = await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+
+    again = await store.end(ADA, await store.begin(ADA, NAMES), [])
+    more = await store.end(ADA, await store.begin(ADA, NAMES), ["memories"])
+
+    assert (again.dirty, again.dirty_at) == (("answers",), first.dirty_at)
+    assert more.dirty == ("answers", "memories")
+    assert more.dirty_at
+    assert more.dirty_at > more.erased_at
+
+
 async def test_an_erasure_that_broke_off_is_due_whole(pool: Pool) -> None:
     """A crash between beginning and end: nobody knows what was there. Not before it must have been one."""
     await ErasureStore(pool).begin(ADA, NAMES)
@@ -438,6 +452,20 @@ async def test_files_wait_for_a_slow_holding(pool: Pool) -> None:
     assert (early, receipt.compacted, receipt.pending) == (False, False, ())
     assert await subject.compact()
     assert (await subject.erase(ADA)).compacted
+
+
+async def test_an_earlier_erasure_that_ends_later_counts(pool: Pool) -> None:
+    """Two at once: what the first dropped is dirty, though the second found nothing and is rewritten; and
+    nothing is due while one of them is at it."""
+    store = ErasureStore(pool)
+    first = await store.begin(ADA, NAMES)
+    second = await store.begin(ADA, NAMES)
+    await store.end(ADA, first, ["answers"])
+    meanwhile = await store.due()
+    await store.end(ADA, second, [])
+
+    assert meanwhile == []
+    assert "answers" in (await store.due())[0].dirty
 
 
 async def test_names_of_whom_nothing_was_kept_leave_no_mark_for_long(pool: Pool) -> None:

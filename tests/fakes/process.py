@@ -1,6 +1,6 @@
 """The whole service as its users meet it: `ibid serve` in a process of its own, real stores, real HTTP.
 
-The process is forked from one that has imported the program, which saves 1.5 s of a processor. `tests/cli`
+The process is forked from one that has imported the program, which saves 1.5 s of a processor. `tests/golden`
 starts the installed program. A new folder is a copy of one that `ibid migrate` has made, once a run."""
 
 import asyncio

@@ -56,6 +56,11 @@ def test_each_part_falls_back_to_openais(own: Chat | Embed, shared: OpenAI, expe
     assert server(own, shared) == expected
 
 
+def test_the_key_is_not_shown() -> None:
+    """A server in a log or a traceback does not tell its key."""
+    assert "secret" not in repr(Server("http://own/v1", "secret"))
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "served_as"),
     [

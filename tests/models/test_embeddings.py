@@ -2,6 +2,8 @@
 or away."""
 
 import asyncio
+import json
+import struct
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -175,6 +177,16 @@ def test_batches_keep_every_text_and_the_limits(texts: list[str]) -> None:
         assert size <= BYTES or len(batch) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [("as it is", "as it is"), ("", "-"), (" \n", "-"), ("a\ud800", "a?"), ("x" * 6_000, "x" * 6_000)],
+    ids=["plain", "empty", "blank", "surrogate", "just fits"],
+)
+def test_a_text_is_sent_as_servers_take_it(text: str, sent: str) -> None:
+    """Blank texts and lone surrogates, which servers refuse, are replaced."""
+    assert readable(text) == sent
+
+
 @pytest.mark.parametrize("unit_", ["word ", "日本", "x"])
 def test_a_long_text_is_cut_to_what_the_model_reads(unit_: str) -> None:
     """Its beginning is sent, at most as many tokens as every model of the vendor takes."""
@@ -208,6 +220,15 @@ def test_an_unusable_answer_is_recognised(body: bytes) -> None:
     """Nothing that is not one vector with a direction passes for one."""
     with pytest.raises(UNUSABLE):
         unpack(body, 1, None)
+
+
+def test_vectors_are_placed_by_their_index() -> None:
+    """A server may answer out of order."""
+    data = [{"index": 1, "embedding": [0.0, 2.0]}, {"index": 0, "embedding": [3.0, 0.0]}]
+    assert unpack(json.dumps({"data": data}).encode(), 2, 2) == [
+        struct.pack("<2f", 1, 0),
+        struct.pack("<2f", 0, 1),
+    ]
 
 
 @pytest.fixture(autouse=True)

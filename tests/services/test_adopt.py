@@ -242,6 +242,15 @@ async def test_vectors_of_another_model_are_as_good_as_none(others: Elder, house
     assert await others.run("SELECT count(*) FROM code_index WHERE vector_dims(embedding_ibid) = 1536") == 20
 
 
+async def test_a_plan_is_what_a_run_does(others: Elder, house: House) -> None:
+    """And changes nothing."""
+    async with open_pool(others.dsn, max_size=3) as pool:
+        work = rows_of(pool, Model(WIDE.name), house.points)
+        plan = await work.plan()
+        assert await work.total() == 55
+    assert plan == await run(others, Model(WIDE.name), house)
+
+
 async def test_an_interrupted_run_goes_on(
     others: Elder, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,6 +383,14 @@ async def test_a_run_that_breaks_off_is_finished_by_the_next(
     assert [each.embedded for each in await house.adopt()] == [3]
     assert len(house.model.asked) == 3
     assert (await house.memories()).stored == 5
+
+
+async def test_two_imports_at_once_take_each_point_once(house: House) -> None:
+    house.plant(RAW, *((n, said(f"{DANUBE} {n}")) for n in range(1, 6)), shape=NARROW)
+    house.plant("tides", (1, {"text": DANUBE}), (2, {"text": RHINE}), shape=NARROW)
+    await asyncio.gather(house.adopt(), house.adopt())
+    assert ((await house.memories()).stored, (await house.corpus()).stored) == (5, 2)
+    assert [each.embedded for each in await house.adopt()] == [0, 0]
 
 
 async def test_what_is_removed_here_does_not_come_back(house: House) -> None:

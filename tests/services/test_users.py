@@ -200,6 +200,19 @@ async def test_files_are_rewritten_in_the_background(monkeypatch: pytest.MonkeyP
     assert files.rewritten == [{"memories", "answers"}]
 
 
+async def test_what_an_earlier_service_left_is_done_at_the_start() -> None:
+    files, erasures = FakeFiles(), FakeErasures()
+    mark = await erasures.begin(ADA, ["memories"])
+    await erasures.end(ADA, mark, ["memories"])
+    task = asyncio.create_task(service(some(), files=[files], erasures=erasures).run())
+
+    async with asyncio.timeout(5):
+        await files.done.wait()
+    task.cancel()
+
+    assert files.rewritten == [{"memories"}]
+
+
 async def test_what_cannot_be_rewritten_is_told() -> None:
     """Not called clean, nor promised by a time; the rest is done once."""
     ours, large = FakeFiles("postgres"), FakeFiles("chroma", stuck={"answers", "chroma"})
@@ -266,6 +279,26 @@ class Record(Memories):
 
     async def erase_others(self, scope: Scope) -> None:
         self.others_later = True
+
+
+async def test_points_that_others_wrote_are_told_too() -> None:
+    index = FakeHolding("memories", {WHO: [{"id": "b", "of": "index"}, {"id": "z"}]})
+
+    told = [row async for row in MirroredHolding(Record(), index).export(ADA)]
+
+    assert told == [{"id": "a"}, {"id": "b"}, {"id": "z"}]
+
+
+@pytest.mark.parametrize(
+    ("points", "count"),
+    [pytest.param(5, 5, id="others' points too"), pytest.param(0, 2, id="an index that lost them")],
+)
+async def test_what_either_had_counts(points: int, count: int) -> None:
+    index = FakeHolding("memories", {WHO: [{"id": str(n)} for n in range(points)]})
+    record = Record()
+
+    assert await MirroredHolding(record, index).erase(ADA) == count
+    assert (record.rows, record.entered) == ([], True)
 
 
 async def test_an_engine_that_is_away_keeps_no_row() -> None:
