@@ -33,7 +33,7 @@ SLOW = {
     "uploadDocument": 5,
 }
 """Cases of what embeds, or reads a PDF; of all else FAST."""
-FAST = 3
+FAST = 5
 HOSTILE = st.fixed_dictionaries(
     {},
     optional={
