@@ -165,7 +165,10 @@ async def test_a_notification_ends_the_wait(pool: Pool, monkeypatch: pytest.Monk
 async def test_listens_again_after_the_connection_broke(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POLL", NEVER)
     async with Listener(pool, "bell_test") as listener:
-        kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        kill = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+        )
         assert len(await pool.fetch(kill)) == 1
         await asyncio.sleep(0.05)
         wait = asyncio.create_task(waited(listener))
