@@ -45,7 +45,7 @@ from app.ingest.cutter import CodeCutter
 from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder, Reranker
-from app.models.bundled import grasping
+from app.models.bundled import Bundled, grasping
 from app.models.chat import chat_name, chat_server, model_at, open_chat, open_judge
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
@@ -137,8 +137,10 @@ class Resources:
 
 
 @asynccontextmanager
-async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIterator[Resources]:
-    """Folder, stores and models. `apart`: see `models/bundled.py`."""
+async def open_resources(
+    settings: Settings, *, apart: bool = False, bundled: Bundled | None = None
+) -> AsyncIterator[Resources]:
+    """Folder, stores and models. `apart`, `bundled`: see `models/spaces.py`."""
     server, ttl = chat_server(settings), settings.rag.cache_ttl_seconds
     async with (
         hold(settings.ibid.data_dir) as held,
@@ -146,7 +148,7 @@ async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIte
         open_chroma(settings) as chroma,  # opens in the background
         open_postgres(settings) as pool,
         claim_engines(settings, pool) as claim,
-        open_space(settings, pool, apart=apart) as (embedder, space),
+        open_space(settings, pool, apart=apart, bundled=bundled) as (embedder, space),
         aclosing(index_cache(settings, space.dim)) as indexes,
         fill_chroma(settings, pool, chroma, space, claim) as (chroma_copy, chroma_outbox),
         open_qdrant(settings, pool, space, indexes, claim) as qdrant,
@@ -184,13 +186,14 @@ async def open_resources(settings: Settings, *, apart: bool = False) -> AsyncIte
 
 @asynccontextmanager
 async def open_space(
-    settings: Settings, pool: Pool, *, apart: bool = False
+    settings: Settings, pool: Pool, *, apart: bool = False, bundled: Bundled | None = None
 ) -> AsyncIterator[tuple[Embedder, Space]]:
     """The embedder, and the space of all vectors, recorded when it is new."""
     spaces = SpaceStore(pool)
     recorded = await spaces.current()
     stored = recorded is not None and await spaces.vectors_in(recorded.name) > 0
-    async with open_embedder(settings, recorded, stored=stored, apart=apart) as (embedder, space):
+    opened = open_embedder(settings, recorded, stored=stored, apart=apart, bundled=bundled)
+    async with opened as (embedder, space):
         await spaces.keep(space)
         await spaces.make_current(space.name)
         yield embedder, space
@@ -276,10 +279,11 @@ async def open_services(
     known: Callable[[Embedder], Embedder] | None = None,
     *,
     apart: bool = False,
+    bundled: Bundled | None = None,
 ) -> AsyncIterator[Services]:
     """All services, until the end of the block. For `ibid eval`: another `parser` than that of PDFs, and
-    `known`, which caches vectors. For a service: the embedder `apart`."""
-    async with open_resources(settings, apart=apart) as opened:
+    `known`, which caches vectors. For a service: the bundled model `apart`, or one that several share."""
+    async with open_resources(settings, apart=apart, bundled=bundled) as opened:
         open_ = replace(opened, embedder=known(opened.embedder)) if known else opened
         await O200k().warm()
         if settings.ibid.bootstrap_key:

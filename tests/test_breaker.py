@@ -109,28 +109,6 @@ def test_a_row_must_last() -> None:
     assert not watched.ask(Down())
 
 
-def test_a_row_begins_when_its_first_attempt_does() -> None:
-    """Three that waited out their deadline side by side are a row that lasted as long."""
-    watched = Watched(lasting=3.0)
-    waiting = [watched.breaker.attempt(judge) for _ in range(3)]
-    for attempt in waiting:
-        attempt.__enter__()
-    watched.now += 4.5
-    for attempt in waiting:
-        attempt.__exit__(Down, Down(), None)
-    assert watched.breaker.refuses
-
-
-def test_one_success_forgets_the_row() -> None:
-    """Failures that are not in a row, however many, open nothing: a busy dependency is not a dead one."""
-    watched = Watched()
-    for _ in range(50):
-        watched.ask(Down())
-        watched.ask(Down())
-        watched.ask()
-    assert watched.breaker.closed
-
-
 @pytest.mark.parametrize("error", [Refused(), Full()], ids=["an answer", "our own pool"])
 def test_what_says_nothing_bad_of_it_does_not_count(error: Exception) -> None:
     """A refusal is an answer; a full pool of ours is neither."""
@@ -140,16 +118,6 @@ def test_what_says_nothing_bad_of_it_does_not_count(error: Exception) -> None:
     assert watched.breaker.closed
 
 
-def test_a_refusal_resets_and_a_full_pool_does_not() -> None:
-    """Only what the dependency itself said ends a row of failures."""
-    refused, full = Watched(), Watched()
-    for error in (Down, Down, Refused, Down, Down):
-        refused.ask(error())
-    for kind in (Down, Down, Full, Down):
-        full.ask(kind())
-    assert (refused.breaker.closed, full.breaker.closed) == (True, False)
-
-
 def test_one_probe_after_the_time_is_up() -> None:
     """While the probe is under way everybody else is refused; its success lets all in again."""
     watched = Watched().dead()
@@ -157,18 +125,6 @@ def test_one_probe_after_the_time_is_up() -> None:
     assert not watched.breaker.refuses
     with watched.breaker.attempt(judge):
         assert watched.breaker.refuses
-    assert watched.breaker.closed
-
-
-def test_a_failed_probe_opens_it_again() -> None:
-    """One failure is enough then, for another five seconds."""
-    watched = Watched().dead()
-    watched.now += 5.0
-    assert watched.ask(Down())
-    watched.now += 4.9
-    assert not watched.ask()
-    watched.now += 0.2
-    assert watched.ask()
     assert watched.breaker.closed
 
 
@@ -224,39 +180,6 @@ def test_what_began_before_it_opened_does_not_open_it_again() -> None:
     for attempt in late:
         attempt.__exit__(Down, Down(), None)
     assert watched.breaker.closed
-
-
-def test_a_late_success_closes_it() -> None:
-    """Slow, but alive: who asked before it opened and was answered has shown as much as a probe would."""
-    watched = Watched()
-    with watched.breaker.attempt(judge):
-        watched.dead()
-    assert watched.breaker.closed
-
-
-def test_it_remembers_the_last_failure_for_who_is_refused() -> None:
-    """What the refused are told; forgotten with the next success."""
-    watched = Watched()
-    error = Down("the newest")
-    for failure in (Down(), Down(), error):
-        watched.ask(failure)
-    assert watched.breaker.last is error
-    watched.now += 5.0
-    watched.ask()
-    assert watched.breaker.last is None
-
-
-def test_one_user_closes_nothing_to_another() -> None:
-    """Neither in the same tenant nor in another; two users together close it to their tenant alone."""
-    watched = Watched()
-    for _ in range(3):
-        watched.ask(Down(), "acme", "ann")
-    assert not watched.ask(None, "acme", "ann")
-    assert watched.ask(None, "acme", "bob")
-    for _ in range(3):
-        watched.ask(Down(), "acme", "cay")
-    assert not watched.ask(None, "acme", "bob")
-    assert watched.ask(None, "zeta", "bob")
 
 
 @given(st.lists(st.sampled_from(["ok", "down", "full", "refused", "wait", "left"]), max_size=60))

@@ -69,12 +69,6 @@ def test_the_example_file_is_what_the_settings_say() -> None:
     assert written == rendered()
 
 
-def test_the_example_file_changes_nothing(elsewhere: Path) -> None:
-    """Copied to `.env`, it leaves everything at its default."""
-    (elsewhere / ".env").write_text(rendered(), encoding="utf-8")
-    assert load() == (Settings(), [])
-
-
 ELSEWHERE = {
     "openai.base_url": "models/chat.py, of a group beside another",
     "chat.api_key": "models/chat.py, as openai.api_key",
@@ -213,13 +207,6 @@ def test_other_prefixes_warn_on_near_misses_only(name: str, warned: bool) -> Non
     errors, warnings = misspelt([name])
     assert errors == []
     assert [warning.split()[0] for warning in warnings] == ([name] if warned else [])
-
-
-@pytest.mark.parametrize("name", ["CACHE", "MEMORY", "CHAT", "RAG", "IBID", "OPENAI"])
-def test_a_variable_named_like_a_group_is_none_of_ours(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """`MEMORY=2G` of a container is neither read nor an error."""
-    monkeypatch.setenv(name, "2G")
-    assert load() == (Settings(), [])
 
 
 def test_the_environment_goes_before_the_file_and_options_before_both(

@@ -33,23 +33,6 @@ def test_settings_of_the_machine_are_out_of_sight() -> None:
     assert not set(names()) & set(os.environ)
 
 
-@pytest.mark.parametrize(
-    ("folder", "place"),
-    [
-        ("/var/pytest-of-me/pytest-7/popen-gw1/test_a0/data", "/var/pytest-of-me/pytest-7"),
-        ("/var/pytest-of-me/pytest-7/test_a0/data", "/var/pytest-of-me/pytest-7"),
-        ("/mine/test_a0/data", "/mine/test_a0"),
-    ],
-    ids=["a worker", "no worker", "--basetemp"],
-)
-def test_a_new_folder_has_its_pattern_wherever_tests_write(
-    monkeypatch: pytest.MonkeyPatch, folder: str, place: str
-) -> None:
-    """In the place of all that this run leaves behind, else beside it."""
-    monkeypatch.setattr(process, "made", lambda found: found)
-    assert process.pattern(Path(folder)) == Path(place)
-
-
 def test_the_word_of_a_killed_service_is_not_taken_for_the_new_ones(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -123,13 +106,6 @@ def test_what_a_test_changes_is_as_it_was_for_the_next(
     """Rows, numbers and schema, whether its database is emptied or dropped."""
     visited("earlier", change)
     assert visited("later", question) == [answer]
-
-
-def test_a_database_is_used_again_under_a_name_of_its_own(visited: Visited) -> None:
-    """One that has been written to is emptied, and what is bound to its identity is not found again."""
-    number = "SELECT oid FROM pg_database WHERE datname = current_database()"
-    [first, _] = visited("one", number, WRITTEN)
-    assert visited("two", number, "SELECT current_database()") == [first, "two"]
 
 
 async def test_nobody_comes_into_a_database_that_was_given_back(

@@ -11,16 +11,14 @@ import pytest
 
 import app.main
 from app.breaker import Breaker
-from app.db.conversations import ConversationDraft, SaidTurn
 from app.db.pool import Pool
 from app.db.projects import Knowledge
-from app.errors import InvalidField, KeptElsewhere
+from app.errors import InvalidField
 from app.main import create_app, middleware
 from app.services.services import Services
 from app.settings import DocumentLimits, Settings
 from app.types import Scope
-from app.vantage.distress import EMERGENCIES, family
-from app.wiring import Resources, conversation_service, knowledge_service, warm_policy
+from app.wiring import Resources, knowledge_service
 from tests.fakes.answering import FakeModel
 from tests.fakes.logged import captured
 from tests.fakes.server import browsing, running, told
@@ -57,12 +55,6 @@ async def test_every_response_carries_a_request_id(client: httpx.AsyncClient, me
     response = await client.request(method, path, headers={"x-request-id": "mine"})
 
     assert response.headers.get_list("x-request-id") == ["mine"]
-
-
-@pytest.mark.parametrize("path", ["/api/chat/", "/api/documents/", "/healthz/"])
-async def test_a_trailing_slash_is_another_path(client: httpx.AsyncClient, path: str) -> None:
-    """No redirect is built from the Host header that a client sent."""
-    told(await client.get(path), 404, "not-found")
 
 
 async def test_services_that_were_given_are_used_and_left_open() -> None:
@@ -105,40 +97,9 @@ def test_an_upload_may_be_as_large_as_the_setting_says() -> None:
     assert 3 << 20 < paths["/api/documents"] < 4 << 20
 
 
-TALK = ConversationDraft(said=(SaidTurn("user", "The printer is on VLAN 30."),))
-SAID = {"chat": {"base_url": "http://127.0.0.1:9/v1"}}
-
-
 def parts(pool: Pool, model: FakeModel) -> Resources:
     found = SimpleNamespace(pool=pool, model=model, embedder=FakeVectors(), postgres=Breaker(lambda: 0.0))
     return cast(Resources, found)
-
-
-@pytest.mark.parametrize("settings", [{}, SAID], ids=["no model", "a model"])
-async def test_a_model_is_asked_where_there_is_one(pool: Pool, settings: dict[str, object]) -> None:
-    """Else, and where it says nothing of use, a talk's own sentences are its summary."""
-    model = FakeModel()
-    service = conversation_service(Settings(_env_file=None, **settings), parts(pool, model))  # type: ignore[arg-type]
-
-    [(row, _)] = await service.keep(Scope(project="THN"), "conversations", [TALK])
-
-    assert row.summary_short == "The printer is on VLAN 30."
-    assert len(model.prompts) == bool(settings)
-
-
-async def test_dreams_are_the_profiles_to_say(pool: Pool) -> None:
-    service = conversation_service(Settings(_env_file=None), parts(pool, FakeModel()))
-
-    assert len(await service.keep(Scope(project="DAAS"), "dreams", [TALK])) == 1
-    with pytest.raises(KeptElsewhere):
-        await service.keep(Scope(project="THN"), "dreams", [TALK])
-
-
-async def test_knowledge_is_kept(pool: Pool) -> None:
-    service = knowledge_service(Settings(_env_file=None), parts(pool, FakeModel()))
-    told = await service.put(Scope(project="THN"), Knowledge("Overview."))
-
-    assert await service.get(Scope(project="THN")) == told
 
 
 @pytest.mark.parametrize(("model", "words"), [("gpt-4o", 490), ("llama", 370)])
@@ -151,8 +112,7 @@ async def test_knowledge_may_take_a_quarter_of_the_window(pool: Pool, model: str
         await service.put(Scope(project="THN"), Knowledge(rules="word " * (words + 30)))
 
 
-async def test_no_message_waits_for_patterns() -> None:
-    """All families' are compiled by the time a service with /vantage listens."""
-    family.cache_clear()
-    await warm_policy()
-    assert family.cache_info().currsize == len(EMERGENCIES)
+@pytest.mark.parametrize("path", ["/api/chat/", "/api/documents/", "/healthz/"])
+async def test_a_trailing_slash_is_another_path(client: httpx.AsyncClient, path: str) -> None:
+    """No redirect is built from the Host header that a client sent."""
+    told(await client.get(path), 404, "not-found")

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
@@ -18,17 +17,11 @@ from starlette.types import Message, Receive, Scope, Send
 from app import errors, problems
 from app.db.documents import DocumentFault
 from app.errors import (
-    IbidError,
     InvalidField,
     ModelBusy,
-    RetrievalError,
-    StartError,
-    Unavailable,
-    kinds,
-    problem,
 )
 from app.logging import RequestLog
-from app.problems import LastResort, of_fault, printable, problem_of
+from app.problems import LastResort, of_fault, printable
 from tests.fakes.logged import Lines, captured
 from tests.fakes.server import browsing, told
 
@@ -152,13 +145,6 @@ async def test_a_fault_after_the_head_breaks_the_response_off(lines: Lines) -> N
             await client.get("/late")
 
 
-async def test_a_client_that_left_is_logged_as_gone(client: httpx.AsyncClient, lines: Lines) -> None:
-    await client.get("/faults/gone")
-
-    assert lines.of("request")[0]["status"] == 499
-    assert lines.of("request failed") == []
-
-
 async def test_a_field_at_fault_is_named(client: httpx.AsyncClient) -> None:
     """`errors` says which and why."""
     problem = told(await client.get("/faults/field"), 422, "validation")
@@ -181,13 +167,6 @@ async def test_what_was_sent_is_not_echoed(client: httpx.AsyncClient) -> None:
     problem = told(response, 422, "validation")
     assert problem["errors"][0]["field"] == "body.n"
     assert SECRET not in response.text
-
-
-async def test_a_parameter_is_told_like_a_field(client: httpx.AsyncClient) -> None:
-    problem = told(await client.get("/query?n=0"), 422, "validation")
-
-    assert problem["detail"] == "n must be at least 1"
-    assert problem["errors"] == [{"field": "query.n", "message": "n must be at least 1"}]
 
 
 async def test_several_faults_are_counted_in_the_detail(client: httpx.AsyncClient) -> None:
@@ -229,11 +208,6 @@ def test_why_a_document_failed_is_told_as_its_problem() -> None:
         "detail": "It opens with a password only.",
         "instance": "id-1",
     }
-
-
-def test_a_detail_that_no_json_could_carry_is_made_printable() -> None:
-    """Details may quote a file's name."""
-    assert problem_of(IbidError("\ud800"), "id-1").model_dump_json().encode()
 
 
 class Cut:
@@ -281,45 +255,3 @@ async def test_an_answer_under_way_that_is_cut_short_gets_no_second_head() -> No
         await app.run()
 
     assert app.sent == [*app.first]
-
-
-KINDS = [kind for kind in kinds() if kind.__module__ == errors.__name__]
-"""The tree itself, without what a client or a command adds for its own use."""
-SENT = [kind for kind in KINDS if not issubclass(kind, (RetrievalError, StartError))]
-"""Those that can become a response."""
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.slug)
-def test_a_problem_is_named(kind: type[IbidError]) -> None:
-    """A slug of small letters, a title of its own that is no sentence, a docstring."""
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", kind.slug)
-    assert "title" in vars(kind)
-    assert kind.__doc__
-    assert kind.title[0].isupper()
-    assert not kind.title.endswith(".")
-
-
-def test_without_a_detail_the_title_is_told() -> None:
-    """A problem always says something."""
-    assert str(Unavailable()) == Unavailable().detail == Unavailable.title
-    assert str(Unavailable("Chroma is away")) == "Chroma is away"
-
-
-def test_a_wait_and_a_field_are_kept() -> None:
-    """For Retry-After, and for the `errors` of a 422."""
-    assert Unavailable(retry_after=3).retry_after == 3
-    assert InvalidField("too long", field="body.message").field == "body.message"
-    assert RetrievalError("timeout").reason == "timeout"
-
-
-@pytest.mark.parametrize("kind", [kind for kind in SENT if kind is not IbidError], ids=lambda kind: kind.slug)
-def test_a_kept_slug_is_its_problem_again(kind: type[IbidError]) -> None:
-    """With its status, title and detail: so a failed document's row keeps it."""
-    again = problem(kind.slug, "why")
-    assert type(again) is kind
-    assert again.detail == "why"
-
-
-def test_an_unknown_slug_is_ours() -> None:
-    """A newer replica may have written it."""
-    assert type(problem("unheard-of", "why")) is IbidError

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -136,22 +135,6 @@ async def test_a_call_is_answered(child: Child) -> None:
     assert (reply.payload, reply.data) == ({}, b"")
 
 
-async def test_calls_are_under_way_at_once(child: Child) -> None:
-    """Each has its own answer, whichever is first; a slow one holds up no other."""
-    slow = asyncio.create_task(child.call("sleep", {"seconds": 5.0, "name": "slow"}))
-    found = await asyncio.gather(*(child.call("echo", {"n": n}, bytes(n)) for n in range(50)))
-    assert [(reply.payload["n"], len(reply.data)) for reply in found] == [(n, n) for n in range(50)]
-    assert not slow.done()
-    slow.cancel()
-
-
-async def test_items_come_ahead_of_the_result(child: Child) -> None:
-    """In their order."""
-    items: list[int] = []
-    reply = await child.call("count", {"to": 5}, each=lambda item: items.append(len(item.data)))
-    assert (items, reply.payload) == ([0, 1, 2, 3, 4], {"end": True})
-
-
 async def test_what_the_child_cannot_do_is_told(child: Child) -> None:
     """In its own words; it lives on."""
     with pytest.raises(Fault) as failed:
@@ -208,16 +191,6 @@ async def test_its_death_ends_the_calls_under_way(child: Child) -> None:
     assert [line["waiting"] for line in logs.of("child_ended")] == [2]
 
 
-async def test_an_end_is_known_before_the_last_words() -> None:
-    """A grandchild that holds its output open holds up nobody."""
-    async with started(PROGRAM) as child:
-        await child.call("have a child")
-        os.kill(child.pid, signal.SIGKILL)
-        async with asyncio.timeout(2):
-            with pytest.raises(Died):
-                await child.call("sleep", {"seconds": 9, "name": ""})
-
-
 async def test_one_that_is_silent_is_killed() -> None:
     """Once it has not said a word for long, while somebody waits."""
     async with started(replace(PROGRAM, silence_seconds=0.4)) as child:
@@ -229,12 +202,6 @@ async def test_one_that_is_silent_is_killed() -> None:
         assert not is_alive(child.pid) or await child.exited() is not None
 
 
-async def test_one_that_works_for_long_is_not() -> None:
-    """It says that it lives."""
-    async with started(replace(PROGRAM, silence_seconds=0.5)) as child:
-        assert await child.call("sleep", {"seconds": 1.5, "name": ""})
-
-
 async def test_one_that_takes_too_long_for_a_call_is_killed_whoever_still_waits(child: Child) -> None:
     """Callers leave before: each has a deadline of its own."""
     with pytest.raises(TimeoutError):
@@ -243,16 +210,6 @@ async def test_one_that_takes_too_long_for_a_call_is_killed_whoever_still_waits(
     with pytest.raises(Died) as died:
         await child.call("sleep", {"seconds": 30, "name": ""})
     assert died.value.hung
-
-
-async def test_a_loop_that_stood_still_blames_no_child() -> None:
-    """What was said meanwhile has only not been read."""
-    async with started(replace(PROGRAM, silence_seconds=0.4)) as child:
-        call = asyncio.create_task(child.call("sleep", {"seconds": 0.2, "name": ""}, hangs_after=0.4))
-        await asyncio.sleep(0)
-        time.sleep(1.0)  # noqa: ASYNC251 - the stand-still
-        await call
-        assert not child.ended
 
 
 @pytest.mark.parametrize(
@@ -298,21 +255,6 @@ async def test_closing_waits_for_what_is_under_way() -> None:
     assert await child.exited() == 0
 
 
-@pytest.mark.parametrize("state", ["busy", "stopped", "keeps nothing"])
-async def test_closing_does_not_wait_for_long(state: str) -> None:
-    """Then it is killed; who waits is told."""
-    child = await Child.start(replace(PROGRAM, close_seconds=0.0 if state == "keeps nothing" else 0.2))
-    call = asyncio.create_task(child.call("sleep", {"seconds": 30, "name": ""}))
-    await asyncio.sleep(0.1)
-    if state == "stopped":
-        os.kill(child.pid, signal.SIGSTOP)
-    async with asyncio.timeout(5):
-        await child.close()
-    with pytest.raises(Died):
-        await call
-    assert await child.exited() == -signal.SIGKILL
-
-
 @LINUX
 @pytest.mark.parametrize("session", [True, False])
 async def test_signals_for_the_parent_do_not_end_it(*, session: bool) -> None:
@@ -348,16 +290,6 @@ async def test_what_it_prints_is_logged() -> None:
     assert "secret" not in logs.getvalue()
 
 
-async def test_a_talkative_one_is_not_heard_to_the_end() -> None:
-    """Neither many lines nor long ones."""
-    code = "print('x' * 999)\nfor n in range(500): print(n)"
-    with captured() as logs, pytest.raises(NotStarted):
-        async with started(replace(PROGRAM, command=program(code))):
-            pass
-    said = [line["text"] for line in logs.of("child_output")]
-    assert (len(said), len(said[0])) == (100, 300)
-
-
 # --- Its start -------------------------------------------------------------------------------------------
 
 
@@ -378,12 +310,6 @@ async def test_a_start_that_fails_is_told(code: str, detail: str, status: int | 
         await Child.start(replace(PROGRAM, command=program(code), start_seconds=1.0))
     assert (failed.value.code, bool(failed.value.reason)) == (status, status == 3)
     assert children() <= before
-
-
-async def test_a_program_that_is_not_there_is_told() -> None:
-    """As any fault of the machine's."""
-    with pytest.raises(NotStarted, match="nowhere"):
-        await Child.start(replace(PROGRAM, command=("/nowhere/python",)))
 
 
 async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
@@ -546,16 +472,3 @@ async def test_a_restart_has_all_callers_wait() -> None:
         await process.call("echo")
         await restarting
         assert (alive, len(starter.started)) == ([False], 2)
-
-
-async def test_closed_it_stays_closed() -> None:
-    """Who waits is told; a start under way is given up."""
-    async with kept() as (process, starter):
-        calls = [asyncio.create_task(process.call("sleep", {"seconds": 30, "name": ""})) for _ in range(2)]
-        await asyncio.sleep(0.02)
-        await process.close()
-        for outcome in await asyncio.gather(*calls, return_exceptions=True):
-            assert isinstance(outcome, Died | asyncio.CancelledError)
-        with pytest.raises(NotStarted, match="closed"):
-            await process.call("echo")
-        assert starter.started == []

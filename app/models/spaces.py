@@ -8,15 +8,15 @@ changing them affects only floors measured later. Raises `StartError`.
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 import structlog
 
 from app.errors import RetrievalError, StartError
-from app.models import bundled
 from app.models.base import Embedder
+from app.models.bundled import FLOOR, Bundled, open_bundled
 from app.models.client import Server, server
 from app.models.embeddings import open_embeddings
 from app.models.encoder import DIM, MODEL
@@ -266,27 +266,35 @@ def reachable(settings: Settings, model: str, dim: int | None) -> Server | None:
 
 @asynccontextmanager
 async def open_embedder(
-    settings: Settings, recorded: Space | None, *, stored: bool = True, apart: bool = False
+    settings: Settings,
+    recorded: Space | None,
+    *,
+    stored: bool = True,
+    apart: bool = False,
+    bundled: Bundled | None = None,
 ) -> AsyncIterator[tuple[Embedder, Space]]:
-    """The embedder and its space: the recorded one unchanged, a new one with its floor measured. `apart`: a
-    bundled model runs in a child process."""
+    """The embedder and its space: the recorded one unchanged, a new one with its floor measured. The bundled
+    model is `bundled`, if it is open already; else it is opened, `apart` in a child process."""
     choice = choose(settings, recorded, stored=stored)
-    async with opened(choice, PATIENCE_SHARE * settings.rag.timeout_seconds, apart=apart) as embedder:
+    patience = PATIENCE_SHARE * settings.rag.timeout_seconds
+    async with opened(choice, patience, apart=apart, bundled=bundled) as embedder:
         known = recorded and recorded.name == space_name(choice.model, choice.dim or 0)
         yield embedder, recorded if recorded and known else await first_used(embedder, choice)
 
 
-def opened(choice: Choice, patience: float, *, apart: bool) -> AbstractAsyncContextManager[Embedder]:
+def opened(
+    choice: Choice, patience: float, *, apart: bool, bundled: Bundled | None
+) -> AbstractAsyncContextManager[Embedder]:
     """`patience`: seconds without an answer to a query that count as a failure."""
     if choice.at is None:
-        return bundled.open_bundled(apart=apart)
+        return nullcontext(bundled) if bundled else open_bundled(apart=apart)
     return open_embeddings(choice.at, choice.model, choice.dim, patience)
 
 
 async def first_used(embedder: Embedder, choice: Choice) -> Space:
     """A new space's record: its dimensions and its floor."""
     if choice.at is None:
-        return Space(space_name(MODEL, DIM), MODEL, DIM, bundled.FLOOR)
+        return Space(space_name(MODEL, DIM), MODEL, DIM, FLOOR)
     try:
         floor, dim = await measure(embedder)
     except (RetrievalError, TimeoutError) as error:

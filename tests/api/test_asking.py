@@ -13,15 +13,13 @@ from fastapi import FastAPI
 
 from app import errors
 from app.answering.question import Question
-from app.api.schemas.rag import FeedbackReply, RagReply
-from app.api.wire import encoded
+from app.api.schemas.rag import FeedbackReply
 from app.db.keys import Caller
 from app.services.feedback import Remark
 from app.settings import Enable, Settings
 from app.types import Scope
 from tests.fakes.server import connected, events, post, told
 from tests.fakes.services import DOCUMENT_ID, FakeAnswering, FakeKeys, FakeReply, Fakes
-from tests.services.test_rag import House
 
 SOON = 0.5
 """Seconds within which a model's stream must be closed."""
@@ -168,21 +166,6 @@ async def test_a_client_that_leaves_during_the_search_ends_it(
             await service.cancelled.wait()
 
 
-async def test_a_silent_model_is_closed_as_soon_as_the_client_leaves(
-    address: str, path: str, service: FakeAnswering
-) -> None:
-    """Leaving is noticed while no token comes."""
-    service.reply = FakeReply(pause=30)
-
-    async with connected(address) as wire:
-        await wire.send(asked(path, stream=True))
-        await wire.head()
-        await wire.leave()
-
-        async with asyncio.timeout(SOON):
-            await service.reply.closed.wait()
-
-
 BAD: dict[str, dict[str, Any]] = {
     "no message": {"message": None},
     "a blank message": {"message": " \n"},
@@ -244,20 +227,6 @@ async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncCli
     ]
 
 
-async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """Eight reference texts, the user's default thread, nothing remembered."""
-    await client.post(PATH, json=ASK)
-
-    assert fakes.rag.asks == [Question(Scope(user_id="ada"), "What helped me sleep?", top_k=8, debug=True)]
-
-
-async def test_an_overlay_may_be_text(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """Or an object of its parts."""
-    await client.post(PATH, json=ASK | {"overlay": "Answer in two sentences."})
-
-    assert fakes.rag.asks[0].overlay == "Answer in two sentences."
-
-
 @pytest.mark.parametrize("overlay", ["x" * 8_001, {"mood": "glad"}])
 async def test_an_overlay_that_does_not_fit_is_named(client: httpx.AsyncClient, overlay: object) -> None:
     problem = told(await client.post(PATH, json=ASK | {"overlay": overlay}), 422, "validation")
@@ -280,13 +249,6 @@ async def test_what_must_be_there_is_asked_for(client: httpx.AsyncClient, field:
 )
 async def test_the_edge_of_what_fits_is_taken(client: httpx.AsyncClient, change: dict[str, Any]) -> None:
     assert (await client.post(PATH, json=ASK | change)).status_code == 200
-
-
-@pytest.mark.parametrize("message", ["what helped me sleep", "hey again!"], ids=["a question", "a greeting"])
-async def test_the_model_of_a_reply_has_all_that_the_service_says(message: str) -> None:
-    """Nothing is lost or added on the way out."""
-    whole = await House().told(message, debug=True)
-    assert json.loads(encoded(RagReply.model_validate(whole))) == whole
 
 
 PATH_FEEDBACK = "/rag/feedback"

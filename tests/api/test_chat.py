@@ -45,22 +45,6 @@ async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncCli
     assert (ask.remember, ask.debug) == (True, True)
 
 
-async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """The session is the thread, the service says where to search, the thread's turns are the history."""
-    await client.post("/api/chat", json=ASK)
-
-    (ask,) = fakes.chat.asks
-    assert (ask.scope.thread_id, ask.sources, ask.history) == ("thesis", None, None)
-    assert (ask.top_k, ask.model, ask.notes) == (None, None, ())
-
-
-async def test_an_empty_history_is_not_the_stored_one(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """`[]` says: no turns before this."""
-    await client.post("/api/chat", json=ASK | {"history": []})
-
-    assert fakes.chat.asks[0].history == ()
-
-
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "top-k-41": ({"top_k": 41}, "body.top_k"),
     "session-spaces": ({"session_id": "my session"}, "body.session_id"),
@@ -146,14 +130,6 @@ async def test_a_body_that_cannot_be_read_is_refused(
     assert len(response.content) < 2_000
 
 
-@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON"])
-async def test_json_is_known_by_its_type_alone(client: httpx.AsyncClient, kind: str) -> None:
-    """Parameters and case do not matter."""
-    response = await client.post("/api/chat", content=json.dumps(ASK), headers={"content-type": kind})
-
-    assert response.status_code == 200
-
-
 async def test_top_k_follows_its_setting(client: httpx.AsyncClient, app: FastAPI) -> None:
     """RAG_TOP_K_MAX is the bound, not a number here."""
     rag = app.state.settings.rag.model_copy(update={"top_k_max": 5})
@@ -210,10 +186,3 @@ async def test_faults_without_number_are_counted_and_not_listed(client: httpx.As
     problem = told(await client.post("/api/chat", json=body), 422, "validation")
 
     assert problem["errors"] == [{"field": "body", "message": "The body has 5,000 errors."}]
-
-
-async def test_a_session_need_not_be_named(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """There is one for those who need no other."""
-    await client.post("/api/chat", json={"message": "What was revenue in 2023?", "stream": False})
-
-    assert fakes.chat.asks[0].scope.session_id == "default"

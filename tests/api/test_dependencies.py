@@ -12,9 +12,9 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from app.api import vantage
-from app.api.dependencies import scope_of, shows_debug
+from app.api.dependencies import shows_debug
 from app.db.keys import Caller
-from app.errors import Forbidden, Unavailable
+from app.errors import Unavailable
 from app.main import ROUTERS, create_app
 from app.settings import Enable, Settings
 from app.types import Scope
@@ -92,11 +92,6 @@ async def test_a_bad_key_is_refused_by_the_open_service_too(client: httpx.AsyncC
     told(await client.get("/api/documents", headers=bearing("nobody")), 401, "unauthorized")
 
 
-async def test_the_key_is_asked_for_before_the_body_is_judged(client: httpx.AsyncClient) -> None:
-    """A stranger learns nothing of what a body should be."""
-    told(await client.post("/api/chat", json={"what": "ever"}), 401, "unauthorized")
-
-
 ROUTES = [
     (method, re.sub(r"\{[\w:]+\}", "x", route.path))
     for router in (*ROUTERS, vantage.router)
@@ -159,22 +154,6 @@ def calls(dependant: Dependant) -> Iterator[object]:
     yield dependant.call
     for each in dependant.dependencies:
         yield from calls(each)
-
-
-@pytest.mark.parametrize("user", [None, "ada"])
-def test_a_user_key_acts_for_its_user(user: str | None) -> None:
-    assert scope_of(USER, user_id=user) == Scope("acme", owner="ada", user_id="ada")
-
-
-def test_a_user_key_acts_for_no_other() -> None:
-    """Even in its own tenant."""
-    with pytest.raises(Forbidden):
-        scope_of(USER, user_id="bob")
-
-
-def test_a_tenant_key_acts_for_any_user_and_owns_what_is_shared() -> None:
-    """The owner of a session is the key's user, not the one that is asked for."""
-    assert scope_of(TENANT, user_id="bob", session_id="s") == Scope("acme", user_id="bob", session_id="s")
 
 
 @pytest.mark.parametrize(

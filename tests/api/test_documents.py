@@ -8,16 +8,14 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from app import errors
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage
 from app.db.documents import DocumentFault, State
-from app.db.keys import Caller
 from app.services.documents import UploadOutcome
 from app.types import Scope
 from tests.fakes.server import connected, told
-from tests.fakes.services import DOCUMENT_ID, OTHER_ID, PDF, FakeKeys, Fakes, stored
+from tests.fakes.services import DOCUMENT_ID, PDF, Fakes, stored
 
 IN_SESSION = {"session_id": "thesis"}
 
@@ -58,15 +56,6 @@ async def test_the_file_reaches_the_service_whole_and_hashed(client: httpx.Async
         30,
     )
     assert not upload.path.exists()
-
-
-async def test_a_global_document_has_no_session(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """`scope=global`; the other fields as sent."""
-    fields = {"scope": "global", "replace": "true", "wait": "0.5"}
-    await client.post("/api/documents", data=fields, files=form())
-
-    ((scope, upload, wait),) = fakes.documents.uploads
-    assert (scope.session_id, upload.session_id, upload.replace, wait) == (None, None, True, 0.5)
 
 
 BAD_FIELDS: dict[str, tuple[dict[str, str], str]] = {
@@ -183,38 +172,6 @@ async def test_a_bad_parameter_is_refused(client: httpx.AsyncClient, query: str)
     told(await client.get(f"/api/documents?{query}"), 422, "validation")
 
 
-ELSEWHERE = {
-    "other": OTHER_ID,
-    "word": "report.pdf",
-    "nul": "%00",
-    "upper": DOCUMENT_ID.upper(),
-    "surrogate": "%ED%A0%80",
-    "long": "0" * 5_000,
-    "injected": "1'%20OR%201=1",
-}
-
-
-@pytest.mark.parametrize("document_id", ELSEWHERE.values(), ids=ELSEWHERE.keys())
-@pytest.mark.parametrize("path", ["", "/chunks/3", "/file"])
-async def test_what_is_not_there_is_a_404(client: httpx.AsyncClient, document_id: str, path: str) -> None:
-    told(await client.get(f"/api/documents/{document_id}{path}"), 404, "not-found")
-
-
-async def test_a_document_is_removed_once(client: httpx.AsyncClient) -> None:
-    """204 without a body; what is not there is a 404."""
-    response = await client.delete(f"/api/documents/{DOCUMENT_ID}")
-
-    assert (response.status_code, response.content) == (204, b"")
-    told(await client.delete(f"/api/documents/{OTHER_ID}"), 404, "not-found")
-
-
-async def test_a_global_document_is_not_removed_by_a_user(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """The service says so; it is a 403."""
-    fakes.documents.error = errors.Forbidden("global documents need a tenant key")
-
-    told(await client.delete(f"/api/documents/{DOCUMENT_ID}"), 403, "forbidden")
-
-
 async def test_a_chunk_is_what_its_label_stands_for(client: httpx.AsyncClient) -> None:
     response = await client.get(f"/api/documents/{DOCUMENT_ID}/chunks/3")
 
@@ -242,13 +199,6 @@ async def test_what_a_session_cites_is_shown_as_it_sees_it(
     assert fakes.documents.scopes == [Scope("default", session_id="thesis"), Scope("default")]
 
 
-async def test_a_file_is_the_same_in_every_session(client: httpx.AsyncClient) -> None:
-    """It carries no label: the session is passed over."""
-    response = await client.get(f"/api/documents/{DOCUMENT_ID}/file", params=IN_SESSION)
-
-    assert response.content == PDF
-
-
 @pytest.mark.parametrize(
     ("n", "status", "slug"),
     [
@@ -272,14 +222,6 @@ async def test_the_file_comes_back_as_it_was_sent(client: httpx.AsyncClient, fak
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["content-disposition"].startswith('inline; filename="report.pdf"')
     assert fakes.documents.downloads_closed == 1
-
-
-async def test_a_file_of_many_pieces_comes_whole(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    fakes.documents.pieces = [b"a" * 70_000, b"b" * 70_000, b"c"]
-
-    response = await client.get(f"/api/documents/{DOCUMENT_ID}/file")
-
-    assert response.content == b"".join(fakes.documents.pieces)
 
 
 async def test_a_store_that_is_down_is_a_status_and_not_a_broken_file(
@@ -333,16 +275,6 @@ async def test_no_name_breaks_out_of_its_header(client: httpx.AsyncClient, fakes
     assert response.status_code == 200
     assert "set-cookie" not in response.headers
     assert len(response.headers.get_list("content-disposition")) == 1
-
-
-async def test_a_user_key_sees_its_own(client: httpx.AsyncClient, app: FastAPI) -> None:
-    """Its user is the owner of what is listed."""
-    fakes = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")}))
-    app.state.services = fakes.services()
-
-    await client.get("/api/documents", headers={"authorization": "Bearer k"})
-
-    assert fakes.documents.scopes == [Scope("acme", "ada", "ada")]
 
 
 async def test_nothing_is_left_in_the_temporary_folder(

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.api import health
-from app.api.health import Liveness, Readiness
+from app.api.health import Readiness
 from app.errors import IbidError, RetrievalError, Unavailable
 from tests.fakes.server import browsing
 from tests.fakes.services import FakeProbe, Fakes
@@ -18,13 +18,6 @@ async def ready(app: FastAPI, *probes: FakeProbe) -> httpx.Response:
     app.state.services = Fakes(probes=probes).services()
     async with browsing(app) as client:
         return await client.get("/readyz")
-
-
-async def test_a_process_that_runs_says_so(client: httpx.AsyncClient) -> None:
-    response = await client.get("/healthz")
-
-    assert Liveness.model_validate(response.json()).status == "alive"
-    assert response.json()["version"] == health.VERSION
 
 
 async def test_being_alive_asks_nobody(app: FastAPI) -> None:
@@ -42,13 +35,6 @@ async def test_a_probe_may_ask_for_the_head_alone(address: str, path: str) -> No
 
     assert (response.status_code, response.content) == (200, b"")
     assert response.headers["content-type"] == whole.headers["content-type"]
-
-
-async def test_the_head_tells_of_a_dependency_that_is_down(app: FastAPI) -> None:
-    """By its status, all there is."""
-    app.state.services = Fakes(probes=(FakeProbe(error=Unavailable()),)).services()
-    async with browsing(app) as client:
-        assert (await client.head("/readyz")).status_code == 503
 
 
 async def test_every_dependency_is_told_with_its_time(app: FastAPI) -> None:
@@ -102,7 +88,3 @@ async def test_one_that_hangs_has_a_deadline(app: FastAPI, monkeypatch: pytest.M
 
     assert response.status_code == 503
     assert response.json()["checks"][0]["reason"] == "timeout"
-
-
-async def test_a_service_without_dependencies_is_ready(app: FastAPI) -> None:
-    assert (await ready(app)).json() == {"ready": True, "checks": []}

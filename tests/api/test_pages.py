@@ -15,14 +15,6 @@ from app.settings import Settings
 from tests.fakes.server import told
 
 
-async def test_the_page_is_served(client: httpx.AsyncClient) -> None:
-    response = await client.get("/")
-
-    assert response.status_code == 200
-    assert response.headers["content-type"] == "text/html; charset=utf-8"
-    assert "<title>Ibid" in response.text
-
-
 async def test_everything_the_page_asks_for_is_served(client: httpx.AsyncClient) -> None:
     """From here, and with its own type."""
     page = (await client.get("/")).text
@@ -75,14 +67,6 @@ async def test_nothing_but_its_files_is_served(client: httpx.AsyncClient, name: 
     told(await client.get(f"/web/{name}"), 404, "not-found")
 
 
-@pytest.mark.parametrize("path", ["/", "/web/app.js", "/docs"])
-async def test_pages_can_be_asked_for_their_head(client: httpx.AsyncClient, path: str) -> None:
-    response = await client.head(path)
-
-    assert response.status_code == 200
-    assert response.headers["x-content-type-options"] == "nosniff"
-
-
 async def test_the_reference_needs_no_network(client: httpx.AsyncClient) -> None:
     """Swagger UI with all that it loads from here, under a policy that allows nothing else."""
     response = await client.get("/docs")
@@ -114,40 +98,13 @@ async def test_a_browser_at_an_unknown_address_is_shown_a_page(client: httpx.Asy
     assert "default-src 'none'" in response.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/json", "application/problem+json"])
-async def test_a_client_at_an_unknown_address_is_told_the_problem(
-    client: httpx.AsyncClient, accept: str
-) -> None:
-    """As JSON, whatever else it takes."""
-    told(await client.get("/nothing/here", headers={"Accept": accept}), 404, "not-found")
-
-
 async def test_what_is_missing_at_a_known_address_stays_a_problem(client: httpx.AsyncClient) -> None:
     """For a browser too: the address is the API's; so is a method that an unknown path never had."""
     told(await client.get("/web/nothing.js", headers=BROWSER), 404, "not-found")
     told(await client.delete("/nothing/here", headers=BROWSER), 404, "not-found")
 
 
-async def test_browsers_find_an_icon(client: httpx.AsyncClient) -> None:
-    """Where they look unasked, as from /docs."""
-    response = await client.get("/favicon.ico")
-
-    assert response.status_code == 200
-    assert response.headers["content-type"].startswith("image/svg+xml")
-
-
-async def test_what_is_vendored_is_served(client: httpx.AsyncClient) -> None:
-    """Scripts alone, under the same headers."""
-    response = await client.get("/web/vendor/marked.js")
-
-    assert response.status_code == 200
-    assert response.headers["content-type"].startswith("text/javascript")
-    assert response.headers["x-content-type-options"] == "nosniff"
-    told(await client.get("/web/vendor/README.md"), 404, "not-found")
-
-
 WEB = Path(app.__file__).parent / "web"
-FILES = sorted(path for path in WEB.iterdir() if path.is_file())
 VENDORED = sorted(path for path in (WEB / "vendor").iterdir())
 SCRIPT = "".join(path.read_text() for path in sorted(WEB.glob("*.js")))
 
@@ -180,24 +137,6 @@ async def get(path: str) -> httpx.Response:
     transport = httpx.ASGITransport(create_app(Settings()))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         return await client.get(path)
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_nothing_comes_from_elsewhere(file: Path) -> None:
-    """No address of another host in any file, but the namespace that SVG wants."""
-    addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"'`]*", file.read_text()))
-
-    assert addresses <= {"http://www.w3.org/2000/svg"}
-
-
-def test_nothing_is_inline(page: Page) -> None:
-    """No handlers and no styles in attributes, no script or style but those of files: so the CSP wants it."""
-    inline = [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
-
-    assert inline == []
-    assert page.all("style") == set()
-    assert all("src" in attributes for tag, attributes in page.tags if tag == "script")
-    assert not any(tag == "style" for tag, _ in page.tags)
 
 
 @pytest.mark.parametrize("word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("])

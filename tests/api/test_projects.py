@@ -11,14 +11,11 @@ from app.api.schemas.projects import (
     CodeChunk,
     CodeFilePage,
     CodeFilesWritten,
-    CodesWritten,
     CodeWritten,
     ConversationOut,
     ConversationPage,
-    ConversationsWritten,
     ConversationWritten,
     KnowledgeOut,
-    ProjectContextOut,
 )
 from app.db.code import CodeFile, CodeRow
 from app.db.keys import Caller
@@ -26,16 +23,6 @@ from app.db.projects import MOST_NOTES
 from app.types import Scope
 from tests.fakes.server import told
 from tests.fakes.services import CODE_ID, Fakes
-
-
-async def test_the_context_comes_alone(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """Text and notes, as the service gives them, for the project of the path."""
-    response = await client.post("/projects/THN/context", json={"message": "How is it built?"})
-
-    assert response.status_code == 200
-    assert response.json() == {"context": "### Heading\n\nentry", "notes": ["Retrieved 1 things"]}
-    ProjectContextOut.model_validate(response.json(), strict=True)
-    assert fakes.projects.asked == [("THN", "How is it built?", Scope(project="THN"), None)]
 
 
 @pytest.mark.parametrize(
@@ -53,15 +40,6 @@ async def test_a_blank_message_is_taken(
     assert fakes.projects.asked[0][1] == body.get("message")
 
 
-@pytest.mark.parametrize("top_k", [-(10**30), -1, 0, 6, 10**30, None])
-async def test_no_count_is_refused(client: httpx.AsyncClient, fakes: Fakes, top_k: int | None) -> None:
-    """The profile knows what to make of it."""
-    response = await client.post("/projects/DAAS/context", json={"message": "water", "top_k": top_k})
-
-    assert response.status_code == 200
-    assert fakes.projects.asked[0][3] == top_k
-
-
 async def test_a_project_s_name_stands_on_one_line(client: httpx.AsyncClient) -> None:
     problem = told(await client.post("/projects/a%0Ab/context", json={"message": "x"}), 422, "validation")
 
@@ -77,12 +55,6 @@ async def test_the_key_says_whose_rows(client: httpx.AsyncClient, fakes: Fakes) 
 
     assert response.status_code == 200
     assert fakes.projects.asked[0][2] == Scope("acme", "ada", user_id="ada", project="THN")
-
-
-async def test_without_a_key_a_closed_service_says_nothing(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
-
-    told(await client.post("/projects/THN/context", json={"message": "x"}), 401, "unauthorized")
 
 
 THN_KNOWLEDGE = "/projects/THN/knowledge"
@@ -184,17 +156,6 @@ async def test_a_chunk_is_kept(client: httpx.AsyncClient, fakes: Fakes) -> None:
     CodeWritten.model_validate(response.json())
     assert again.json() == {"outcome": "replaced", "id": CODE_ID}
     assert fakes.code.asked[0] == (Scope(), "hello", [CodeRow("a.py", "python", "pass", {"start_line": 1})])
-
-
-async def test_a_list_is_answered_by_a_list(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """In order; ids, paths and languages may be missing."""
-    response = await client.post("/projects/hello/code", json=[{"chunk_text": "a"}, ROW | {"id": "b"}])
-
-    assert response.status_code == 201
-    assert len(CodesWritten.model_validate(response.json()).items) == 2
-    _, _, rows = fakes.code.asked[0]
-    assert isinstance(rows, list)
-    assert [row.id for row in rows] == [None, "b"]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +260,6 @@ async def test_a_user_key_writes_its_own(client: httpx.AsyncClient, fakes: Fakes
 
 THN, DAAS = "/projects/THN/conversations", "/projects/DAAS/dreams"
 ROW_CONVERSATIONS = {"session_id": "chat-1", "title": "Network", "tags": ["vlan"], "summary_short": "Short."}
-TURNS = [{"role": "user", "content": "Which VLAN?"}, {"role": "tool", "content": "…"}]
 
 
 async def test_a_row_is_kept(client: httpx.AsyncClient) -> None:
@@ -316,18 +276,6 @@ async def test_a_row_is_kept(client: httpx.AsyncClient) -> None:
     assert (row["title"], row["tags"], row["key_entities"]) == ("Network", ["vlan"], [])
     assert (row["project"], row["memory_snippet"]) == ("THN", None)
     assert row["indexed_at"] == "2026-11-21T12:00:00Z"
-
-
-async def test_several_rows_are_kept(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """In their order, as a list; what is missing is made of what was said."""
-    response = await client.post(DAAS, json=[{"text": "I flew."}, {"title": "Own", "turns": TURNS}])
-
-    ConversationsWritten.model_validate(response.json())
-    rows = [item["row"] for item in response.json()["items"]]
-    assert (response.status_code, [row["title"] for row in rows]) == (201, ["plain title", "Own"])
-    assert {row["summary_short"] for row in rows} == {"plain short"}
-    assert fakes.talks.scopes[0] == Scope(project="DAAS")
-    assert [turn.role for turn in fakes.talks.written[0][1].draft.said] == ["user", "tool"]
 
 
 @pytest.mark.parametrize(
@@ -366,24 +314,6 @@ async def test_what_is_too_much_is_refused(client: httpx.AsyncClient, fakes: Fak
     told(large, 413, "too-large")
     told(broken, 422, "validation")
     assert fakes.talks.rows == {}
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "/projects/DAAS/conversations"),
-        ("POST", "/projects/THN/dreams"),
-        ("GET", "/projects/THN/dreams"),
-        ("GET", "/projects/dreams/dreams/x"),
-        ("DELETE", "/projects/THN/dreams/x"),
-        ("DELETE", "/projects/DAAS/conversations"),
-    ],
-)
-async def test_a_project_keeps_one_of_both(client: httpx.AsyncClient, method: str, path: str) -> None:
-    """The other path says which."""
-    problem = told(await client.request(method, path, json=ROW_CONVERSATIONS), 409, "kept-elsewhere")
-
-    assert ("dreams" if "DAAS" in path else "conversations") in problem["detail"]
 
 
 async def test_a_row_of_the_table_is_taken(client: httpx.AsyncClient) -> None:

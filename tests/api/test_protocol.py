@@ -3,21 +3,15 @@ refused early, and so that the client hears of it."""
 
 import asyncio
 import json
-from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from starlette.exceptions import HTTPException
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Message, Scope
 
 from app.api import middleware, protocol
-from app.api.middleware import JSON_BYTES, BodyLimit
-from app.api.protocol import refusal
-from app.errors import BadInput
+from app.api.middleware import JSON_BYTES
 from tests.fakes.logged import Lines
 from tests.fakes.server import Answer, connected, post, request_head, told
 from tests.fakes.services import Fakes
@@ -64,22 +58,6 @@ async def test_the_id_is_that_of_the_log_and_nothing_sent_is_in_either(address: 
     assert "SECRET" not in lines.getvalue()
 
 
-async def test_each_refusal_has_an_id_of_its_own(address: str) -> None:
-    """Else two of them could not be told apart in the log."""
-    first, second = [await refused(address, UNREADABLE["method"]) for _ in range(2)]
-
-    assert first.headers["x-request-id"] != second.headers["x-request-id"]
-
-
-async def test_a_request_after_a_whole_answer_is_refused_alike(address: str) -> None:
-    """On a connection that is kept open."""
-    async with connected(address) as wire:
-        await wire.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        assert (await wire.answer()).status == 200
-        await wire.send(UNREADABLE["method"])
-        assert (await wire.answer()).json()["type"] == "urn:ibid:problem:bad-request"
-
-
 async def test_no_refusal_stands_inside_of_an_answer(address: str) -> None:
     """Bytes that are no HTTP, behind a request whose answer is under way, cut that answer."""
     async with connected(address) as wire:
@@ -90,17 +68,6 @@ async def test_no_refusal_stands_inside_of_an_answer(address: str) -> None:
 
     assert head.status == 404
     assert b"HTTP/1.1 400" not in rest
-
-
-def test_the_response_is_whole_and_has_the_common_headers() -> None:
-    """Length and body agree; `date` and its like are those of every response."""
-    head, _, body = refusal(BadInput(), "id-1", [(b"date", b"today")]).partition(b"\r\n\r\n")
-
-    lines = head.split(b"\r\n")
-    assert lines[0] == b"HTTP/1.1 400 Bad Request"
-    assert b"date: today" in lines
-    assert f"content-length: {len(body)}".encode() in lines
-    assert json.loads(body)["instance"] == "id-1"
 
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -343,19 +310,6 @@ async def test_a_refusal_of_another_kind_is_heard_too(address: str, fakes: Fakes
     problem(answer, 404, "not-found")
 
 
-async def test_a_client_that_is_slow_to_hear_is_waited_for_a_moment_only(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It has declared more than it sends: the connection ends all the same."""
-    monkeypatch.setattr(middleware, "LINGER_SECONDS", 0.1)
-
-    async with connected(address) as wire, asyncio.timeout(5):
-        await wire.send(request_head("/api/chat", JSON, f"Content-Length: {BIG}"), b"some")
-        problem(await wire.answer(), 413, "too-large")
-
-        assert await wire.reader.read() == b""
-
-
 @pytest.mark.parametrize("path", ["/api/chat", "/api/documents"])
 async def test_a_client_that_stops_in_the_middle_is_told_so(
     address: str, monkeypatch: pytest.MonkeyPatch, path: str
@@ -370,58 +324,6 @@ async def test_a_client_that_stops_in_the_middle_is_told_so(
         answer = await wire.answer()
 
     problem(answer, 408, "request-timeout")
-
-
-async def test_requests_follow_each_other_on_one_connection(address: str) -> None:
-    """A body that came whole leaves the connection open."""
-    async with connected(address) as wire:
-        for _ in range(2):
-            await wire.send(post("/api/chat", padded(3_000)))
-            answer = await wire.answer()
-            assert answer.status == 200
-            assert "connection" not in answer.headers
-
-
-async def test_an_answer_after_a_refused_field_keeps_the_connection(address: str) -> None:
-    """The body was read; there is nothing to run from."""
-    async with connected(address) as wire:
-        await wire.send(post("/api/chat", b"{}"))
-        problem(await wire.answer(), 422, "validation")
-        await wire.send(post("/api/chat", padded(3_000)))
-
-        assert (await wire.answer()).status == 200
-
-
-async def test_a_download_of_many_pieces_passes_unchanged() -> None:
-    """A response in several messages before the request is whole: only its last waits."""
-    sent = await exchanged([b"ab"], [b"1", b"2", b""])
-
-    assert [message.get("body") for message in sent[1:]] == [b"1", b"2", b"", b""]
-    assert [message.get("more_body") for message in sent[1:]] == [True, True, True, False]
-
-
-@given(sizes=st.lists(st.integers(0, 40), max_size=8), limit=st.integers(0, 100))
-async def test_a_body_is_taken_exactly_up_to_its_limit(sizes: Sequence[int], limit: int) -> None:
-    """However it is cut into pieces."""
-    taken = 0
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal taken
-        more = True
-        while more:
-            message = await receive()
-            taken += len(message["body"])
-            more = message["more_body"]
-
-    pieces = [b"x" * size for size in sizes] or [b""]
-    try:
-        await BodyLimit(app, limit=limit, paths={})(chunked(), source(pieces), swallow)
-        refused = False
-    except HTTPException as error:
-        refused = error.status_code == 413
-
-    assert refused == (sum(sizes) > limit)
-    assert taken <= limit
 
 
 def encode(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
@@ -439,35 +341,6 @@ def problem(answer: Answer, status: int, slug: str) -> None:
 def chunked() -> Scope:
     """A request of untold length."""
     return {"type": "http", "method": "POST", "path": "/x", "headers": [(b"transfer-encoding", b"chunked")]}
-
-
-def source(pieces: Sequence[bytes]) -> Receive:
-    """A client that sends these."""
-    left = [
-        {"type": "http.request", "body": piece, "more_body": n < len(pieces)}
-        for n, piece in enumerate(pieces, 1)
-    ]
-
-    async def receive() -> Message:
-        return left.pop(0)
-
-    return receive
-
-
-async def exchanged(pieces: Sequence[bytes], answers: Sequence[bytes]) -> list[Message]:
-    """What is sent when an app answers without reading."""
-    sent: list[Message] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        for n, body in enumerate(answers, 1):
-            await send({"type": "http.response.body", "body": body, "more_body": n < len(answers)})
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    await BodyLimit(app, paths={})(chunked(), source(pieces), send)
-    return sent
 
 
 async def nothing() -> Message:

@@ -1,6 +1,6 @@
 """/api/sessions, and answers with their traces and replays."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import httpx
 import pytest
@@ -54,17 +54,6 @@ async def test_turns_say_who_when_and_of_which_answer(client: httpx.AsyncClient,
     assert fakes.sessions.scopes == [Scope(session_id="thesis", thread_id="draft")]
 
 
-async def test_a_session_is_removed(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    response = await client.delete("/api/sessions/thesis")
-    assert (response.status_code, response.content) == (204, b"")
-    assert fakes.sessions.scopes == [Scope(session_id="thesis")]
-
-
-async def test_one_that_is_not_there_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    fakes.sessions.there = False
-    told(await client.delete("/api/sessions/thesis"), 404, "not-found")
-
-
 @pytest.mark.parametrize(
     ("path", "field"),
     [
@@ -79,14 +68,6 @@ async def test_one_that_is_not_there_is_told(client: httpx.AsyncClient, fakes: F
 async def test_what_does_not_fit_is_named(client: httpx.AsyncClient, path: str, field: str) -> None:
     problem = told(await client.get(path), 422, "validation")
     assert [fault["field"] for fault in problem["errors"]] == [field]
-
-
-async def test_a_user_key_sees_its_own(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """By the scope it is asked with."""
-    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
-    headers = {"Authorization": "Bearer ada-key"}
-    await client.get("/api/sessions", headers=headers)
-    assert fakes.sessions.scopes == [Scope("acme", "ada", "ada")]
 
 
 @pytest.mark.parametrize(
@@ -138,35 +119,6 @@ async def test_the_trace_is_shown_whole(client: httpx.AsyncClient, fakes: Fakes)
     }
     assert shown["degraded"] == [{"source": "memories", "reason": "timeout"}]
     assert set(shown) == set(AnswerOut.model_fields)
-
-
-async def test_what_was_searched_is_shown(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """A follow-up with what it refers to, else the question; an answer that broke off has no finish."""
-    follow = replace(ANSWER, finish=None, trace=replace(ANSWER.trace, searched="the pump why?"))
-    shown = []
-    for fakes.answers.answer in (ANSWER, follow):
-        shown.append((await client.get(f"/answers/{ANSWER.id}")).json())
-    assert [each["searched"] for each in shown] == ["why?", "the pump why?"]
-    assert [each["finish_reason"] for each in shown] == ["stop", None]
-    assert 'Searched with "the pump why?"' in shown[1]["notes"]
-
-
-@pytest.mark.parametrize(
-    "key",
-    [ANSWER.id, "nonsense", "%00", "%ED%A0%80", "a%20b", "é"],
-    ids=lambda key: key if len(key) < 20 else "id",
-)
-async def test_what_is_not_there_is_told(client: httpx.AsyncClient, key: str) -> None:
-    """Whatever stands in the path: another's, or no id at all."""
-    told(await client.get(f"/answers/{key}"), 404, "not-found")
-
-
-async def test_it_is_looked_up_for_who_asks(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """By tenant and user of the key."""
-    fakes.answers.answer = ANSWER
-    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
-    await client.get(f"/answers/{ANSWER.id}", headers={"Authorization": "Bearer ada-key"})
-    assert fakes.answers.scopes == [Scope("acme", "ada", "ada")]
 
 
 async def test_a_ruling_is_shown_with_its_answer(client: httpx.AsyncClient, fakes: Fakes) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -67,12 +66,6 @@ async def raw(reply: FakeReply) -> str:
 
 async def told(reply: FakeReply) -> list[Event]:
     return events(await raw(reply))
-
-
-async def test_each_event_has_a_running_id() -> None:
-    found = await told(FakeReply(answer_id="A"))
-
-    assert [event.id for event in found] == ["A:1", "A:2", "A:3", "A:4", "A:5"]
 
 
 async def test_meta_comes_before_the_first_token_is_asked_for() -> None:
@@ -213,44 +206,6 @@ async def cut(reply: FakeReply, mark: str) -> list[Event]:
     return events(b"".join(message.get("body", b"") for message in sent).decode())
 
 
-async def test_the_end_of_the_service_is_the_last_event() -> None:
-    """And the stream ends as streams do."""
-    found = await cut(FakeReply(endless=True), "token")
-
-    assert [found[0].name, found[-1].name] == ["meta", "error"]
-    assert found[-1].data["type"] == "urn:ibid:problem:unavailable"
-
-
-async def test_nothing_follows_done() -> None:
-    assert [event.name for event in await cut(FakeReply(), "done")][-1] == "done"
-
-
-async def test_what_is_ready_at_once_leaves_in_one_send() -> None:
-    """Events stay events; their number of sends is nobody's promise."""
-    bodies: list[bytes] = []
-
-    async def send(message: Message) -> None:
-        bodies.append(message.get("body", b""))
-
-    async def receive() -> Message:
-        await asyncio.Event().wait()
-        return {}
-
-    class Hasty(FakeReply):
-        """Its second word is there already when the first one leaves."""
-
-        async def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
-            self.more = True
-            yield "token", {"text": "a"}
-            self.more = False
-            yield "token", {"text": "b"}
-
-    await EventStream(cast(Reply, Hasty()), SHAPES, "r")({"type": "http"}, receive, send)
-
-    assert [body.count(b"event: token") for body in bodies if b"event: token" in body] == [2]
-    assert [event.name for event in events(b"".join(bodies).decode())][:3] == ["meta", "token", "token"]
-
-
 ALL = ["meta", "token", "token", "citations", "done"]
 
 
@@ -318,21 +273,6 @@ async def slow(ended: list[str], seconds: float = 30) -> str:
     return "done"
 
 
-async def test_work_that_is_done_when_the_client_leaves_is_returned() -> None:
-    """What it opened has an owner then."""
-    peer = Peer()
-    peer.messages, moment = [], asyncio.Event()
-    peer.left = moment
-
-    async def work() -> str:
-        await moment.wait()
-        return "opened"
-
-    asyncio.get_running_loop().call_later(0.01, moment.set)
-
-    assert await unless_gone(peer.receive, work()) == "opened"
-
-
 @dataclass
 class Held:
     """Work that ends when it is told to, and a slow close of what it opened."""
@@ -364,20 +304,3 @@ async def test_a_result_that_nobody_gets_is_closed(turns: int) -> None:
 
     got = [] if task.cancelled() else [task.result()]
     assert got + opening.closed == ["opened"]
-
-
-async def test_a_result_is_closed_though_we_are_cancelled_again() -> None:
-    """The closing is not ours alone."""
-    opening = Held()
-    task = asyncio.create_task(unless_gone(Peer().receive, opening.work(), lost=opening.close))
-    await asyncio.sleep(0.01)
-    opening.moment.set()
-    await asyncio.sleep(0)
-    for _ in range(3):
-        task.cancel()
-        await asyncio.sleep(0)
-    await asyncio.wait({task})
-    await asyncio.sleep(0.05)
-
-    assert task.cancelled()
-    assert opening.closed == ["opened"]

@@ -16,20 +16,17 @@ from app.api.schemas.vantage import (
     LimitOptions,
     MixReply,
     PolicyDocument,
-    VantageReply,
 )
-from app.api.wire import encoded
 from app.db.keys import Caller
 from app.main import create_app
 from app.services.feedback import Remark
 from app.settings import Enable, Settings, Vantage
-from app.types import Scope, Trace
+from app.types import Scope
 from app.vantage.overlay import BOUNDS
-from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
+from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from tests.fakes.server import browsing, told
 from tests.fakes.services import DOCUMENT_ID, FakeKeys, Fakes
 from tests.services.test_mixing import RULED
-from tests.services.test_vantage import BOMB, SLEEP, House
 
 ASK: dict[str, Any] = {"user_id": "ada", "message": "What helped me sleep?"}
 PATH = "/vantage/query"
@@ -96,15 +93,6 @@ async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncCli
     ]
 
 
-@pytest.mark.parametrize("nothing", [{}, {"limits": None, "routing": None, "mix": None, "overlay": None}])
-async def test_what_is_left_out_has_its_default(
-    client: httpx.AsyncClient, fakes: Fakes, nothing: dict[str, Any]
-) -> None:
-    """Null is left out, too."""
-    await client.post(PATH, json=ASK | nothing)
-    assert fakes.vantage.asks == [Question(ADA, "What helped me sleep?", top_k=8, debug=True)]
-
-
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -152,11 +140,6 @@ async def test_a_lens_that_is_not_there_is_named(client: httpx.AsyncClient, fake
     assert [fault["field"] for fault in problem["errors"]] == ["body.mix.lens_fm"]
 
 
-@pytest.mark.parametrize("loose", [1, 0, 1.0, None])
-async def test_a_lens_is_a_name_or_a_boolean(client: httpx.AsyncClient, loose: float | None) -> None:
-    told(await client.post(PATH, json=ASK | {"mix": {"lens_fm": loose}}), 422, "validation")
-
-
 @pytest.mark.parametrize("path", ["/vantage/policy"])
 async def test_a_key_is_needed_once_there_is_one(client: httpx.AsyncClient, app: FastAPI, path: str) -> None:
     """The policy is for those who are answered by it."""
@@ -195,25 +178,6 @@ async def test_the_policy_can_be_read(client: httpx.AsyncClient) -> None:
     assert policy.classes == [str(kind) for kind in ResponseClass]
     assert policy.version.endswith(policy.sha256[:12])
     assert {"thresholds", "params", "contracts", "tables"} <= set(response.json())
-
-
-@pytest.mark.parametrize("shows", [True, False], ids=["with debug", "without"])
-@pytest.mark.parametrize(
-    ("message", "fields"),
-    [
-        pytest.param(SLEEP, {}, id="a question"),
-        pytest.param("hey again!", {}, id="a greeting"),
-        pytest.param(BOMB, {}, id="a refusal"),
-        pytest.param(SLEEP, {"routing": Routing(ResponseClass.CLARIFY)}, id="a question back"),
-        pytest.param(SLEEP, {"inspect_only": True}, id="nothing"),
-    ],
-)
-async def test_the_model_of_a_reply_has_all_that_the_service_says(
-    message: str, fields: dict[str, Any], shows: bool
-) -> None:
-    """Nothing is lost or added on the way out."""
-    whole = await House(shows=shows).told(message, debug=shows, **fields)
-    assert json.loads(encoded(VantageReply.model_validate(whole))) == whole
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -319,11 +283,6 @@ async def test_no_weight_is_beyond_numbers(client: httpx.AsyncClient, fakes: Fak
     assert fakes.cards.rows == {}
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=201", "cursor=%00", "vantage_id=", "user_id=%0A"])
-async def test_a_list_s_bounds_are_told(client: httpx.AsyncClient, query: str) -> None:
-    told(await client.get(f"{PATHS[0]}?{query}"), 422, "validation")
-
-
 @pytest.mark.parametrize(
     ("body", "allowed"),
     [
@@ -359,12 +318,6 @@ async def test_a_user_key_sees_and_removes_its_own(client: httpx.AsyncClient, ke
     told(await client.delete(f"{PATHS[0]}/{ids[2]}", headers=BY_ADA), 404, "not-found")
 
 
-@pytest.mark.parametrize("name", ["x", "%00", "%ff", "..%2f", "0" * 5_000])
-async def test_what_is_no_id_is_not_there(client: httpx.AsyncClient, name: str) -> None:
-    """Whatever stands in the path."""
-    assert (await client.delete(f"{PATHS[0]}/{name}")).status_code == 404
-
-
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 async def test_a_store_that_is_away_is_told(client: httpx.AsyncClient, fakes: Fakes, method: str) -> None:
     """503, and nothing is said to be kept."""
@@ -372,11 +325,6 @@ async def test_a_store_that_is_away_is_told(client: httpx.AsyncClient, fakes: Fa
     path = f"{PATHS[0]}/{DOCUMENT_ID}" if method == "DELETE" else PATHS[0]
     sent = {"json": GIVEN} if method == "POST" else {}
     told(await client.request(method, path, **sent), 503, "unavailable")  # type: ignore[arg-type] # a body
-
-
-async def test_an_erasure_under_way_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    fakes.cards.error = errors.RemovedMeanwhile()
-    told(await client.post(PATHS[0], json=GIVEN | {"user_id": "ada"}), 409, "removed-meanwhile")
 
 
 PATH_MIX = "/vantage/mix"
@@ -409,21 +357,6 @@ async def test_candidates_come_back_under_the_mix(client: httpx.AsyncClient) -> 
     assert (first.recency, first.boosts, first.score) == (1.1, {"recency": 1.1}, 0.78 * 1.1)
 
 
-async def test_a_mix_left_out_is_the_default(client: httpx.AsyncClient) -> None:
-    """As of a question that names none."""
-    response = await client.post(PATH_MIX, json={"answer_id": RULED.id})
-    assert response.status_code == 200
-    assert response.json()["mix"] == {
-        "memory_cards": 1.0,
-        "corpus": 1.0,
-        "similarity_threshold": None,
-        "recency_bias": 0.0,
-        "conversation": 0,
-        "lens_fm": False,
-    }
-    assert not any(each["moved"] for each in response.json()["candidates"])
-
-
 @pytest.mark.parametrize(
     ("mix", "field"),
     [
@@ -444,13 +377,6 @@ async def test_a_mix_that_does_not_fit_is_named(
     assert fakes.answers.scopes == []
 
 
-async def test_a_lens_that_is_not_there_names_those_that_are(client: httpx.AsyncClient) -> None:
-    problem = told(
-        await client.post(PATH_MIX, json=GIVEN_MIX | {"mix": {"lens_fm": "rose"}}), 422, "validation"
-    )
-    assert all(name in problem["detail"] for name in LENSES)
-
-
 async def test_another_s_answer_is_not_found(client: httpx.AsyncClient, fakes: Fakes) -> None:
     """As one that is not there."""
     fakes.keys.known = {"ada-key": Caller("acme", "ada")}
@@ -458,12 +384,6 @@ async def test_another_s_answer_is_not_found(client: httpx.AsyncClient, fakes: F
     sent = {"json": GIVEN_MIX, "headers": {"Authorization": "Bearer ada-key"}}
     told(await client.post(PATH_MIX, **sent), 404, "not-found")  # type: ignore[arg-type] # a body and a header
     assert fakes.answers.scopes[0].owner == "ada"
-
-
-async def test_an_answer_without_candidates_has_none(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """200 with an empty list."""
-    fakes.answers.answer = replace(RULED, trace=Trace(RULED.trace.reason))
-    assert (await client.post(PATH_MIX, json=GIVEN_MIX)).json()["candidates"] == []
 
 
 async def test_an_answer_of_chat_has_no_mix(client: httpx.AsyncClient, fakes: Fakes) -> None:

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -65,26 +64,20 @@ class Ibid:
         """Run one command in a process of its own."""
         return run(self.place, *arguments, **self.environment(**settings))
 
-    def start(self, *, installed: bool = False, **settings: str) -> "Running":
-        """Start `ibid serve` on a free port and wait until it says where it is. `installed`: the program that
-        people start, which has everything to import first; else forked from a process that has."""
+    def start(self, **settings: str) -> "Running":
+        """Start `ibid serve` on a free port and wait until it says where it is. It is forked from a process
+        that has imported the program; tests/golden starts the installed one."""
         out, err = (self.place / name for name in ("serve.out", "serve.err"))
-        words, environ = ("serve", "--port", "0"), self.environment(**settings)
         out.touch()
         err.touch()
-        if not installed:
-            return Running(Program(*words, cwd=self.place, out=out, err=err, **environ), out, err)
-        with out.open("ab") as said, err.open("ab") as told:
-            process = subprocess.Popen(
-                [PROGRAM, *words], cwd=self.place, env=environ, stdout=said, stderr=told
-            )
-        return Running(process, out, err)
+        environ = self.environment(**settings)
+        return Running(Program("serve", "--port", "0", cwd=self.place, out=out, err=err, **environ), out, err)
 
 
 class Running:
     """A service under way, with its output in files."""
 
-    def __init__(self, process: "Program | subprocess.Popen[bytes]", out: Path, err: Path) -> None:
+    def __init__(self, process: Program, out: Path, err: Path) -> None:
         self.process = process
         self._err = err
         wait_for(lambda: "\n" in out.read_text() or process.poll() is not None, READY_SECONDS)
@@ -133,8 +126,9 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Ibid:
 
 @pytest.fixture(scope="session")
 def service(held: Ibid) -> Iterator[Running]:
-    """One service for this worker's tests, of the installed program: a start takes seconds."""
-    running = held.start(installed=True)
+    """One service for this worker's tests: a start takes seconds."""
+    furnish(held.data)
+    running = held.start()
     yield running
     running.stop()
     assert running.process.returncode == 0, "".join(running.errors)

@@ -7,27 +7,19 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cli import client as module
-from app.cli.client import LOCAL, Answered, client, events, holder, own_service, taken
-from app.cli.terminal import settings
+from app.cli.client import client, events, holder
 from app.db.folder import hold, read_lock
 from app.errors import Unavailable
 from tests.cli.conftest import PROGRAM, Ibid, Running, lines
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import furnish
-
-
-def test_an_answer_that_is_no_json_is_told_by_its_status() -> None:
-    """As when something else listens at the address."""
-    with pytest.raises(Answered, match="The service answered 502"):
-        taken(httpx.Response(502, text="<html>"))
 
 
 async def test_a_folder_held_by_a_command_is_told_plainly(
@@ -65,16 +57,6 @@ def test_without_a_service_commands_open_the_stores_themselves(
     assert "[tower.pdf#1]" in answered.out
     assert json.loads(listed.out)["tenant"] == "acme"
     assert read_lock(ibid.data) is None
-
-
-async def test_it_answers_on_this_machine_and_holds_the_folder_meanwhile(begun: Ibid) -> None:
-    """The same HTTP as a service's, with its local token; gone behind the block."""
-    config, _ = settings(begun.data)
-    async with own_service(config) as opened:
-        assert opened.base_url.host == LOCAL
-        assert (await opened.get("/readyz")).is_success
-        assert read_lock(begun.data) is not None
-    assert read_lock(begun.data) is None
 
 
 TEXTS = st.lists(st.text(min_size=1), max_size=5)
@@ -135,19 +117,6 @@ def test_ask_says_when_nothing_matches(held: Ibid, ingested: object) -> None:
 
     assert answered.code == 0
     assert "Answered without sources" in answered.err
-
-
-def test_a_session_is_asked_only_by_its_name(held: Ibid, service: Running) -> None:
-    """Documents of a session are not found without it."""
-    path = held.place / "secret.pdf"
-    path.write_bytes(text_pdf("The combination of the vault at Odense is written on the lighthouse stairs."))
-    held("ingest", path, "--session", "mine")
-    question = "Where is the combination of the vault at Odense written?"
-
-    with_it, without = held("ask", question, "--session", "mine"), held("ask", question)
-
-    assert "[secret.pdf#1]" in with_it.out
-    assert "secret.pdf" not in without.out
 
 
 def test_a_problem_of_the_service_is_told_in_words(held: Ibid, service: Running) -> None:
@@ -223,13 +192,3 @@ def test_an_answer_commands_no_terminal(asked: Ibid, model: ModelServer) -> None
 
     assert answered.out.startswith("It is red, says the model.")
     assert not [sign for sign in answered.out + answered.err if not (sign.isprintable() or sign == "\n")]
-
-
-def test_without_a_session_nothing_earlier_counts(asked: Ibid, model: ModelServer) -> None:
-    """Each question stands alone; with a session the turns before it go along."""
-    for words in (["First?"], ["Second?"], ["Third?", "--session", "s"], ["Fourth?", "--session", "s"]):
-        asked("ask", *words)
-
-    told = [request.body["messages"] for request in model.asked("/chat/completions")]
-    turns = [[turn["content"] for turn in messages if turn["role"] != "system"] for messages in told]
-    assert turns == [["First?"], ["Second?"], ["Third?"], ["Third?", "A reply.", "Fourth?"]]

@@ -4,7 +4,6 @@ import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,16 @@ import pytest
 from pydantic import SecretStr
 
 from app.cli import doctor
-from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, CheckResult, finding, older
+from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, finding, older
 from app.db.copies import QdrantCopy, set_home
 from app.db.embedded import Cluster
-from app.db.folder import hold
 from app.db.memories import RAW
 from app.db.outbox import Outbox
 from app.db.pool import Pool, open_pool
 from app.db.postgres import identity, recorded
 from app.db.rows import transaction
 from app.db.vectors import SpaceStore
-from app.errors import IbidError, Unavailable
+from app.errors import IbidError
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.retrievers.qdrant_engine import folder_of
 from app.settings import (
@@ -47,7 +45,7 @@ from tests.fakes.outside import Ill, outside_server
 from tests.fakes.points import DIM, point
 from tests.fakes.qdrant import Fault as QdrantFault
 from tests.fakes.qdrant import QdrantServer, qdrant_server
-from tests.fakes.redis import RedisServer, free_port
+from tests.fakes.redis import free_port
 from tests.fakes.services import say
 from tests.fakes.uploads import SPACE
 
@@ -99,23 +97,6 @@ async def test_a_part_that_hangs_is_told() -> None:
     assert not (await finding("x", hangs, Settings(), patience=0.01)).ok
 
 
-async def test_any_problem_of_a_part_is_a_finding() -> None:
-    """Its words are what was found."""
-
-    async def fails(_settings: Settings) -> str:
-        raise Unavailable("it is asleep")
-
-    assert await finding("x", fails, Settings()) == CheckResult("x", ok=False, found="it is asleep")
-
-
-async def test_a_folder_below_a_file_cannot_be_used(tmp_path: Path) -> None:
-    """The path that is in the way is named."""
-    (tmp_path / "file").touch()
-
-    with pytest.raises(Ailment, match="file cannot be written"):
-        await doctor.folder(Settings(ibid=IbidKnobs(data_dir=tmp_path / "file" / "data")))
-
-
 async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before an ingest finds out."""
     monkeypatch.setattr(doctor, "DISK", 1 << 62)
@@ -126,18 +107,6 @@ async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 class TestChat:
     """The chat model's server."""
-
-    async def test_without_a_server_the_answerer_is_named(self) -> None:
-        """Nothing is wrong with having no model."""
-        assert "none configured" in await doctor.chat(Settings())
-
-    async def test_a_server_that_knows_the_model_is_well(self) -> None:
-        """Asked for its list only."""
-        async with model_server() as server:
-            found = await doctor.chat(Settings(chat=Chat(base_url=server.url, model="fake-model")))
-
-            assert found == f"fake-model at {server.url}"
-            assert [request.path for request in server.requests] == ["/v1/models"]
 
     async def test_a_model_that_is_not_listed_is_remarked(self) -> None:
         """No failure: some servers take names that they do not list."""
@@ -155,13 +124,6 @@ class TestChat:
                 await doctor.chat(Settings(chat=Chat(base_url=server.url)))
 
         assert "CHAT_API_KEY" in raised.value.advice
-
-    async def test_a_server_without_a_list_is_well(self) -> None:
-        """A 404 is an answer."""
-        async with model_server() as server:
-            server.fault = Fault(status=404)
-
-            assert "does not list" in await doctor.chat(Settings(chat=Chat(base_url=server.url)))
 
 
 async def test_an_embedding_server_that_fails_is_told_with_its_settings(dsn: str) -> None:
@@ -187,14 +149,6 @@ async def test_an_older_schema_is_told_and_left(dsn: str) -> None:
 
     assert raised.value.advice.startswith("ibid migrate")
     assert await recorded(dsn) == ["0001"]
-
-
-async def test_the_shared_cache_is_asked_what_it_is(redis: RedisServer) -> None:
-    """Kind and version; without an address the process keeps its own."""
-    assert await doctor.cache(Settings()) == "in this process"
-    told = await doctor.cache(Settings(cache=CacheSettings(url=SecretStr(redis.url))))
-    assert told.endswith("(CACHE_URL)")
-    assert told.split()[0] in {"redis", "valkey"}
 
 
 async def test_a_cache_that_does_not_answer_is_told_without_its_password() -> None:
@@ -235,24 +189,6 @@ async def test_a_reranker_is_asked_for_two_scores() -> None:
 
 def inside(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-@asynccontextmanager
-async def answering(*said: bytes) -> AsyncIterator[str]:
-    """The address of a server with these answers, whatever is asked; the last one again and again."""
-    left = list(said)
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        answer = left.pop(0) if len(left) > 1 else left[0]
-        head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(answer)}\r\nconnection: close\r\n\r\n"
-        writer.write(head.encode() + answer)
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 async def test_a_qdrant_server_is_asked_what_it_is(tmp_path: Path) -> None:
@@ -305,39 +241,6 @@ async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
         await doctor.qdrant(Settings(ibid=IbidKnobs(data_dir=tmp_path)))
 
     assert inside(tmp_path / "qdrant") == [place.name]
-
-
-async def test_an_older_qdrant_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client does not support it."""
-    monkeypatch.setattr("app.retrieval.retrievers.qdrant.OLDEST", (1, 21))
-    with qdrant_server(tmp_path) as server, pytest.raises(Ailment, match=r"1\.20\.0 is older than 1\.21"):
-        await doctor.qdrant(Settings(qdrant=QdrantSettings(url=server.url)))
-
-
-@pytest.mark.parametrize("said", [b"<html>", b"[]"], ids=["a web page", "another JSON"])
-async def test_a_service_that_reports_nothing_is_told(tmp_path: Path, said: bytes) -> None:
-    """What answers at its address is no Ibid, or a proxy's page."""
-    async with hold(tmp_path) as held, answering(said) as url:
-        held.publish(url)
-        with pytest.raises(Ailment, match="no report"):
-            await doctor.usable(Settings(ibid=IbidKnobs(data_dir=tmp_path)), "chroma")
-
-
-async def test_a_part_that_misses_a_look_under_load_is_not_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is asked again; one that never answers is told."""
-    monkeypatch.setattr(doctor, "PAUSES", (0.01, 0.01))
-    away, there = (b'{"checks": [{"name": "chroma", "ok": %s}]}' % ok for ok in (b"false", b"true"))
-    settings = Settings(ibid=IbidKnobs(data_dir=tmp_path))
-    async with hold(tmp_path) as held:
-        async with answering(away, away, there) as url:
-            held.publish(url)
-            assert await doctor.usable(settings, "chroma")
-        async with answering(away) as url:
-            held.publish(url)
-            with pytest.raises(Ailment, match="cannot use it"):
-                await doctor.usable(settings, "chroma")
 
 
 async def test_an_older_folder_under_a_newer_record_is_told(dsn: str, pool: Pool, tmp_path: Path) -> None:
@@ -403,27 +306,6 @@ async def taken(old: Elder) -> None:
         await old.run(TAKEN.format(table))
 
 
-async def test_rows_without_a_space_are_told(config: Settings, old: Elder) -> None:
-    """How many of which table, and what takes them over; before the first start nobody knows the space."""
-    assert "before the first start" in await older(config)
-    await start(old)
-    with pytest.raises(Ailment) as told:
-        await older(config)
-    assert "35 rows of public.conversation_index, 20 rows of public.code_index" in told.value.detail
-    assert told.value.advice == ADOPT
-    await taken(old)
-    assert await older(config) == "57 rows of projects in fake@8"
-
-
-async def test_rows_of_another_space_are_told_first(config: Settings, old: Elder) -> None:
-    """Nothing can be taken over before they have moved."""
-    await start(old)
-    await old.run("UPDATE code_index SET space = 'gone@9'")
-    with pytest.raises(Ailment, match="20 rows of public") as told:
-        await older(config)
-    assert told.value.advice == MOVE
-
-
 async def test_memories_in_vectors_of_others_are_told(
     config: Settings, old: Elder, qdrant: QdrantServer
 ) -> None:
@@ -460,10 +342,3 @@ async def test_a_collection_that_an_earlier_version_adopted_is_told(
         assert told.value.advice == AGAIN
         await pool.execute("INSERT INTO ibid.imported VALUES ('wiki', '1', 'default', '', 'x', '')")
     assert "57 rows" in await older(config)
-
-
-async def test_a_database_that_is_not_migrated_is_not_read(cluster: Cluster, tmp_path: Path) -> None:
-    """The check of Postgres tells that."""
-    async with elder(cluster) as before:
-        config = Settings(ibid={"data_dir": tmp_path / "data"}, postgres={"dsn": before.dsn})
-        assert await asyncio.wait_for(older(config), 20) == "not looked at: see postgres"

@@ -5,15 +5,11 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 
 from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
-from rich.console import Console
-from rich.table import Table
 
-from app.cli.eval import remarks, ways
 from app.db.folder import take
 from app.evaluation.data import ABLATIONS, MEASURES
 from app.evaluation.run import isolated
@@ -89,22 +85,6 @@ def test_a_folder_is_measured_on_stores_of_its_own(ibid: Ibid) -> None:
     ]
 
 
-def test_one_broken_folder_stops_all_before_any_work(ibid: Ibid) -> None:
-    """With the file and the line; what an earlier run has written stays."""
-    mine, ours = written(ibid.place / "mine", "ada"), written(ibid.place / "ours", None)
-    with (ours / "corpus.jsonl").open("a") as file:
-        file.write('\n{"id": "t1", "text": "again"}')
-    (ibid.place / "q.jsonl").write_text("earlier")
-
-    done = ibid.process("eval", str(mine), str(ours), "--queries", "q.jsonl")
-
-    assert (done.code, done.out) == (2, "")
-    said = "corpus.jsonl, line 3: the id 't1' is there twice, first in line 1"
-    assert done.err == f"ibid: {ours / said}\n"
-    assert (ibid.place / "q.jsonl").read_text() == "earlier"
-    assert not ibid.data.exists()
-
-
 def test_a_busy_embedding_server_is_waited_for(ibid: Ibid) -> None:
     """Refused a dozen times, a text is embedded all the same: a measurement has no deadline."""
     mine = written(ibid.place / "mine", "ada")
@@ -131,36 +111,6 @@ def test_a_busy_embedding_server_is_waited_for(ibid: Ibid) -> None:
         assert (done.code, refused() >= 12) == (0, True), done.err
 
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide"
-
-
-def sections(folder: Path) -> Path:
-    """Some of the guide as a benchmark: each section a text, its heading the question."""
-    folder.mkdir()
-    texts, questions = [], []
-    for page in sorted(GUIDE.glob("*.md"))[:3]:
-        for n, part in enumerate(page.read_text().split("\n## ")[1:]):
-            heading, _, text = part.partition("\n")
-            name = f"{page.stem}-{n}"
-            texts.append({"id": name, "text": text[:1_000]})
-            questions.append({"id": name, "text": f"{heading} ({page.stem})", "rel": {name: 1}})
-    for name, rows in (("corpus", texts), ("queries_dev", questions)):
-        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return folder
-
-
-def test_the_engine_alone_finds_what_the_exact_index_finds(ibid: Ibid) -> None:
-    """Chroma among documents at least .95 of what exact dense retrieval finds in the corpus, to which texts
-    go that have no scopes. Nothing is degraded."""
-    guide = sections(ibid.place / "guide")
-    [exact] = lines(ibid.process("eval", str(guide), "--json").out)
-    [told] = lines(ibid.process("eval", str(guide), "--json", "--source", "documents", EXACT_MAX_MB="0").out)
-    assert (exact["source"], exact["searched"]) == ("corpus", ["exact"])
-    assert (told["source"], told["searched"], told["degraded"]) == ("documents", ["engine"], {})
-    wanted = exact["ablations"]["meaning"]["metrics"]["recall@20"]
-    assert told["ablations"]["meaning"]["metrics"]["recall@20"] >= 0.95 * wanted > 0.4
-
-
 def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> None:
     """Only the models stay as they are; nothing is cached."""
     settings = Settings(
@@ -176,49 +126,3 @@ def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> No
     assert (own.postgres.dsn, own.chroma.url, own.qdrant.url, own.cache.url) == (None, None, None, None)
     assert (own.ibid.data_dir, own.ibid.workers, own.rag.cache_ttl_seconds) == (tmp_path, 1, 0)
     assert own.openai == settings.openai
-
-
-FIGURES = {
-    "metrics": dict.fromkeys(MEASURES, 0.5),
-    "intervals": {name: [0.25, 1.0] for name in MEASURES},
-}
-RESULT = {
-    "set": "birds[1]",
-    "split": "dev",
-    "source": "memories",
-    "queries": 1_200,
-    "ablations": dict.fromkeys(ABLATIONS, FIGURES),
-    "unanswerable": 0,
-    "dangling": 0,
-    "degraded": {},
-}
-
-
-def printed(shown: Table) -> list[list[str]]:
-    """Its lines, in words."""
-    out = StringIO()
-    Console(file=out, width=80).print(shown)
-    return [line.split() for line in out.getvalue().splitlines()]
-
-
-def test_a_folder_has_a_line_a_way() -> None:
-    """With every measure, its interval below; nothing is cut off."""
-    title, head, *lines = printed(ways(RESULT))
-
-    assert title == ["birds[1]", "(dev),", "memories,", "1,200", "questions"]
-    assert head == list(MEASURES)
-    assert [line[0] for line in lines[::2]] == list(ABLATIONS)
-    assert lines[0][1:] == [".500"] * len(MEASURES)
-    assert lines[1] == ["[.25", "1.00]"] * len(MEASURES)
-
-
-def test_what_makes_figures_doubtful_is_told() -> None:
-    """And nothing where there is nothing to tell."""
-    doubtful = {"unanswerable": 2, "dangling": 1, "degraded": {"memories: timeout": 3}}
-
-    told = " / ".join(remarks({**RESULT, **doubtful}))
-
-    assert not list(remarks(RESULT))
-    assert "2 questions" in told
-    assert "1 grade " in told
-    assert "memories: timeout (3)" in told

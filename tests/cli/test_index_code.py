@@ -19,7 +19,7 @@ import pytest
 from app.cli import client as requests
 from app.cli.client import Answered
 from app.cli.index import CodeFiles, Report, visible
-from app.cli.repository import MOST_BYTES, FileText, Root, Skipped, SkipReason, file_text, read, rooted, walk
+from app.cli.repository import FileText, Root, Skipped, SkipReason, file_text, read, rooted, walk
 from app.db.code import CodeFile
 from app.db.folder import read_lock
 from app.ingest.syntax import language_of
@@ -105,15 +105,6 @@ def test_a_part_is_followed_alone(held: Ibid, service: Running, repo: Path, clie
     assert index(held, repo / "app" / "one.py", "part")["changed"] == 1
     assert index(held, repo / "app", "part")["deleted"] == 1
     assert paths(client, "part") == ["README.md", "app/one.py", "app/three.py"]
-
-
-def test_two_folders_of_one_project(held: Ibid, service: Running, repo: Path, client: httpx.Client) -> None:
-    """Each under a name of its own; neither deletes the other's."""
-    index(held, repo, "both", "--under", "left")
-    index(held, repo / "app", "both", "--under", "right/")
-
-    assert len(paths(client, "both")) == 7
-    assert {path.split("/")[0] for path in paths(client, "both")} == {"left", "right"}
 
 
 def test_an_empty_folder_deletes_nothing(
@@ -217,9 +208,6 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert rest["added"] + rest["unchanged"] == 400
 
 
-ROOT = Root(Path("/repo"), "")
-
-
 @dataclass
 class Service:
     """Keeps files by path; refuses those it is told to, and is busy as often as it is told to."""
@@ -274,28 +262,6 @@ async def files(stub: Service) -> AsyncIterator[CodeFiles]:
         yield CodeFiles(client, "a b", "src/")
 
 
-async def test_what_is_there_is_read_page_by_page(files: CodeFiles, stub: Service) -> None:
-    """Of the part that is looked at, under what stands in front; the rest is another run's."""
-    stub.files = {f"src/app/{name}": "x" for name in "abc"} | {"src/b": "x", "lib/app/d": "x"}
-
-    assert sorted(await files.known(ROOT)) == ["app/a", "app/b", "app/c", "b"]
-    assert sorted(await files.known(Root(ROOT.folder, "app"))) == ["app/a", "app/b", "app/c"]
-    assert stub.asked[0].url.raw_path.startswith(b"/projects/a%20b/code/files?")
-
-
-async def test_one_file_that_is_refused_costs_no_other(files: CodeFiles, stub: Service) -> None:
-    """It is told with what the service says."""
-    stub.refused = ("src/b",)
-    report = Report()
-
-    count = await files.put([FileText(name, name) for name in "abc"], report)
-
-    assert (count, sorted(stub.files)) == (3, ["src/a", "src/c"])
-    assert (report.added, report.refused, report.chunks, report.embedded) == (2, 1, 4, 2)
-    assert report.told == [{"path": "b", "reason": "A field: no"}]
-    assert report.failed
-
-
 async def test_a_busy_service_is_asked_again(files: CodeFiles, stub: Service) -> None:
     """For a while; then the run ends, and the next goes on from there."""
     stub.busy = 7
@@ -305,17 +271,6 @@ async def test_a_busy_service_is_asked_again(files: CodeFiles, stub: Service) ->
         await files.put([FileText("b", "b")], Report())
 
     assert sorted(stub.files) == ["src/a"]
-
-
-async def test_what_is_gone_is_deleted_in_short_addresses(files: CodeFiles, stub: Service) -> None:
-    """Whatever the paths hold."""
-    names = [f"{at}/{'ä&b ' * 20}" for at in range(60)]
-    stub.files = {f"src/{name}": "x" for name in names}
-
-    assert await files.delete(names) == 60
-    assert stub.files == {}
-    assert max(len(request.url.raw_path) for request in stub.asked) < 8_000
-    assert await files.delete([]) == 0
 
 
 def test_a_report_tells_what_a_person_should_know() -> None:
@@ -350,30 +305,6 @@ def test_names_are_shown_and_not_obeyed(name: str, shown: str) -> None:
     report.tell(name, "no")
 
     assert visible(report.told[0]["path"]) == shown
-
-
-@pytest.mark.parametrize(
-    ("report", "failed"),
-    [
-        (Report(), True),
-        (Report(deleted=1), False),
-        (Report(unchanged=1), False),
-        (Report(unchanged=1, kept=1), True),
-    ],
-    ids=["nothing", "pruned", "same", "kept"],
-)
-def test_a_run_that_found_nothing_or_left_something_fails(report: Report, failed: bool) -> None:
-    """A script must see it."""
-    assert report.failed == failed
-
-
-def test_what_cannot_be_read_fails_the_run() -> None:
-    """And is known, so that nothing of it is deleted."""
-    report = Report()
-    report.skip(Skipped("a.py", SkipReason.UNREADABLE))
-
-    assert report.failed
-    assert report.unread == ["a.py"]
 
 
 @pytest.fixture
@@ -432,66 +363,6 @@ def test_paths_begin_where_the_repository_does(checkout: Path, path: str, root: 
     assert rooted(place / path) == Root(place / root, part, alone=alone)
 
 
-def test_a_part_of_a_repository_is_walked_alone(checkout: Path) -> None:
-    """With the rules that hold in it; a single file too."""
-    (checkout / "app" / "old.py").write_text("x")
-    (checkout / ".gitignore").write_text("old.py\n")
-
-    assert [each for each in walk(rooted(checkout / "app")) if isinstance(each, str)] == ["app/main.py"]
-    assert list(walk(rooted(checkout / "app" / "main.py"))) == ["app/main.py"]
-    assert list(walk(rooted(checkout / ".env"))) == [Skipped(".env", SkipReason.SECRET)]
-    assert list(walk(rooted(checkout / "photo.jpg"))) == [Skipped("photo.jpg", SkipReason.UNKNOWN)]
-    assert [rooted(checkout / "app").holds(path) for path in ("app/x.py", "apple.py", "app")] == [
-        True,
-        False,
-        True,
-    ]
-
-
-@pytest.mark.parametrize("name", [b"b\xff.py", b"b\x1b[2J.py", b"b\n.py"])
-def test_a_name_that_cannot_be_kept_is_told(tmp_path: Path, name: bytes) -> None:
-    """Of a file that is named by itself as of one that is found."""
-    path = tmp_path / os.fsdecode(name)
-    path.write_text("x = 1\n")
-
-    skipped = Skipped(os.fsdecode(name), SkipReason.NAME)
-    assert list(walk(rooted(path))) == [skipped]
-    assert list(walk(rooted(tmp_path))) == [skipped]
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ("Grüße\n".encode(), "Grüße\n"),
-        (b"\xef\xbb\xbfx = 1\n", "x = 1\n"),
-        ("Grüße\n".encode("utf-16"), "Grüße\n"),
-        ("Grüße\n".encode("latin-1"), "Grüße\n"),
-        (b"a\r\nb\r\n", "a\r\nb\r\n"),
-    ],
-    ids=["utf-8", "mark", "utf-16", "latin", "crlf"],
-)
-def test_texts_are_read_as_they_are_written(data: bytes, text: str) -> None:
-    """Without the mark in front; line ends stay."""
-    assert file_text("a.py", data) == FileText("a.py", text)
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"", SkipReason.EMPTY),
-        (b" \n\t\n", SkipReason.EMPTY),
-        (b"\x7fELF\x00\x01", SkipReason.BINARY),
-        (bytes(range(1, 32)) * 20, SkipReason.BINARY),
-        (b"x" * (MOST_BYTES + 1), SkipReason.LARGE),
-        (b"var a=1;" * 2_000, SkipReason.MADE),
-    ],
-    ids=["empty", "blank", "nul", "control", "large", "minified"],
-)
-def test_what_is_no_text_is_told_as_what_it_is(data: bytes, reason: SkipReason) -> None:
-    """And not read further."""
-    assert file_text("a.py", data) == Skipped("a.py", reason)
-
-
 def test_secrets_are_written_over_before_anything_is_sent() -> None:
     """Which kinds is told, and where."""
     assert file_text("a.py", f"key = '{KEY}'\n".encode()) == FileText("a.py", "key = '***'\n", ("AWS key",))
@@ -505,20 +376,6 @@ def test_a_file_is_opened_without_following_or_waiting(checkout: Path) -> None:
     assert read(root, "pipe.py") == Skipped("pipe.py", SkipReason.UNKNOWN)
     assert read(root, "gone.py") == Skipped("gone.py", SkipReason.UNREADABLE)
     assert read(root, "app/main.py") == FileText("app/main.py", "x = 1\n")
-
-
-def test_a_folder_that_cannot_be_listed_is_told(checkout: Path) -> None:
-    """And the others are walked."""
-    found = list(walk(Root(checkout, "")))
-    (checkout / "app" / "main.py").unlink()
-    (checkout / "app").rmdir()
-    walking = walk(Root(checkout, ""))
-    (checkout / "app").mkdir()
-    first = [next(walking) for _ in range(3)]
-    (checkout / "app").rmdir()
-
-    assert "app/main.py" in found
-    assert Skipped("app", SkipReason.UNREADABLE) in [*first, *walking]
 
 
 GIT = shutil.which("git")
@@ -568,15 +425,6 @@ def test_what_git_ignores_is_left_out(tmp_path: Path, tree: dict[str, str | byte
 
     named = (each for each in git.split("\0") if language_of(each))
     assert sorted(found) == sorted(named)
-
-
-def test_a_list_that_is_a_link_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "rules").write_text("*.py\n")
-    (tmp_path / "repo").mkdir()
-    (tmp_path / "repo" / ".gitignore").symlink_to(tmp_path / "rules")
-    (tmp_path / "repo" / "a.py").write_text("x")
-
-    assert "a.py" in list(walk(Root(tmp_path / "repo", "")))
 
 
 def test_a_repository_inside_has_rules_of_its_own(tmp_path: Path) -> None:

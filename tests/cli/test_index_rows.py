@@ -3,7 +3,6 @@
 import io
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -13,14 +12,12 @@ import pytest
 
 from app.cli import index as module
 from app.cli.index import (
-    LONGEST_LINE,
     InputLine,
     Rows,
     json_lines,
     line_count,
     posted,
 )
-from app.cli.terminal import Unreadable
 from app.db.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 from tests.fakes.process import Done
@@ -114,13 +111,6 @@ def test_stdin_is_a_file(held: Ibid, service: Running) -> None:
     assert (done.code, done.out) == (0, "1 row: 1 created\n")
 
 
-def test_nothing_is_no_failure(held: Ibid, service: Running, tmp_path: Path) -> None:
-    """An empty file has no rows."""
-    done = held("index", "conversations", written(tmp_path), "--project", "Empty")
-
-    assert (done.code, done.out) == (0, "0 rows\n")
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -177,39 +167,6 @@ def test_lines_keep_their_numbers(tmp_path: Path) -> None:
 
     assert [(line.number, line.row) for line in found] == [(1, {"a": 1}), (4, None), (5, None), (6, {"b": 2})]
     assert line_count(tmp_path / "f") == 5
-
-
-def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path) -> None:
-    """The next one is the next, wherever reading stops."""
-    (tmp_path / "f").write_bytes(b'{"a": "' + b"x" * (3 * LONGEST_LINE) + b'"}\n{"b": 2}\n')
-
-    long, short = read(tmp_path / "f")
-
-    assert (long.number, long.row, long.size) == (1, None, LONGEST_LINE + 1)
-    assert (short.number, short.row) == (2, {"b": 2})
-
-
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """As what it is."""
-    with pytest.raises(Unreadable, match="cannot be read"):
-        read(tmp_path)
-
-
-async def test_rows_wait_for_a_busy_service() -> None:
-    """Only a question has a deadline."""
-    answers = [httpx.Response(503, json={"title": "Busy", "status": 503})]
-    answers.append(httpx.Response(201, json={"items": [{"outcome": "created"}]}))
-    transport = httpx.MockTransport(lambda _: answers.pop(0))
-    async with httpx.AsyncClient(transport=transport, base_url="http://ibid") as client:
-        batch = await posted(client, "/projects/p/conversations", [InputLine(1, {"title": "a"}, 9)])
-
-    assert (batch.outcomes, list(batch.refused)) == (Counter(created=1), [])
-
-
-def test_a_command_must_be_named(ibid: Ibid) -> None:
-    """Exit 2; nothing is opened for it."""
-    assert ibid("index").code == 2
-    assert not ibid.data.exists()
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli import ingest
-from app.cli.client import Answered
-from app.cli.ingest import Outcome, Status, UploadOptions, pdfs, settled, upload
+from app.cli.ingest import Outcome, Status, UploadOptions, pdfs, upload
 from tests.cli.conftest import Ibid, Running, lines
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Done
@@ -32,16 +30,6 @@ def test_a_folder_gives_its_pdfs_of_any_case_and_depth(tree: Path) -> None:
     names = [str(path.relative_to(tree)) for path in pdfs([tree])]
 
     assert names == ["a.PDF", "b.pdf", "deep/deeper/c.Pdf"]
-
-
-def test_a_named_file_is_taken_whatever_its_name(tree: Path) -> None:
-    """The service says what is wrong with it, not the command."""
-    assert pdfs([tree / "notes.txt"]) == [tree / "notes.txt"]
-
-
-def test_a_file_named_twice_is_sent_once(tree: Path) -> None:
-    """By its folder and by its name, or by two spellings."""
-    assert len(pdfs([tree, tree / "b.pdf", tree / "deep" / ".." / "b.pdf"])) == 3
 
 
 def test_ingest_says_what_became_of_each_file(ingested: Done) -> None:
@@ -97,19 +85,6 @@ def test_files_can_be_put_in_for_a_user(held: Ibid, service: Running) -> None:
     assert lines(done.out)[0]["document"]["user_id"] == "ada"
 
 
-def test_a_file_that_cannot_be_opened_is_told_and_the_others_go_on(
-    held: Ibid, service: Running, tmp_path: Path
-) -> None:
-    """A dangling link among good files fails alone."""
-    (tmp_path / "good.pdf").write_bytes(text_pdf("The mill at Skagen ground its last flour in 1902."))
-    (tmp_path / "gone.pdf").symlink_to(tmp_path / "nowhere")
-
-    done = held("ingest", tmp_path / "good.pdf", tmp_path / "gone.pdf", "--session", "links")
-
-    assert done.code == 2  # a named path must be there
-    assert "gone.pdf" in done.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -129,25 +104,7 @@ def test_wrong_usage_exits_with_two(ibid: Ibid, tmp_path: Path, arguments: list[
     assert not ibid.data.exists()
 
 
-def test_a_folder_without_pdfs_is_a_failure(ibid: Ibid, tmp_path: Path) -> None:
-    """Most likely the path was wrong."""
-    (tmp_path / "empty").mkdir()
-
-    done = ibid("ingest", tmp_path / "empty")
-
-    assert (done.code, done.err) == (1, "No PDF found.\n")
-
-
 READY = {"id": "d", "state": "ready", "pages": 1200, "chunks": 3100}
-
-
-async def test_a_file_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service without workers keeps nobody waiting for ever."""
-    monkeypatch.setattr(ingest, "PATIENCE_SECONDS", -1.0)
-
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(Answered, match="Still being read"):
-            await settled(client, {"id": "d", "state": "processing"})
 
 
 def service(received: list[bytes]) -> httpx.AsyncClient:

@@ -6,9 +6,8 @@ from typing import Any
 
 import httpx
 import pytest
-from rich.console import Console
 
-from app.cli.users import erased_remarks, erased_table
+from app.cli.users import erased_remarks
 from app.db.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
@@ -27,21 +26,6 @@ def test_keys_are_made_listed_and_revoked_while_a_service_runs(held: Ibid, servi
     assert (listed["tenant"], listed["user"], listed["name"]) == ("acme", "ann", "laptop")
     assert key not in json.dumps(listed)
     assert held("keys", "revoke", listed["id"]).code == 1
-
-
-def test_people_read_a_table(held: Ibid, service: Running) -> None:
-    """Every key with what it is for; never the key."""
-    made = held("keys", "create", "--tenant", "table", "--name", "kiosk")
-    key = made.out.strip()
-    [row] = [row for row in lines(held("keys", "list", "--json").out) if row["tenant"] == "table"]
-
-    shown = held("keys", "list").out
-    held("keys", "revoke", row["id"])
-
-    assert row["id"] in shown
-    assert "kiosk" in shown
-    assert key not in shown
-    assert "It is not shown again." in made.err
 
 
 @pytest.mark.parametrize("tenant", ["", "two\nlines", "x" * 201], ids=["empty", "line break", "long"])
@@ -75,13 +59,6 @@ def spoken(held: Ibid, service: Running) -> None:
             assert client.post("/memories", json=memories).status_code == 201
 
 
-def test_one_user_s_cards_are_told(held: Ibid, spoken: None) -> None:
-    """In a line, with how much they were made of."""
-    done = held("profiles", "--user", "profiled-ada")
-    assert done.code == 0
-    assert done.out.splitlines() == [f"profiled-ada: 3 messages; {', '.join(ALL)}", "1 user, 3 messages."]
-
-
 def test_all_users_are_told_to_machines(held: Ibid, spoken: None) -> None:
     """An object a user; computed again, the cards are not counted as messages."""
     found = {item["user_id"]: item for item in lines(held("profiles", "--json").out)}
@@ -101,11 +78,6 @@ def test_cards_are_memories_that_answers_use(held: Ibid, service: Running, spoke
     assert told["meta_explanation"]["gravity"]["label"] != "unknown"
     assert {item["kind"] for item in told["memory_used"]} == {"note"}
     assert any(item["boosts"]["vb_desire"] > 1 for item in told["memory_used"])
-
-
-def test_another_tenant_has_its_own_users(held: Ibid, spoken: None) -> None:
-    done = held("profiles", "--tenant", "elsewhere")
-    assert (done.code, done.out) == (0, "0 users, 0 messages.\n")
 
 
 RECEIPT: dict[str, Any] = {
@@ -139,18 +111,6 @@ def test_it_asks_before_it_erases(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -
     assert (done.code, done.out.strip()) == (1, "")
     assert "Erase everything of 'ada' in tenant 'default' for good?" in done.err
     assert not ibid.data.exists()
-
-
-def test_the_receipt_is_a_table() -> None:
-    """Of holdings and counts."""
-    out = StringIO()
-
-    Console(file=out, width=100, markup=False).print(erased_table(RECEIPT))
-
-    assert [line.split() for line in out.getvalue().splitlines()[-2:]] == [
-        ["memories", "1,200"],
-        ["votes", "0"],
-    ]
 
 
 def test_another_tenants_user_is_erased_through_the_service(held: Ibid, service: Running) -> None:

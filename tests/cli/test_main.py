@@ -6,27 +6,17 @@ import json
 import re
 import subprocess
 import sys
-import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
 from app.cli import main as program
 from app.cli import terminal
 from app.cli.client import Answered
-from app.cli.main import COMMANDS, loaded, main
-from app.cli.terminal import as_json, configured, progress, remark, safe, tell
+from app.cli.main import main
+from app.cli.terminal import as_json, configured, progress, remark, tell
 from app.errors import BadInput, IbidError, StartError
-from tests.cli.conftest import Ibid
-
-
-def test_the_version_is_told_and_no_folder_is_made(ibid: Ibid) -> None:
-    """By the installed program, as the package says it."""
-    assert ibid.process("--version").out.startswith("ibid 0.")
-    assert not ibid.data.exists()
 
 
 def test_every_command_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,16 +31,6 @@ def test_every_command_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         *("serve", "ingest", "ask", "profiles", "erase"),
         *("doctor", "migrate", "reembed", "adopt", "eval", "knowledge", "index", "keys"),
     ]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_said_of_a_command_is_how_its_own_help_begins(name: str) -> None:
-    """The list of commands is written, so that none need be imported for it."""
-    command = loaded(name)
-    assert command.name == name
-    whole, said = " ".join((command.help or "").split()), COMMANDS[name].help
-    assert said.endswith(".")
-    assert whole.startswith((said, f"{said[:-1]}:", f"{said[:-1]},", f"{said[:-1]};"))
 
 
 @pytest.mark.parametrize(
@@ -141,9 +121,6 @@ def test_heavy_vendors_wait_until_they_are_used() -> None:
     assert done.stdout.strip() == "[]"
 
 
-BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
-
-
 @pytest.fixture(autouse=True)
 def _no_logging(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The tests' own logging stays; no `.env` of the checkout is read."""
@@ -199,17 +176,6 @@ def test_a_terminal_is_not_commanded(text: str, shown: str, capsys: pytest.Captu
     }
 
 
-@given(st.text(st.characters(exclude_categories=())), st.data())
-def test_no_control_gets_through_however_a_text_is_cut(text: str, data: st.DataObject) -> None:
-    """As an answer comes in pieces."""
-    at = data.draw(st.integers(0, len(text)))
-
-    shown = safe(text[:at]) + safe(text[at:])
-
-    assert all(unicodedata.category(sign) not in {"Cc", "Cs"} or sign in "\n\t" for sign in shown)
-    assert not any(unicodedata.bidirectional(sign) in BIDI for sign in shown)
-
-
 def test_options_win_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """And what is not given stays the environment's."""
     monkeypatch.setenv("IBID_PORT", "1")
@@ -229,14 +195,6 @@ def test_a_near_miss_of_another_prefix_is_remarked(
     configured()
 
     assert "CHAT_BASEURL (did you mean CHAT_BASE_URL?)" in capsys.readouterr().err
-
-
-def test_a_pipe_sees_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither on stdout nor on stderr: logs stay readable."""
-    with progress("Reading", 2) as bar:
-        bar.add(1, "files, 3 pages")
-
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_terminal_sees_steps_and_what_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,31 +7,20 @@ from pathlib import Path
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from pydantic import SecretStr
 
 from app.cli import maintenance
-from app.cli.maintenance import adopted_lines
-from app.cli.store import held_dsn, open_store
+from app.cli.store import open_store
 from app.db.embedded import Cluster
 from app.db.folder import hold
 from app.db.keys import KeyStore
-from app.db.pool import open_pool
-from app.db.postgres import Behind, recorded
-from app.errors import RetrievalError, StartError, Unavailable
+from app.errors import RetrievalError
 from app.services.adopt import AdoptReport, Older, Taken
 from app.settings import Ibid as Place
-from app.settings import Postgres, Settings
-from tests.cli.conftest import HARBOUR, Ibid, Running, lines
+from app.settings import Settings
+from tests.cli.conftest import HARBOUR, Ibid, Running
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import service
-
-
-def test_migrate_finds_nothing_to_do(held: Ibid, service: Running) -> None:
-    """The service migrated at its start. With --json stdout holds JSON alone."""
-    assert held("migrate").out == "The database is up to date.\n"
-    assert lines(held("migrate", "--json").out) == [{"migrated": True}]
-
 
 RABBITS = "I keep two rabbits in Odense, and they are called Juno and Bramble."
 TIDES = "Spring tides follow the new moon and the full moon."
@@ -76,21 +65,6 @@ REPORT = AdoptReport(
     Older(2, 1),
 )
 
-SAID = "1,200 with the vectors they have, 30 embedded anew, 2 without text left alone, 1 changed meanwhile"
-
-
-def test_a_line_a_table_and_a_collection() -> None:
-    """With what is not zero."""
-    assert list(adopted_lines(REPORT)) == [
-        "Are in model@8:",
-        f"  public.code_index: {SAID}",
-        "  public.conversation_index: nothing to do",
-        "  memory_raw: 3 embedded anew into memory_raw_ibid",
-        "  public.chat_log: 2 turns of older tools, read as they are",
-        "  public.vantage_answer_trace: 1 answer of older tools, as they are",
-    ]
-    assert next(adopted_lines(REPORT, dry=True)) == "Would be in model@8:"
-
 
 def test_what_was_written_all_the_while_is_told(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit 1, with what to do."""
@@ -123,15 +97,6 @@ def test_a_run_that_breaks_off_says_why(
     assert (done.code, done.err) == (1, f"ibid: {said}; run it again: what is done is kept\n")
 
 
-def test_on_a_fresh_folder_there_is_nothing_to_do(ibid: Ibid) -> None:
-    """And that is no failure."""
-    done = ibid("adopt", "--json")
-    assert done.code == 0, done.err
-    told = json.loads(done.out)
-    assert [each["embedded"] + each["kept"] for each in told["tables"]] == [0, 0]
-    assert (told["collections"], told["dry_run"]) == ([], False)
-
-
 def test_a_service_on_the_folder_is_in_the_way(held: Ibid, service: Running) -> None:
     """Refused plainly, with who it is."""
     done = held("adopt")
@@ -147,29 +112,3 @@ async def test_the_record_of_a_held_folder_is_reached_over_its_socket(
 
     async with hold(tmp_path), open_store(Settings(ibid=Place(data_dir=tmp_path))) as pool:
         assert await KeyStore(pool).list() == []
-
-
-async def test_a_held_folder_without_a_server_of_its_own_is_told(tmp_path: Path) -> None:
-    """The service was given POSTGRES_DSN, the command was not."""
-    async with hold(tmp_path) as held:
-        held.publish("http://127.0.0.1:9")
-        with pytest.raises(StartError, match="set its POSTGRES_DSN"):
-            async with open_store(Settings(ibid=Place(data_dir=tmp_path))):
-                pass
-
-
-async def test_who_only_looks_leaves_an_older_schema(dsn: str, tmp_path: Path) -> None:
-    """A running service of that version could not start again."""
-    config = Settings(ibid=Place(data_dir=tmp_path), postgres=Postgres(dsn=SecretStr(dsn)))
-    async with open_pool(dsn) as pool:
-        await pool.execute("UPDATE ibid.alembic_version SET version_num = '0001'")
-    with pytest.raises(Behind):
-        async with open_store(config, migrate=False):
-            pass
-    assert await recorded(dsn) == ["0001"]
-
-
-def test_a_server_that_is_not_up_yet_is_told_plainly(tmp_path: Path) -> None:
-    """Between the lock and the server's start there is nothing to connect to."""
-    with pytest.raises(Unavailable, match="starting or stopping"):
-        held_dsn(tmp_path)

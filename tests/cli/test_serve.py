@@ -1,12 +1,10 @@
 """`ibid serve` as a program: start, address, signals; and its web server."""
 
 import asyncio
-import errno
 import os
 import resource
 import signal
 import socket
-import stat
 import subprocess
 import time
 from contextlib import closing
@@ -18,9 +16,8 @@ from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
 from app.cli import serve
-from app.cli.serve import bind, refusal, serving, url
+from app.cli.serve import bind, serving, url
 from app.db.folder import NAME, read_lock
-from app.errors import StartError
 from app.logging import RequestLog
 from app.problems import LastResort
 from tests.cli.conftest import PROGRAM, Ibid, Running
@@ -110,22 +107,6 @@ def alive(pid: int) -> bool:
 class TestRunning:
     """What holds while a service runs."""
 
-    def test_it_says_where_it_is(self, service: Running) -> None:
-        """One line on stdout, once it answers; the page is there."""
-        answered = httpx.get(service.url, trust_env=False)
-
-        assert service.greeting.startswith(f"Ibid is ready: {service.url} ")
-        assert answered.status_code == 200
-        assert "<h1>" in answered.text
-
-    def test_commands_find_it_by_the_lock_file(self, service: Running, held: Ibid) -> None:
-        """Address and token are there for this user alone."""
-        lock = read_lock(held.data)
-
-        assert lock is not None
-        assert (lock.pid, lock.url) == (service.process.pid, service.url)
-        assert stat.S_IMODE((held.data / NAME).stat().st_mode) == 0o600
-
     def test_a_second_service_on_the_folder_is_refused(self, service: Running, held: Ibid) -> None:
         """With the process and the address that are in the way."""
         refused = held("serve", "--port", "0")
@@ -208,31 +189,6 @@ def app() -> FastAPI:
     return made
 
 
-async def test_inside_the_block_it_answers_and_outside_it_does_not() -> None:
-    """Ready on entering, gone on leaving."""
-    bound = bind("127.0.0.1", 0)
-    address = url(bound, "127.0.0.1")
-
-    async with serving(app(), bound), httpx.AsyncClient() as client:
-        answered = (await client.get(address)).text
-
-    assert answered == "here"
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(httpx.ConnectError):
-            await client.get(address)
-
-
-async def test_an_error_inside_the_block_comes_out_and_the_server_stops() -> None:
-    """The block's own error is not hidden by the server's end."""
-    bound = bind("127.0.0.1", 0)
-
-    with pytest.raises(LookupError):
-        async with serving(app(), bound):
-            raise LookupError
-
-    assert bound.fileno() == -1
-
-
 async def test_a_request_cut_short_by_the_stop_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the app says it; the server neither answers itself nor logs a fault."""
     monkeypatch.setattr(serve, "GRACE_SECONDS", 0.1)
@@ -257,24 +213,6 @@ async def test_a_request_cut_short_by_the_stop_is_answered(monkeypatch: pytest.M
     assert answered.headers["retry-after"] == "2"
     assert "Traceback" not in lines.getvalue()
     assert "ASGI" not in lines.getvalue()
-
-
-def test_a_host_that_is_no_address_is_told_with_its_setting() -> None:
-    """The message names IBID_HOST."""
-    with pytest.raises(StartError, match=r"IBID_HOST=::1%none is no address of this machine"):
-        bind("::1%none", 0)
-
-
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [
-        pytest.param(errno.EACCES, "above 1023", id="privileged port"),
-        pytest.param(errno.EADDRNOTAVAIL, "IBID_HOST", id="another machine's address"),
-    ],
-)
-def test_other_refusals_name_their_setting(number: int, said: str) -> None:
-    """Whatever the kernel says, the reader learns what to change."""
-    assert said in refusal(OSError(number, "no"), "127.0.0.1", 80).detail
 
 
 @pytest.mark.parametrize(

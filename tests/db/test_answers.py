@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -25,9 +24,8 @@ from app.answer import (
     recipe_block,
 )
 from app.answering.prompt import SYSTEM
-from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import instructions
-from app.db.answers import COLUMNS, AnswerStore, body_json, ids_in, restored, sanitised_body, trace_row
+from app.db.answers import COLUMNS, AnswerStore, body_json, ids_in, restored, trace_row
 from app.db.documents import DocumentPart
 from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool
@@ -112,18 +110,6 @@ KEYS = [
 ]
 
 
-async def test_comes_back_as_it_was(pool: Pool) -> None:
-    store = AnswerStore(pool)
-    await store.keep(HERE, ANSWER)
-    assert await store.get(HERE, ANSWER.id) == ANSWER
-
-
-async def test_an_answer_that_ended_in_an_error(pool: Pool) -> None:
-    store, answer = AnswerStore(pool), replace(ANSWER, finish=None)
-    await store.keep(HERE, answer)
-    assert await store.get(HERE, answer.id) == answer
-
-
 @pytest.mark.parametrize(
     "stranger",
     [
@@ -151,20 +137,6 @@ async def test_keys_of_a_person_meet(pool: Pool, asked: Scope, asker: Scope) -> 
     assert await store.get(asker, ANSWER.id) == ANSWER
 
 
-async def test_what_nobody_asked_is_no_persons(pool: Pool) -> None:
-    store, nobody = AnswerStore(pool), Scope(tenant="acme")
-    await store.keep(nobody, ANSWER)
-    askers = (nobody, replace(nobody, user_id="ada"), replace(nobody, owner="ada", user_id="ada"))
-    assert [await store.get(asker, ANSWER.id) for asker in askers] == [ANSWER, None, None]
-
-
-async def test_again_replaces(pool: Pool) -> None:
-    store = AnswerStore(pool)
-    await store.keep(HERE, replace(ANSWER, text="", finish=None))
-    await store.keep(HERE, ANSWER)
-    assert await store.get(HERE, ANSWER.id) == ANSWER
-
-
 async def test_what_json_cannot_hold_is_mended(pool: Pool) -> None:
     entry = replace(ANSWER.trace.entries[0], label="a\0\ud800", score=float("nan"))
     answer = replace(ANSWER, text="\0", question="\ud800", trace=replace(ANSWER.trace, entries=(entry,)))
@@ -183,16 +155,6 @@ async def test_postgres_away_is_told(pool: Pool) -> None:
 
 
 SAID = (Turn(Role.USER, "why?"), Turn(Role.ASSISTANT, "because"))
-
-
-async def test_its_turns_come_with_it(pool: Pool) -> None:
-    store = AnswerStore(pool)
-    for _ in range(2):
-        await store.keep(HERE, ANSWER, SAID)
-    turns = await ChatLogStore(pool).turns(HERE, 9)
-    assert [(turn.role, turn.content) for turn in turns] == [(turn.role, turn.content) for turn in SAID]
-    rows = await pool.fetch("SELECT session_id, answer_id, thread_id FROM public.chat_log")
-    assert {tuple(row) for row in rows} == {("s1", ANSWER.id, "t1")}
 
 
 async def test_turns_of_a_stranger_under_its_id_are_not_kept(pool: Pool) -> None:
@@ -355,20 +317,6 @@ async def test_a_ruled_answer_has_a_row_that_tells_why(pool: Pool) -> None:
     assert not any(text in str(row) for text in (RULED.question, RULED.text))
 
 
-async def test_other_answers_have_none(pool: Pool) -> None:
-    await AnswerStore(pool).keep(HERE, ANSWER, SAID)
-    assert await traces(pool) == []
-
-
-async def test_a_ruled_answer_again_renews_its_row(pool: Pool) -> None:
-    store, later = AnswerStore(pool), RULING | {"class_check": {"held": False}}
-    await store.keep(HERE, RULED, SAID)
-    await store.keep(HERE, replace(RULED, ruling=later), SAID)
-    await store.keep(replace(HERE, owner="bob"), replace(RULED, ruling=RULING | {"rules": ["forged"]}))
-    [row] = await traces(pool)
-    assert (row["class_check"], row["rules"]) == ({"held": False}, RULING["rules"])
-
-
 async def test_what_was_only_inspected_leaves_a_trace_and_nothing_else(pool: Pool) -> None:
     """No turn, nobody active; marked so, found by its id, and never the last that was said."""
     store, seen = AnswerStore(pool), replace(RULED, text="", ruling=RULING | {"inspect_only": True})
@@ -423,13 +371,6 @@ async def test_an_older_tool_s_trace_names_the_memories_of_its_answer(pool: Pool
     assert await store.used(ASKS, key) is None
 
 
-async def test_an_answer_of_ours_is_not_an_older_tool_s(pool: Pool) -> None:
-    """It is looked up as what it is: its row of the trace table serves nobody."""
-    store = AnswerStore(pool)
-    await store.keep(HERE, RULED)
-    assert await store.used(HERE, RULED.id) is None
-
-
 @pytest.mark.parametrize(
     ("ids", "names"),
     [
@@ -456,25 +397,6 @@ async def test_where_it_was_asked_is_known_to_who_may_see_it(pool: Pool, asker: 
     assert await store.asked(HERE, "none") is None
 
 
-class Returning(AnswerStore):
-    away = True
-
-    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
-        if self.away:
-            raise Unavailable
-        await super().keep(scope, answer, turns)
-
-
-async def test_a_trace_waits_for_postgres(pool: Pool) -> None:
-    store = Returning(pool)
-    recorder = Recorder(store)
-    await recorder.keep(AnswerRecord(HERE, RULED, SAID))
-    assert (recorder.waiting, await traces(pool)) == (1, [])
-    store.away = False
-    assert await recorder.drain()
-    assert [row["answer_id"] for row in await traces(pool)] == [RULED.id]
-
-
 async def test_a_table_that_takes_no_row_of_ours_costs_the_row_alone(pool: Pool) -> None:
     """Of an older tool, its ids numbers: the answer, its ruling and its turns are kept."""
     await pool.execute("ALTER TABLE public.vantage_answer_trace ALTER COLUMN answer_id TYPE int USING 1")
@@ -488,16 +410,6 @@ async def test_a_table_that_takes_no_row_of_ours_costs_the_row_alone(pool: Pool)
 def row(body: str, question: str = "why?") -> Any:
     facts = asdict(ANSWER) | {"question": storable(question), "text": ANSWER.text}
     return facts | {"finish": "stop", "body": body}
-
-
-@pytest.mark.parametrize(
-    "text", ["plain", "a\\u0000b", "\0", "\ud800"], ids=["plain", "escape", "nul", "half"]
-)
-@pytest.mark.parametrize("answer", [ANSWER, RULED], ids=["chat", "ruled"])
-def test_the_quick_way_writes_what_the_careful_one_would(answer: Any, text: str) -> None:
-    answer = replace(answer, cited=(text,))
-    quick, careful = json.loads(body_json(answer)), json.loads(sanitised_body(answer))
-    assert restored(row(json.dumps(quick))) == restored(row(json.dumps(careful)))
 
 
 def test_what_an_older_version_kept_is_restored() -> None:

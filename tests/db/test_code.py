@@ -1,6 +1,5 @@
 """The record of code: in our table, and in one that another tool made."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,14 +21,13 @@ from app.db.code import (
     free_ids,
     prepared,
     row_id,
-    row_values,
     write_chunks,
 )
-from app.db.pool import Pool, open_pool
+from app.db.pool import Pool
 from app.db.projects import links, shape
 from app.db.rows import transaction
 from app.db.users import ErasureStore
-from app.errors import InvalidField, KeptElsewhere, RemovedMeanwhile, Unavailable
+from app.errors import InvalidField, KeptElsewhere, RemovedMeanwhile
 from app.types import Embedding, Scope
 
 SPACE, OTHER = "fake@8", "other@8"
@@ -185,21 +183,6 @@ async def test_a_row_that_another_tool_wrote_over_is_still_by_itself(pool: Pool)
     assert await pool.fetchval("SELECT space FROM public.code_index") == SPACE
 
 
-async def test_a_vector_that_is_not_quite_the_same_keeps_the_row_s_space(pool: Pool) -> None:
-    one = entry("mine", id="a")
-    await put(pool, one)
-    await put(pool, replace(one, embedding=vector(99)))
-
-    assert await pool.fetchval("SELECT space FROM public.code_index") == SPACE
-
-
-async def test_a_file_that_says_nothing_changes_nothing(pool: Pool) -> None:
-    assert await kept(pool, "a.py") == CodeOutcome.UNCHANGED
-    await kept(pool, "a.py", "one")
-    assert await kept(pool, "a.py") == CodeOutcome.CHANGED
-    assert await pool.fetchval(COUNT) == 0
-
-
 async def test_a_file_s_chunks_take_the_place_of_those_it_had(pool: Pool) -> None:
     assert await kept(pool, "a.py", "one", "two") == CodeOutcome.ADDED
     assert await kept(pool, "a.py", "one", "three") == CodeOutcome.CHANGED
@@ -255,13 +238,6 @@ async def test_rows_of_others_stay_theirs(pool: Pool) -> None:
     assert await pool.fetchval(TEXTS) == ["ada's", "alone", "elsewhere", "theirs"]
     assert await CodeStore(pool).clear(HERE) == 1
     assert await pool.fetchval(TEXTS) == ["ada's", "elsewhere", "theirs"]
-
-
-async def test_two_writers_of_a_file_do_not_double(pool: Pool) -> None:
-    outcomes = await asyncio.gather(*(kept(pool, "a.py", "one", "two") for _ in range(4)))
-
-    assert sorted(outcomes) == ["added", "unchanged", "unchanged", "unchanged"]
-    assert await pool.fetchval(COUNT) == 2
 
 
 async def test_files_are_listed_by_path(pool: Pool) -> None:
@@ -368,24 +344,6 @@ async def test_another_tool_s_table_takes_our_rows(pool: Pool, statements: Seque
     assert await told(pool) == [("a.py", 2)]
 
 
-async def test_rows_that_say_nothing_are_read(pool: Pool) -> None:
-    await pool.execute(
-        "INSERT INTO public.code_index (id, tenant, project, chunk_metadata)"
-        " VALUES ($1, 'acme', 'hello', '[1]')",
-        UUID,
-    )
-    found = await CodeStore(pool).get(HERE, UUID)
-
-    assert found is not None
-    assert (found.file_path, found.chunk_text, found.chunk_metadata) == (None, None, None)
-
-
-async def test_without_postgres_nothing_is_kept() -> None:
-    async with open_pool("postgresql://ibid@127.0.0.1:1/ibid") as nowhere:
-        with pytest.raises(Unavailable):
-            await CodeStore(nowhere).clear(HERE)
-
-
 IDS = [f"0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0{at}" for at in range(3)]
 NEXT = "INSERT INTO ibid.text_next (space, kind, id, embedding) VALUES ('new@1', 'code', $1, '[1]')"
 
@@ -445,41 +403,3 @@ async def test_what_is_another_s_is_in_nobody_s_way(pool: Pool) -> None:
     assert other == [(links("uuid", IDS[0])[1], False)]
     assert tool == [(links("uuid", IDS[1])[1], False), (IDS[2], False)]
     assert file == [links("uuid", IDS[0])[1], IDS[2]]
-
-
-async def test_a_chunk_of_a_file_is_not_replaced_by_its_id(pool: Pool) -> None:
-    await written(pool, entry_of_chunk(0), sha256="0" * 64)
-    async with transaction(pool) as connection:
-        columns = await shape(connection, TABLE)
-        with pytest.raises(InvalidField, match="whole file"):
-            await find_ids(connection, columns, HERE, [entry_of_chunk(1, given=IDS[0])])
-        assert await find_ids(connection, columns, Scope("other"), [entry_of_chunk(1, given=IDS[0])]) == [
-            (IDS[1], False)
-        ]
-
-
-async def test_a_row_that_has_gone_meanwhile_is_written_again(pool: Pool) -> None:
-    await written(pool, entry_of_chunk(0))
-    rows = {each.id: (each, words) for each, words in await prepared([entry_of_chunk(0), entry_of_chunk(1)])}
-    async with transaction(pool) as connection:
-        columns = await shape(connection, TABLE)
-        fresh = await write_chunks(connection, columns, HERE, rows, "s@1", there=set(rows))
-
-    assert set(fresh) == {IDS[1]}
-    assert await pool.fetchval("SELECT array_agg(id::text ORDER BY id) FROM public.code_index") == IDS[:2]
-
-
-def test_what_postgres_cannot_hold_is_written_over() -> None:
-    row = CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")
-
-    assert row_values("a", row, "s") == ("a", None, None, "x\ufffd", '{"k": "\\ufffd"}', None, "s", b"")
-
-
-def test_equal_chunks_of_a_file_have_ids_of_their_own() -> None:
-    one, other = CodeCut("pass", 1, 1), CodeCut("x = 1", 2, 2)
-
-    first, between, second = chunk_ids(HERE, "a.py", [one, other, replace(one, start_line=3)])
-
-    assert len({first, between, second}) == 3
-    assert chunk_ids(HERE, "a.py", [one, one]) == [first, second]
-    assert chunk_ids(HERE, "b.py", [one]) != [first]

@@ -4,9 +4,8 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-import asyncpg
 import numpy as np
 import pytest
 
@@ -17,8 +16,6 @@ from app.db.conversations import (
     ConversationDraft,
     ConversationOutcome,
     ConversationStore,
-    Made,
-    SaidTurn,
     Written,
     derived,
     entry,
@@ -27,7 +24,7 @@ from app.db.conversations import (
 from app.db.pool import Pool
 from app.db.projects import TableColumn
 from app.db.users import ErasureStore
-from app.errors import InvalidField, KeptElsewhere, Rejected, RemovedMeanwhile, Unavailable
+from app.errors import InvalidField, KeptElsewhere, RemovedMeanwhile
 from app.types import Embedding, Scope
 
 SPACE = "fake@8"
@@ -94,14 +91,6 @@ async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> N
     )
 
 
-async def test_the_tokens_of_what_is_shown_are_kept(store: ConversationStore, pool: Pool) -> None:
-    draft = ConversationDraft(summary_short="one", summary_detailed="one two three")
-    for project, tokens in (("THN", 3), ("DAAS", 1)):
-        [(kept, _)] = await keep(store, draft, scope=Scope(project=project))
-        asked = "SELECT tokens FROM ibid.project_words WHERE id = $1"
-        assert await pool.fetchval(asked, kept.session_id) == tokens
-
-
 async def test_the_same_again_is_nothing(store: ConversationStore, pool: Pool) -> None:
     """The row is not touched, whether or not its id was given; its vector is of another space: it is."""
     bare = replace(DRAFT, id=None)
@@ -137,14 +126,6 @@ async def test_what_another_tool_has_written_over_is_written_again(
     assert outcomes(await keep(store, DRAFT)) == ["unchanged"]
 
 
-async def test_known_tells_what_need_not_be_made(store: ConversationStore) -> None:
-    [(kept, _)] = await keep(store, DRAFT)
-
-    entries = [entry(DRAFT), entry(replace(DRAFT, title="Other")), entry(replace(DRAFT, id="chat-2"))]
-    assert list((await store.known(THN, entries, SPACE)).rows) == [kept, None, None]
-    assert list((await store.known(THN, entries[:1], "other@8")).rows) == [None]
-
-
 async def test_an_id_again_replaces(store: ConversationStore, pool: Pool) -> None:
     """What is not given any more is gone, the time is now, and vectors in the making are out of date."""
     [(first, _)] = await keep(store, DRAFT)
@@ -167,12 +148,6 @@ async def test_an_id_again_replaces(store: ConversationStore, pool: Pool) -> Non
     assert await pool.fetchval(COUNT) == 1
 
 
-async def test_of_one_id_the_last_stands(store: ConversationStore) -> None:
-    written = await keep(store, DRAFT, replace(DRAFT, title="Last"))
-
-    assert [row.title for row, _ in written] == ["Last", "Last"]
-
-
 @pytest.mark.parametrize("draft", [DRAFT, replace(DRAFT, id=None)], ids=["named", "unnamed"])
 async def test_writers_that_race_make_one_row(
     store: ConversationStore, pool: Pool, draft: ConversationDraft
@@ -180,17 +155,6 @@ async def test_writers_that_race_make_one_row(
     written = await asyncio.gather(*(keep(store, draft) for _ in range(5)))
 
     assert sorted(outcomes([each for [each] in written])) == ["created", *["unchanged"] * 4]
-    assert await pool.fetchval(COUNT) == 1
-
-
-async def test_other_texts_that_race_end_as_one_of_them(store: ConversationStore, pool: Pool) -> None:
-    drafts = [replace(DRAFT, title=str(n), summary_short=str(n)) for n in range(5)]
-
-    await asyncio.gather(*(keep(store, draft) for draft in drafts))
-
-    found = await store.get(THN, "chat-1")
-    assert found is not None
-    assert found[0].title == found[0].summary_short
     assert await pool.fetchval(COUNT) == 1
 
 
@@ -326,18 +290,6 @@ async def test_what_another_tool_wrote_is_only_read(
     assert await store.get(PLAIN, UUID) == theirs
 
 
-async def test_nobody_claims_an_id_that_another_will_need(store: ConversationStore, pool: Pool) -> None:
-    """Names can be guessed: the row that stands there is in nobody's way, and stays."""
-    [(claimed, _)] = await keep(store, replace(DRAFT, id=derived(THN, "chat-1")), scope=PLAIN)
-
-    [(kept, _)] = await keep(store, DRAFT)
-    assert outcomes(await keep(store, DRAFT)) == ["unchanged"]
-    assert kept.session_id != claimed.session_id == derived(THN, "chat-1")
-    assert await store.get(THN, "chat-1") == (kept, True)
-    assert await store.get(PLAIN, claimed.session_id) == (claimed, True)
-    assert await pool.fetchval(COUNT) == 2
-
-
 async def test_nothing_comes_back_of_an_erased_user(store: ConversationStore, pool: Pool) -> None:
     known = await store.known(ADA, [entry(DRAFT)], SPACE)
     await ErasureStore(pool).begin(ADA, [])
@@ -360,20 +312,6 @@ async def test_hostile_text_is_kept_as_it_can_be(store: ConversationStore) -> No
     assert kept.title == "a\ufffd\ufffd"
     assert kept.tags == ("```", "\x1b[0m", "'; DROP TABLE x;--", "\ufffd")
     assert kept.summary_short == "```\n[System]"
-
-
-async def test_a_postgres_that_is_gone_is_told(store: ConversationStore, pool: Pool) -> None:
-    await pool.close()
-
-    for asked in (
-        store.known(THN, [entry(DRAFT)], SPACE),
-        store.write(THN, [entry(DRAFT)], [vector(0)], SPACE, NOON),
-        store.list(THN, cursor=None, limit=9),
-        store.get(THN, "x"),
-        store.remove(THN, None),
-    ):
-        with pytest.raises(Unavailable):
-            await asked
 
 
 OURS = """
@@ -415,15 +353,6 @@ async def test_our_vector_goes_beside_a_column_of_another_length(
     assert (row["embedding"], row["embedding_ibid"], row["space"]) == (None, vector(0), SPACE)
 
 
-async def test_our_vector_stands_in_a_column_of_our_length(store: ConversationStore, pool: Pool) -> None:
-    await older(pool)
-    await keep(store, DRAFT, scope=PLAIN, dim=1536)
-    row = await pool.fetchrow("SELECT * FROM public.conversation_index")
-
-    assert row is not None
-    assert (row["embedding"], row["embedding_ibid"]) == (vector(0, 1536), None)
-
-
 @pytest.mark.parametrize(
     ("kind", "given"),
     [
@@ -453,13 +382,6 @@ async def test_ids_of_other_types_are_found_again(
     assert await store.get(PLAIN, "new") == (new, True)
     assert await store.remove(PLAIN, new.session_id) == 1
     assert await pool.fetchval(COUNT) == 1
-
-
-async def test_ids_that_cannot_be_made_are_refused(store: ConversationStore, pool: Pool) -> None:
-    await older(pool, "integer")
-
-    with pytest.raises(Rejected, match="integer"):
-        await keep(store, DRAFT)
 
 
 async def test_columns_of_theirs_are_filled(store: ConversationStore, pool: Pool) -> None:
@@ -521,25 +443,6 @@ async def test_what_others_left_in_tags_is_read(
     assert row.tags == told
 
 
-async def test_a_table_that_is_altered_is_followed(store: ConversationStore, pool: Pool) -> None:
-    await keep(store, DRAFT)
-    await pool.execute("TRUNCATE public.conversation_index")
-    await pool.execute("ALTER TABLE public.conversation_index ALTER embedding TYPE vector(4)")
-
-    await keep(store, DRAFT)
-
-    assert await pool.fetchval("SELECT embedding_ibid FROM public.conversation_index") == vector(0)
-
-
-async def test_another_s_unique_index_is_told(store: ConversationStore, pool: Pool) -> None:
-    await pool.execute("CREATE UNIQUE INDEX one_title ON public.conversation_index (title)")
-    await keep(store, DRAFT)
-
-    with pytest.raises(InvalidField, match="one_title") as caught:
-        await keep(store, replace(DRAFT, id="chat-2"))
-    assert isinstance(caught.value.__cause__, asyncpg.UniqueViolationError)
-
-
 def test_values_are_cast_to_their_columns() -> None:
     """Cut to their length; lists as the column has them; never null where that is not allowed."""
     kinds = {
@@ -561,42 +464,6 @@ def test_values_are_cast_to_their_columns() -> None:
 
 
 SUMMARIES = ("summary_short", "summary_detailed", "memory_snippet")
-
-
-GIVEN = ConversationDraft(
-    "a", "Title", ("x",), ("y",), "Short.", "Detailed.", "Snippet.", NOON, (SaidTurn("user", "Hi"),), "Text"
-)
-MADE = Made("made title", "made short", "made detailed", "made snippet")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"title": "Other"},
-        {"title": None},
-        {"title": ""},
-        {"tags": ()},
-        {"tags": None},
-        {"key_entities": ("x",)},
-        {"summary_short": "Detailed."},
-        {"indexed_at": NOON + timedelta(microseconds=1)},
-        {"said": (SaidTurn("assistant", "Hi"),)},
-        {"text": ""},
-    ],
-    ids=str,
-)
-def test_the_hash_is_of_all_that_was_given(change: dict[str, object]) -> None:
-    assert entry(replace(GIVEN, **change)).sha256 != entry(GIVEN).sha256  # type: ignore[arg-type]
-
-
-def test_what_is_missing_is_made_where_something_was_said() -> None:
-    assert not GIVEN.wanting
-    assert not replace(GIVEN, title=None, said=(), text="").wanting
-    bare = replace(GIVEN, title=None, summary_short="")
-
-    assert bare.wanting
-    assert bare.completed(MADE) == replace(GIVEN, title="made title", summary_short="")
-    assert bare.completed(Made()) == bare
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,12 @@ from app.db.documents import (
     PIECE,
     Document,
     DocumentFault,
-    DocumentPart,
     DocumentStore,
     State,
 )
 from app.db.pool import Pool, open_pool
 from app.db.users import Documents, ErasureStore
-from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
+from app.errors import Conflict, Missing, Overloaded, RemovedMeanwhile, Unavailable
 from app.text.labels import distinct
 from app.types import PendingDocument, Scope
 from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
@@ -39,32 +38,6 @@ async def wide(dsn: str) -> AsyncIterator[Pool]:
 
 async def count(pool: Pool, table: str) -> int:
     return int(await pool.fetchval(f"SELECT count(*) FROM ibid.{table}"))  # noqa: S608 - tests' own names
-
-
-async def test_keeps_row_bytes_and_job(pool: Pool, tmp_path: Path) -> None:
-    """An admitted upload is durable: a row that is being read, its bytes, its job."""
-    document, created = await DocumentStore(pool).admit(ALICE, upload(tmp_path))
-    assert created
-    assert (document.state, document.label, document.session_id) == (State.PROCESSING, "report.pdf", "s1")
-    job = await pool.fetchrow("SELECT * FROM ibid.job")
-    assert job is not None
-    assert (job["kind"], job["document_id"], job["owner"]) == ("ingest", document.id, "alice")
-    assert b"".join([piece async for piece in DocumentStore(pool).content(document.id)]).endswith(b"one\ntwo")
-
-
-async def test_a_global_document_has_no_owner(pool: Pool, tmp_path: Path) -> None:
-    document, _ = await DocumentStore(pool).admit(ALICE, upload(tmp_path, session_id=None))
-    row = await pool.fetchrow("SELECT owner, session_id FROM ibid.document WHERE id = $1", document.id)
-    assert tuple(row or ()) == ("", "")
-    assert document.scope == "global"
-
-
-async def test_the_same_bytes_again_are_the_same_document(pool: Pool, tmp_path: Path) -> None:
-    store = DocumentStore(pool)
-    first, _ = await store.admit(ALICE, upload(tmp_path))
-    again, created = await store.admit(ALICE, upload(tmp_path, filename="other.pdf"))
-    assert (again.id, created) == (first.id, False)
-    assert await count(pool, "job") == 1
 
 
 async def test_the_same_bytes_elsewhere_are_another_document(pool: Pool, tmp_path: Path) -> None:
@@ -153,13 +126,6 @@ async def test_hostile_names(pool: Pool, tmp_path: Path) -> None:
     found, _ = await DocumentStore(pool).list(ALICE, cursor=None, limit=9)
     assert [document.filename for document in reversed(found)] == list(NAMES.values())
     assert all(len(document.label) <= 140 for document in found)
-
-
-async def test_labels_are_unique_in_a_part(pool: Pool, tmp_path: Path) -> None:
-    store = DocumentStore(pool)
-    one, _ = await store.admit(ALICE, upload(tmp_path, "1", filename="a(1).pdf"))
-    two, _ = await store.admit(ALICE, upload(tmp_path, "2", filename="a[1].pdf"))
-    assert (one.label, two.label) == ("a(1).pdf", "a(1)-2.pdf")
 
 
 @dataclass(frozen=True)
@@ -296,17 +262,6 @@ async def admitted(pool: Pool, folder: Path, text: str = "one\ntwo", *, again: b
     return (await DocumentStore(pool).admit(ALICE, upload(folder, text, replace=again)))[0]
 
 
-async def test_placed_tells_where_it_lives(pool: Pool, tmp_path: Path) -> None:
-    """Jobs find the document and its part whoever asked; a removed one is not there."""
-    document = await admitted(pool, tmp_path)
-    store = DocumentStore(pool)
-    placed = await store.placed(document.id)
-    assert placed is not None
-    assert placed[1] == DocumentPart("acme", "alice", "s1")
-    await store.remove(ALICE, document.id)
-    assert await store.placed(document.id) is None
-
-
 async def test_ready_shows_the_facts_and_bumps_the_version(pool: Pool, tmp_path: Path) -> None:
     document = await admitted(pool, tmp_path, "one\ntwo\nthree")
     before = await version(pool)
@@ -315,23 +270,6 @@ async def test_ready_shows_the_facts_and_bumps_the_version(pool: Pool, tmp_path:
     assert found is not None
     assert (found.state, found.pages, found.chunks, found.tokens) == (State.READY, 3, 3, 11)
     assert await version(pool) == before + 1
-
-
-async def test_ready_twice_is_ready_once(pool: Pool, tmp_path: Path) -> None:
-    document = await admitted(pool, tmp_path)
-    await read(pool, document.id)
-    before = await version(pool)
-    await DocumentStore(pool).make_ready(document.id)
-    assert await version(pool) == before
-
-
-async def test_chunks_again_replace(pool: Pool, tmp_path: Path) -> None:
-    """A repeated reading leaves the chunks of the last one, in its space, vectors unchanged."""
-    document = await admitted(pool, tmp_path)
-    await read(pool, document.id, "one\ntwo\nthree")
-    await read(pool, document.id, "one")
-    rows = await pool.fetch("SELECT ordinal, space, embedding FROM ibid.chunk")
-    assert [tuple(row) for row in rows] == [(1, SPACE.name, vector("one"))]
 
 
 async def test_chunks_that_no_text_column_holds_are_mended(pool: Pool, tmp_path: Path) -> None:
@@ -387,38 +325,10 @@ async def test_a_replacement_that_fails_leaves_the_old_one(pool: Pool, tmp_path:
     assert served.state is State.READY
 
 
-async def test_racing_replacements_leave_one(pool: Pool, tmp_path: Path) -> None:
-    made = [await admitted(pool, tmp_path, f"v{n}", again=True) for n in range(5)]
-    await read(pool, made[0].id)
-    store = DocumentStore(pool)
-    await asyncio.gather(*(store.make_ready(document.id) for document in made))
-    found, _ = await store.list(ALICE, cursor=None, limit=9)
-    assert [document.id for document in found] == [made[-1].id]
-
-
-async def test_failed_keeps_the_row_alone(pool: Pool, tmp_path: Path) -> None:
-    document = await admitted(pool, tmp_path)
-    store = DocumentStore(pool)
-    await store.fail(document.id, DAMAGED)
-    found = await store.get(ALICE, document.id)
-    assert found is not None
-    assert (found.state, found.fault) == (State.FAILED, DAMAGED)
-    assert await left(pool, document.id) == {"document": 1, "document_piece": 0, "chunk": 0}
-
-
 async def test_a_ready_document_cannot_fail(pool: Pool, tmp_path: Path) -> None:
     document = await ready(pool, ALICE, upload(tmp_path))
     await DocumentStore(pool).fail(document.id, DAMAGED)
     assert (await left(pool, document.id))["chunk"] == 2
-
-
-async def test_purge_deletes_what_was_removed(pool: Pool, tmp_path: Path) -> None:
-    document = await ready(pool, ALICE, upload(tmp_path))
-    store = DocumentStore(pool)
-    await store.remove(ALICE, document.id)
-    await store.purge(document.id)
-    await store.purge(document.id)
-    assert await left(pool, document.id) == {"document": 0, "document_piece": 0, "chunk": 0}
 
 
 async def test_purge_spares_what_is_there(pool: Pool, tmp_path: Path) -> None:
@@ -471,12 +381,6 @@ async def test_another_s_document_is_not_there(pool: Pool, tmp_path: Path, stran
     assert await listed(pool, ALICE) == [document.id]
 
 
-async def test_an_id_that_is_none_is_not_there(pool: Pool) -> None:
-    for key in (NOBODY, "", "a\0b", "\ud800", "x" * 10_000, "' OR true --"):
-        for attempt in ATTEMPTS:
-            assert not await attempt(DocumentStore(pool), ALICE, key), repr(key)
-
-
 async def test_sessions_of_one_owner_are_seen_together_without_a_session(pool: Pool, tmp_path: Path) -> None:
     """No session: all of the asker's and the shared ones; a session: that one's and the shared ones."""
     one = await ready(pool, ALICE, upload(tmp_path, "1"))
@@ -526,39 +430,6 @@ async def test_pages_are_stable_under_inserts(pool: Pool, tmp_path: Path) -> Non
     assert seen == made[::-1]
 
 
-async def test_a_last_full_page_has_no_next(pool: Pool, tmp_path: Path) -> None:
-    store = DocumentStore(pool)
-    await store.admit(ALICE, upload(tmp_path))
-    page, cursor = await store.list(ALICE, cursor=None, limit=1)
-    assert (len(page), cursor) == (1, None)
-
-
-@pytest.mark.parametrize("cursor", ["x", "é", "\ud800", "AAAA", "=" * 99, "a\0"])
-async def test_a_foreign_cursor_is_refused(pool: Pool, cursor: str) -> None:
-    """As a field that is not as it should be, not as a fault of ours."""
-    with pytest.raises(InvalidField):
-        await DocumentStore(pool).list(ALICE, cursor=cursor, limit=1)
-
-
-async def test_a_chunk_that_is_none_is_not_there(pool: Pool, tmp_path: Path) -> None:
-    document = await ready(pool, ALICE, upload(tmp_path))
-    for ordinal in (0, -1, 3, 2**31, 2**63):
-        assert await DocumentStore(pool).chunk(ALICE, document.id, ordinal) is None, ordinal
-
-
-async def test_chunks_are_as_they_were_read(pool: Pool, tmp_path: Path) -> None:
-    document = await ready(pool, ALICE, upload(tmp_path))
-    chunk = await DocumentStore(pool).chunk(ALICE, document.id, 2)
-    assert chunk is not None
-    assert (chunk.ordinal, chunk.text, chunk.page, chunk.heading, chunk.tokens) == (2, "two", 2, "Heading", 3)
-
-
-async def test_chunks_show_when_the_document_is_ready(pool: Pool, tmp_path: Path) -> None:
-    document = await ready(pool, ALICE, upload(tmp_path))
-    await pool.execute("UPDATE ibid.document SET state = 'processing'")
-    assert await DocumentStore(pool).chunk(ALICE, document.id, 1) is None
-
-
 async def test_removed_is_gone_at_once(pool: Pool, tmp_path: Path) -> None:
     """From every view; the version grew, the purge is queued; again there is nothing to remove."""
     document = await ready(pool, ALICE, upload(tmp_path))
@@ -570,14 +441,6 @@ async def test_removed_is_gone_at_once(pool: Pool, tmp_path: Path) -> None:
     assert await pool.fetchval("SELECT version FROM ibid.part") == before + 1
     assert await pool.fetchval("SELECT count(*) FROM ibid.job WHERE kind = 'purge'") == 1
     assert not await store.remove(ALICE, document.id)
-
-
-async def test_what_was_removed_can_be_uploaded_again(pool: Pool, tmp_path: Path) -> None:
-    document = await ready(pool, ALICE, upload(tmp_path))
-    await DocumentStore(pool).remove(ALICE, document.id)
-    again, created = await DocumentStore(pool).admit(ALICE, upload(tmp_path))
-    assert created
-    assert again.id != document.id
 
 
 async def test_a_forgotten_failure_is_unseen_at_once(pool: Pool, tmp_path: Path) -> None:
@@ -649,16 +512,6 @@ async def test_labels_are_those_of_search(pool: Pool, tmp_path: Path) -> None:
     assert len({one.label for one in found}) == len(found)
 
 
-async def test_a_page_shows_the_same_labels_as_the_whole(pool: Pool, tmp_path: Path) -> None:
-    for n in range(3):
-        await ready(pool, TENANT, upload(tmp_path, f"g{n}", filename=f"{n}.pdf", session_id=None))
-        await ready(pool, ALICE, upload(tmp_path, f"s{n}", filename=f"{n}.pdf"))
-    store = DocumentStore(pool)
-    whole, _ = await store.list(ALICE, cursor=None, limit=PAGE)
-    single = [await store.get(ALICE, document.id) for document in whole]
-    assert single == whole
-
-
 async def test_ready_ends_the_wait(pool: Pool, tmp_path: Path) -> None:
     store = DocumentStore(pool)
     document, _ = await store.admit(ALICE, upload(tmp_path))
@@ -671,14 +524,6 @@ async def test_ready_ends_the_wait(pool: Pool, tmp_path: Path) -> None:
     assert found.state is State.READY
 
 
-async def test_time_up_tells_how_it_stands(pool: Pool, tmp_path: Path) -> None:
-    store = DocumentStore(pool)
-    document, _ = await store.admit(ALICE, upload(tmp_path))
-    found = await store.finished(document.id, seconds=0.2)
-    assert found is not None
-    assert found.state is State.PROCESSING
-
-
 async def test_a_stop_ends_all_waits(pool: Pool, tmp_path: Path) -> None:
     """The one under way and those that begin later tell how it stands, at once."""
     store = DocumentStore(pool)
@@ -689,13 +534,6 @@ async def test_a_stop_ends_all_waits(pool: Pool, tmp_path: Path) -> None:
     async with asyncio.timeout(5):
         found = [await wait, await store.finished(document.id, seconds=30)]
     assert [each.state for each in found if each] == [State.PROCESSING, State.PROCESSING]
-
-
-async def test_a_removed_one_is_gone(pool: Pool, tmp_path: Path) -> None:
-    store = DocumentStore(pool)
-    document, _ = await store.admit(ALICE, upload(tmp_path))
-    await store.remove(ALICE, document.id)
-    assert await store.finished(document.id, seconds=30) is None
 
 
 async def test_hundreds_wait_on_a_small_pool(dsn: str, tmp_path: Path) -> None:
@@ -733,15 +571,6 @@ async def test_an_outage_in_the_middle_is_bridged(pool: Pool, tmp_path: Path) ->
     found = await wait
     assert found is not None
     assert found.state is State.READY
-
-
-async def test_an_outage_to_the_end_is_told(pool: Pool) -> None:
-    store = DocumentStore(pool)
-    await pool.close()
-    ends = await asyncio.gather(
-        *(store.finished("a", seconds=0.1) for _ in range(50)), return_exceptions=True
-    )
-    assert all(isinstance(end, Unavailable) for end in ends)
 
 
 def document(session_id: str | None) -> Document:

@@ -9,8 +9,7 @@ from random import Random
 import pytest
 
 from app.db import keys as keys_
-from app.db import keys as timed_cache
-from app.db.keys import FRESH, OUTAGE, PAUSE, Caller, KeyStore, TimedCache
+from app.db.keys import FRESH, OUTAGE, PAUSE, Caller, KeyStore
 from app.db.pool import Pool
 from app.errors import StartError, Unavailable
 
@@ -21,16 +20,6 @@ class Hand:
 
     def __call__(self) -> float:
         return self.now
-
-
-def test_the_least_lately_confirmed_goes_first() -> None:
-    cache = TimedCache[int, int](lambda: 0.0)
-    for n in range(timed_cache.SIZE):
-        cache.put(n, n)
-    cache.put(0, 0)
-    cache.put(-1, -1)
-    assert cache.get(0, seconds=1) == 0
-    assert cache.get(1, seconds=1) is None
 
 
 STRONG = "strong-9f3c71e0b28d46a5"
@@ -62,12 +51,6 @@ async def test_the_key_itself_is_not_kept(keys: KeyStore, pool: Pool) -> None:
     assert row["sha256"] == hashlib.sha256(key.encode()).digest()
     assert key not in str(dict(row))
     assert (made.prefix, made.name) == (key[: len("ibid_acmesons_") + 4], "laptop")
-
-
-async def test_what_is_no_key_stands_for_nobody(keys: KeyStore) -> None:
-    await keys.create("acme")
-    for key in ("", "nobody's", "x" * 100_000, "a\0b", "\ud800"):
-        assert await keys.find(key) is None
 
 
 async def test_the_first_key_closes_the_service_for_good(keys: KeyStore, pool: Pool) -> None:
@@ -102,13 +85,6 @@ async def test_a_tenant_revokes_its_own_only(keys: KeyStore) -> None:
     assert not await keys.revoke(made.id, "other")
     assert not await keys.revoke("a\0b")
     assert await keys.find(key)
-
-
-async def test_lists_a_tenant_or_all(keys: KeyStore) -> None:
-    for tenant in ("acme", "other", "acme"):
-        await keys.create(tenant)
-    assert [key.tenant for key in await keys.list()] == ["acme", "other", "acme"]
-    assert len(await keys.list("acme")) == 2
 
 
 async def test_a_key_seen_lately_bridges_an_outage(keys: KeyStore, pool: Pool, clock: Hand) -> None:

@@ -31,7 +31,6 @@ from app.db.memories import (
     written_row,
 )
 from app.db.pool import Pool
-from app.db.users import ErasureStore
 from app.db.votes import VoteStore
 from app.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
 from app.types import Entry, Reason, Scope, Trace, Verdict
@@ -75,23 +74,6 @@ async def test_a_memory_is_kept_with_all_it_came_with(pool: Pool) -> None:
     assert await MemoryStore(pool).get(ADA, memory.id) == memory
 
 
-async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
-    (first,) = await written(pool, Draft("I moved to Lyon."))
-
-    (again,) = await admitted(pool, Draft("  i MOVED\nto lyon. ", created_at=NOON))
-
-    assert again == Written(MemoryOutcome.REPEATED, first)
-    drafts = [Draft("I moved  to Lyon."), Draft("I slept.")]
-    assert await MemoryStore(pool).known(ADA, drafts) == {first.id: first}
-
-
-async def test_twice_in_one_request_is_once(pool: Pool) -> None:
-    one, two = await admitted(pool, Draft("I moved."), Draft("i moved."))
-
-    assert (one.outcome, two.outcome) == (MemoryOutcome.CREATED, MemoryOutcome.REPEATED)
-    assert two.memory == one.memory
-
-
 @pytest.mark.parametrize("other", OTHERS)
 async def test_another_s_words_are_another_s_memory(pool: Pool, other: Scope) -> None:
     (memory,) = await written(pool, Draft("I moved."))
@@ -110,14 +92,6 @@ async def test_a_namespace_has_memories_of_its_own(pool: Pool) -> None:
 
     assert there.outcome is MemoryOutcome.CREATED
     assert list(await MemoryStore(pool).known(ADA, [Draft("I moved.", vantage_id="home")])) == []
-
-
-async def test_places_count_in_each_thread(pool: Pool) -> None:
-    one = await written(pool, Draft("a", thread_id="t1"), Draft("b", thread_id="t2"), CARD, Draft("c"))
-    two = await written(pool, Draft("d", thread_id="t1"), Draft("e"))
-
-    assert [memory.place for memory in one] == [1, 1, 0, 1]
-    assert [memory.place for memory in two] == [2, 2]
 
 
 async def test_writers_who_race_get_places_of_their_own(pool: Pool) -> None:
@@ -168,12 +142,6 @@ async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:
         assert await pool.fetchval(f"SELECT count(*) FROM ibid.{table}") == 0  # noqa: S608 - the two above
 
 
-async def test_a_tenant_key_removes_any_user_s(pool: Pool) -> None:
-    (memory,) = await written(pool, Draft("I moved."))
-
-    assert await MemoryStore(pool).remove(Scope("acme"), memory.id)
-
-
 async def test_pages_hold_each_once_newest_first(pool: Pool) -> None:
     drafts = [Draft(f"n{n}", created_at=NOON + timedelta(hours=n // 3)) for n in range(10)]
     await written(pool, *drafts)
@@ -190,12 +158,6 @@ async def test_pages_hold_each_once_newest_first(pool: Pool) -> None:
     assert len({memory.id for page in pages for memory in page}) == 10
 
 
-async def test_a_cursor_of_somebody_else_s_making_is_refused(pool: Pool) -> None:
-    with pytest.raises(InvalidField) as refused:
-        await MemoryStore(pool).list(ADA, cursor="nonsense", limit=3)
-    assert refused.value.field == "query.cursor"
-
-
 async def test_nothing_asked_for_before_an_erasure_is_kept(pool: Pool) -> None:
     await pool.execute(
         "INSERT INTO ibid.memory_user (tenant, user_id, erased_at) VALUES ('acme', 'ada', $1)", NOON
@@ -206,19 +168,6 @@ async def test_nothing_asked_for_before_an_erasure_is_kept(pool: Pool) -> None:
 
     assert (await admitted(pool, Draft("since"), since=NOON + timedelta(seconds=1)))[0].memory
     assert (await admitted(pool, Draft("an import", created_at=NOON - timedelta(days=9))))[0].memory
-
-
-async def test_time_is_postgres_s(pool: Pool) -> None:
-    before = await pool.fetchval("SELECT clock_timestamp()")
-
-    assert before < await MemoryStore(pool).clock() < await pool.fetchval("SELECT clock_timestamp()")
-
-
-async def test_drafts_without_a_time_are_of_now_and_in_order(pool: Pool) -> None:
-    one, two = await written(pool, Draft("a"), Draft("b"))
-
-    assert one.created_at < two.created_at
-    assert abs(datetime.now(UTC) - one.created_at) < timedelta(minutes=5)
 
 
 async def test_memories_are_a_user_s(pool: Pool) -> None:
@@ -257,7 +206,6 @@ def test_what_postgres_cannot_hold_is_mended() -> None:
     assert made_of == replace(kept("a\ufffdb\ufffd"), id="id", tokens=1)
 
 
-MUCH_LATER = NOON + timedelta(hours=1)
 serial = iter(range(1_000))
 
 
@@ -278,29 +226,6 @@ async def answered(
     await AnswerStore(pool).keep(scope, answer, turns)
 
 
-async def test_what_the_assistant_said_is_heard(pool: Pool) -> None:
-    await answered(pool, "first")
-    await answered(pool, "second", at=MUCH_LATER)
-
-    assert await RecentTextStore(pool).recent(ADA, "t1", None) == ["second", "first"]
-
-
-async def test_what_it_recalled_is_heard(pool: Pool) -> None:
-    (memory, other) = await written(pool, Draft("Juno is a rabbit."), Draft("not recalled"))
-    await answered(pool, "so", recalled=[memory.id, "foreign"])
-    await answered(pool, "so", recalled=[memory.id])
-
-    assert await RecentTextStore(pool).recent(ADA, "t1", None) == ["so", "so", "Juno is a rabbit."]
-    assert other.text not in await RecentTextStore(pool).recent(ADA, "t1", None)
-
-
-async def test_what_is_said_later_is_not_heard_yet(pool: Pool) -> None:
-    (memory,) = await written(pool, Draft("Juno is a rabbit."))
-    await answered(pool, "You moved.", at=NOON, recalled=[memory.id])
-
-    assert await RecentTextStore(pool).recent(ADA, "t1", NOON) == []
-
-
 @pytest.mark.parametrize(
     ("scope", "thread"),
     [
@@ -316,13 +241,6 @@ async def test_elsewhere_nothing_was_heard(pool: Pool, scope: Scope, thread: str
     await answered(pool, "so", recalled=[memory.id])
 
     assert await RecentTextStore(pool).recent(scope, thread, None) == []
-
-
-async def test_the_default_thread_is_the_user_s_own(pool: Pool) -> None:
-    await answered(pool, "mine", scope=Scope("acme", user_id="ada"))
-    await answered(pool, "nobody's", scope=Scope("acme"))
-
-    assert await RecentTextStore(pool).recent(ADA, None, None) == ["mine"]
 
 
 async def test_a_session_is_a_thread_too(pool: Pool) -> None:
@@ -378,24 +296,6 @@ async def test_a_text_is_kept_with_all_it_came_with(pool: Pool) -> None:
     assert kept.point == placed("acme", "sleep", given)[1]
 
 
-async def test_an_id_again_replaces(pool: Pool) -> None:
-    await text_written(pool, ReferenceDraft("old", "a1"))
-
-    outcomes = await texts_admitted(pool, ReferenceDraft("new", "a1"), ReferenceDraft("newest", "a1"))
-
-    assert [fresh for _, fresh in outcomes] == [False, False]
-    assert await pool.fetchval("SELECT array_agg(text) FROM ibid.corpus_text") == ["newest"]
-
-
-async def test_without_an_id_the_words_are_it(pool: Pool) -> None:
-    ((one, _), (two, _)) = await texts_admitted(pool, ReferenceDraft("a"), ReferenceDraft("b"))
-    ((again, fresh),) = await texts_admitted(pool, ReferenceDraft("a"))
-
-    assert (again.id, fresh) == (one.id, False)
-    assert one.id != two.id
-    assert one.id == one.point
-
-
 @pytest.mark.parametrize(
     ("scope", "collection"),
     [pytest.param(OTHER, "sleep", id="tenant"), pytest.param(ACME, "work", id="collection")],
@@ -421,27 +321,6 @@ async def test_collections_are_told_in_figures(pool: Pool) -> None:
         ("Art", 1, 1),
         ("sleep", 2, 5),
     ]
-
-
-async def test_every_change_grows_the_version(pool: Pool) -> None:
-    seen = []
-    for text in ("a", "b"):
-        await text_written(pool, ReferenceDraft(text, "a1"))
-        seen.append(await pool.fetchval(CORPUS_VERSION))
-    await CorpusStore(pool).remove(ACME, "sleep", "a1")
-    await CorpusStore(pool).remove(ACME, "sleep", "a1")
-
-    assert [*seen, await pool.fetchval(CORPUS_VERSION)] == [1, 2, 3]
-
-
-async def test_a_removed_text_is_new_when_it_comes_again(pool: Pool) -> None:
-    await text_written(pool, ReferenceDraft("a", "a1"))
-    await CorpusStore(pool).remove(ACME, "sleep", "a1")
-    assert await pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 0
-
-    ((_, fresh),) = await texts_admitted(pool, ReferenceDraft("a", "a1"))
-
-    assert fresh
 
 
 async def test_a_tenant_has_as_many_collections_as_it_may(
@@ -576,12 +455,6 @@ async def test_an_answer_is_told_what_is_for_its_user(
         assert set(texts(await store.shown(scope, 9))) == seen
 
 
-async def test_nobody_s_answer_is_told_everybody_s_alone(pool: Pool) -> None:
-    store = CardStore(pool)
-    await keep(store, SHARED, OWN)
-    assert texts(await store.shown(TENANT, 9)) == [SHARED.text]
-
-
 async def test_a_user_s_own_fact_stands_before_everybody_s(pool: Pool) -> None:
     store = CardStore(pool)
     own = replace(FACT, user_id="ada", text="Open for Ada.", weight=0.1)
@@ -646,22 +519,6 @@ async def test_what_is_removed_is_gone(stores: list[CardStore], draft: CardDraft
         assert (await store.put(ADAS, draft))[1]
 
 
-@pytest.mark.parametrize("name", ["", "x", "\x00", "\ud800", "%", "0" * 10_000])
-async def test_what_is_no_id_is_not_there(pool: Pool, name: str) -> None:
-    store = CardStore(pool)
-    assert not await store.remove(ADAS, name)
-    assert await store.by_id(ADAS, [name]) == {}
-
-
-async def test_text_that_postgres_cannot_hold_is_mended(pool: Pool) -> None:
-    store = CardStore(pool)
-    outcomes = [await store.put(TENANT, replace(SHARED, text="a\x00b\ud800")) for _ in range(2)]
-    assert [(card.text, fresh) for card, fresh in outcomes] == [
-        ("a\ufffdb\ufffd", True),
-        ("a\ufffdb\ufffd", False),
-    ]
-
-
 async def test_an_erasure_under_way_keeps_nothing_of_its_user(pool: Pool) -> None:
     """Who began before it writes nothing after it; everybody's rows and others' do not wait."""
     store = CardStore(pool)
@@ -676,12 +533,6 @@ async def test_an_erasure_under_way_keeps_nothing_of_its_user(pool: Pool) -> Non
     with pytest.raises(RemovedMeanwhile):
         await writing
     assert texts(await store.shown(ADAS, 9)) == [SHARED.text]
-
-
-async def test_an_erased_user_begins_anew(pool: Pool) -> None:
-    store = CardStore(pool)
-    await ErasureStore(pool).begin(Scope("acme", user_id="ada"), ["vantage_cards"])
-    assert (await store.put(ADAS, OWN))[1]
 
 
 async def test_postgres_away_is_told(pool: Pool) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import shutil
 import struct
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -21,8 +21,6 @@ from app.db.copies import (
     Position,
     QdrantCopy,
     RefillCursor,
-    read_imported_collections,
-    set_home,
 )
 from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.documents import DocumentPart
@@ -30,11 +28,10 @@ from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
 from app.db.outbox import DAMAGED, DIFFERS, EngineClaim, EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
-from app.db.rows import transaction
 from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
-from app.retrieval.retrievers.chroma import Chroma, ChromaProcess, ChromaServer, collection
+from app.retrieval.retrievers.chroma import Chroma, collection
 from app.retrieval.retrievers.chroma_child import REMADE_MOST, EmbeddedChroma
 from app.retrieval.retrievers.points import DENSE, Point, Where, floats
 from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections, Qdrant, QdrantProcess
@@ -137,27 +134,6 @@ async def test_a_collection_of_two_tenants_stays_until_both_are_gone(house: Hous
         assert await house.texts("sleep") == ["of other"]
 
 
-async def test_what_a_crash_left_is_taken_at_the_next_start(house: House) -> None:
-    await say(house.pool, "I moved.")
-
-    async with house.running():
-        await house.outbox.drain()
-        assert await house.texts() == ["I moved."]
-
-
-async def test_a_crash_between_engine_and_record_is_no_matter(house: House) -> None:
-    async with house.running():
-        await say(house.pool, "I moved.")
-        await house.outbox.drain()
-        rows = await house.pool.fetch("SELECT id FROM ibid.memory")
-        await house.pool.execute(
-            "INSERT INTO ibid.outbox (engine, collection, item) VALUES ('qdrant', $1, $2)", RAW, rows[0]["id"]
-        )
-        await house.outbox.drain()
-
-        assert (await house.texts(), await entered(house.pool)) == (["I moved."], [])
-
-
 @dataclass
 class Failing:
     """A copy that fails for a while, and counts."""
@@ -233,17 +209,6 @@ async def test_an_engine_that_fails_is_left_alone_and_comes_back(
     assert len(logged.of("engine does not follow")) == 1
 
 
-async def test_a_refill_goes_on_beside_a_collection_that_fails(pool: Pool) -> None:
-    copy = Failing(error=RetrievalError("unavailable"), rows=3)
-    items = await say(pool, "I moved.")
-    outbox = Outbox(pool, copy, "me")
-    await outbox.ask_refill()
-    await outbox.drain()
-
-    assert (copy.taken, [item for *_, item in await entered(pool)]) == ([0, 1, 2], items)
-    assert await outbox.pending() == "qdrant has yet to take 1 entries"
-
-
 async def test_two_replicas_drain_once(pool: Pool) -> None:
     copy = Failing(delay=0.05)
     await say(pool, *(f"note {n}" for n in range(20)))
@@ -251,22 +216,6 @@ async def test_two_replicas_drain_once(pool: Pool) -> None:
     await asyncio.gather(*(Outbox(pool, copy, "me").drain() for _ in range(2)))
 
     assert len(copy.applied) == len(set(copy.applied)) == 20
-
-
-async def test_entries_that_are_committed_late_do_not_turn_the_position_back(pool: Pool) -> None:
-    copy = Failing()
-    outbox = Outbox(pool, copy, "me")
-    await say(pool, "I moved.")
-    await outbox.drain()
-    taken = copy.noted
-    await pool.execute(
-        "INSERT INTO ibid.outbox (seq, engine, collection, item) OVERRIDING SYSTEM VALUE"
-        " VALUES (0, 'qdrant', 'memory_raw', 'x')"
-    )
-
-    await outbox.drain()
-
-    assert (copy.noted, await outbox.refill_reason()) == (taken, "")
 
 
 async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) -> None:
@@ -342,21 +291,6 @@ async def test_a_lost_folder_is_refilled(house: House) -> None:
         assert await house.outbox.refill_reason() == "it has no position"
         await house.outbox.drain()
         assert (await house.texts(), await house.texts("sleep")) == (["I moved."], ["tides"])
-
-
-async def test_an_engine_of_another_database_is_refilled(house: House) -> None:
-    async with house.running():
-        await say(house.pool, "I moved.")
-        await house.outbox.drain()
-        await house.edge.put(RAW, [Point("7", {"text": "another tool's"}, vector("x"))])
-        await house.pool.execute("DELETE FROM ibid.memory")
-        await say(house.pool, "I slept.")
-        other = Outbox(house.pool, house.outbox._copy, "another")
-
-        assert await other.refill_reason() == "it follows another database"
-        await other.drain()
-
-        assert await house.texts() == ["I slept.", "another tool's"]
 
 
 async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
@@ -482,19 +416,6 @@ async def test_a_foreign_collection_that_cannot_hold_our_vectors_stays_as_it_is(
     await server.close()
 
 
-async def test_a_collection_of_an_older_space_is_made_anew_under_its_name(house: House) -> None:
-    async with house.running(NEXT):
-        await house.edge.create(RAW, SPACE.dim + 1)
-        old = Point(STATE, {"ibid": "1", "identity": "x", "seq": 0})
-        await house.edge.put(RAW, [old])
-    async with house.running():
-        await say(house.pool, "I moved.")
-        await house.outbox.drain()
-
-        assert await house.texts() == ["I moved."]
-        assert (await read_imported_collections(house.pool)).copies == {}
-
-
 async def test_an_engine_that_holds_more_than_the_record_is_refilled(house: House) -> None:
     """As after a deletion that was lost: a point of ours that the record does not have goes."""
     async with house.running():
@@ -525,42 +446,6 @@ async def test_a_refill_leaves_what_other_tools_wrote(house: House) -> None:
         assert await house.texts() == ["I moved.", "a page"]
 
 
-async def test_other_tools_points_are_neither_read_nor_counted(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A shared server may hold millions: a refill and a comparison ask for ours alone."""
-    async with house.running():
-        await say(house.pool, "I moved.")
-        await house.outbox.drain()
-        await house.edge.put(RAW, [Point(str(n), {"text": "theirs"}, vector("x")) for n in range(1, 9)])
-        engine, read = house.edge.scroll, list[Point]()
-
-        async def scroll(*given: object, **named: object) -> list[Point]:
-            page = await engine(*given, **named)  # type: ignore[arg-type] # as it was called
-            read.extend(page)
-            return page
-
-        monkeypatch.setattr(house.edge, "scroll", scroll)
-        await house.outbox.ask_refill()
-        await house.outbox.drain()
-        copy = QdrantCopy(house.pool, house.edge, CollectionCache(house.edge), SPACE)
-
-        assert (await copy.is_complete(), {each.payload.get("ibid") for each in read}) == (True, {"1"})
-
-
-async def test_a_refill_that_meets_an_error_goes_on_where_it_was(pool: Pool) -> None:
-    """No row is written twice, and the rows that were written count in what is told."""
-    copy = Failing(rows=6, stumbles=4)
-    outbox = Outbox(pool, copy, "me")
-    await outbox.ask_refill()
-    with pytest.raises(RetrievalError):
-        await outbox.drain()
-    assert await outbox.facts() == {"refill": "4 of 6 rows"}
-    await outbox.drain()
-
-    assert (copy.taken, await entered(pool)) == ([0, 1, 2, 3, 4, 5], [])
-
-
 async def test_a_refill_that_is_asked_for_again_begins_at_the_first_row(pool: Pool) -> None:
     """Whoever asks knows of a loss that the one under way cannot have made good."""
     copy = Failing(rows=4, stumbles=3)
@@ -572,46 +457,6 @@ async def test_a_refill_that_is_asked_for_again_begins_at_the_first_row(pool: Po
     await outbox.drain()
 
     assert copy.taken == [0, 1, 2, 0, 1, 2, 3]
-
-
-async def test_a_refill_that_loses_its_engine_begins_again(pool: Pool) -> None:
-    """What was written before the loss is gone: going on from the middle would leave it out."""
-    copy = Failing(rows=6, stumbles=3)
-    outbox = Outbox(pool, copy, "me")
-    await outbox.ask_refill()
-    with pytest.raises(RetrievalError):
-        await outbox.drain()
-    copy.taken.clear()
-    outbox.report_loss()
-    await outbox.drain()
-
-    assert (copy.taken, await entered(pool)) == ([*range(6)], [])
-
-
-async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) -> None:
-    """As at a first start: nothing is entered, and /readyz says nothing of a refill."""
-    copy = Failing()
-    outbox = Outbox(pool, copy, "me")
-    outbox.report_loss()
-    with captured() as logged:
-        await outbox.drain()
-
-    assert (await outbox.facts(), logged.of("engine is refilled from the record")) == ({}, [])
-
-
-async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None:
-    copy = Failing(whole=False)
-    outbox = Outbox(pool, copy, "me")
-    (item,) = await say(pool, "I moved.")
-    assert await outbox.differs() is None
-    await pool.execute("DELETE FROM ibid.outbox")
-
-    async def other_engine() -> bool:
-        await pool.execute("INSERT INTO ibid.outbox (engine, item) VALUES ('chroma', $1)", item)
-        return False
-
-    setattr(copy, "is_complete", other_engine)  # noqa: B010 - of this one alone
-    assert await outbox.differs() == DIFFERS
 
 
 async def test_a_collection_named_as_the_home_of_another_gets_a_home_of_its_own(pool: Pool) -> None:
@@ -634,19 +479,6 @@ async def test_a_collection_named_as_the_home_of_another_gets_a_home_of_its_own(
     await server.close()
 
 
-async def test_a_replica_learns_of_a_copy_that_another_moved(pool: Pool) -> None:
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(QdrantRemote(AsyncQdrantClient(":memory:"), SPACE.dim))
-        imports = ImportedCollections()
-        copy = QdrantCopy(pool, server, CollectionCache(server), SPACE, external=True, imports=imports)
-        following = asyncio.create_task(copy.follow_homes())
-        stack.callback(following.cancel)
-        async with transaction(pool) as connection:
-            await set_home(connection, "sleep", "sleep_ibid", None)
-
-        await until(lambda: imports.copy_of("sleep") == "sleep_ibid")
-
-
 async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
     """Its session ended while it wrote to the engine: another has the lock, and takes the entries itself."""
     slow, quick = Failing(delay=0.3), Failing()
@@ -664,33 +496,6 @@ async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
     assert (quick.applied, await entered(pool)) == (items, [])
 
 
-async def test_the_lock_is_given_up_with_the_block(pool: Pool) -> None:
-    copy = Failing(delay=5)
-    await say(pool, "I moved.")
-    draining = asyncio.create_task(Outbox(pool, copy, "me").drain())
-    await asyncio.sleep(0.1)
-    draining.cancel()
-    await asyncio.gather(draining, return_exceptions=True)
-    copy.delay = 0
-    await Outbox(pool, copy, "me").drain()
-
-    assert await entered(pool) == []
-    assert not await pool.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
-
-
-async def test_a_long_outbox_is_not_counted_whole(pool: Pool) -> None:
-    """/readyz and doctor say that it is long; a look at a million entries costs what 10,000 cost."""
-    await pool.execute(
-        "INSERT INTO ibid.outbox (engine, collection, item)"
-        " SELECT 'qdrant', 'memory_raw', n::text FROM generate_series(1, $1) AS n",
-        outbox_.COUNTED_MOST + 5,
-    )
-    found = await outbox_.state(pool, "qdrant")
-
-    assert (found.waiting, found.backlog) == (outbox_.COUNTED_MOST + 1, "more than 10,000")
-    assert (await Outbox(pool, Failing(), "me").facts())["waiting"] == "more than 10,000"
-
-
 async def test_a_move_to_another_space_killed_before_the_engines_goes_on(house: House) -> None:
     """The swap entered a refill: the next start drops the old vectors and writes the new ones."""
     async with house.running():
@@ -706,13 +511,6 @@ async def test_a_move_to_another_space_killed_before_the_engines_goes_on(house: 
 
         [shape] = await house.edge.collections()
         assert (shape.dim, await house.texts(), await house.outbox.refill_reason()) == (2, ["I moved."], "")
-
-
-async def test_a_fresh_record_asks_for_nothing(house: House) -> None:
-    async with house.running():
-        assert await house.outbox.refill_reason() == ""
-        await house.outbox.drain()
-        assert await house.edge.collections() == []
 
 
 async def test_points_of_the_versions_before_are_taken_over(house: House) -> None:
@@ -788,31 +586,6 @@ async def test_an_engine_that_takes_nothing_is_not_ready(pool: Pool, monkeypatch
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-
-
-async def test_a_refill_is_asked_for_once(pool: Pool) -> None:
-    outbox = Outbox(pool, Failing(rows=3), "me")
-    for _ in range(3):
-        await outbox.ask_refill()
-    assert len(await entered(pool)) == 1
-
-
-async def test_a_collection_that_no_refill_can_write_does_not_fill_the_outbox(house: House) -> None:
-    """Its rows wait once, however often the refill is tried."""
-    async with house.running():
-        items = await say(house.pool, "I moved.", "I slept.")
-        await house.outbox.drain()
-        shutil.rmtree(house.folder)
-        house.folder.write_text("no folder")
-        await house.edge.close()
-        house.edge.process = EngineThread(house.folder)  # type: ignore[assignment]
-        for _ in range(3):
-            with suppress(RetrievalError, Unavailable):
-                house.outbox.report_loss()
-                await house.outbox.drain()
-
-        waiting = [item for *_, item in await entered(house.pool)]
-        assert len(waiting) <= len(items) + 2
 
 
 @pytest.mark.parametrize("waiting", [False, True], ids=["nothing waits", "an entry waits"])
@@ -1029,12 +802,6 @@ class Counted(InProcess):
         self.made_anew += 1
 
 
-def test_a_servers_files_are_its_own(pool: Pool) -> None:
-    """Ours are those of the embedded one."""
-    for own in (ChromaServer("http://127.0.0.1:9"), ChromaProcess(Path("/nowhere"))):
-        assert ChromaCopy(pool, own, BAGS).external is not own.embedded
-
-
 @dataclass
 class Compacting:
     """A Qdrant that remembers what it was to rewrite, or fails."""
@@ -1064,8 +831,3 @@ async def test_memories_alone_are_points_of_a_person(
     engine = Compacting()
     assert await points_of(pool, engine).compact(holdings) == ()
     assert engine.compacted == compacted
-
-
-async def test_an_engine_that_is_away_is_told(pool: Pool) -> None:
-    with pytest.raises(RetrievalError):
-        await points_of(pool, Compacting(RetrievalError("timeout"))).compact(["memories"])

@@ -2,30 +2,25 @@
 once, however many replicas start, and older tables of others are extended."""
 
 import asyncio
-import os
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
 import pytest
-from alembic.script import ScriptDirectory
 from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
 
 from app.db import postgres
 from app.db import postgres as module
 from app.db.embedded import Cluster, open_cluster
-from app.db.migrations import configuration, migrate
+from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool, postgres_faults
 from app.db.postgres import (
-    SERVER,
     Behind,
     PostgresProbe,
     check_revision,
     compact,
-    heads,
     identity,
     is_newest,
     migrate_if_needed,
@@ -85,16 +80,6 @@ async def until(pool: Pool, *, there: bool) -> None:
     pytest.fail(f"the server never was {there=}")
 
 
-async def test_pool_outlives_a_killed_server(tmp_path: Path) -> None:
-    """kill -9 of the server costs a moment of `Unavailable`; then the same pool works again."""
-    async with open_postgres(embedded(tmp_path)) as pool:
-        await pool.execute("INSERT INTO ibid.tenant (id) VALUES ('kept')")
-        page = tmp_path / "postgres" / "data" / "postmaster.pid"
-        os.kill(int(page.read_text().split()[0]), signal.SIGKILL)
-        await until(pool, there=False)
-        await until(pool, there=True)
-
-
 async def test_configured_server(dsn: str, tmp_path: Path) -> None:
     admin = await asyncpg.connect(dsn)
     await admin.execute("DROP SCHEMA ibid CASCADE")
@@ -124,12 +109,6 @@ async def test_unreadable_dsn_is_not_shown(dsn: str, tmp_path: Path) -> None:
     assert "secret" not in str(caught.value)
 
 
-async def test_database_that_is_not_there(dsn: str, tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="does not exist"):
-        async with open_postgres(configured(dsn.replace("/test_", "/no_"), tmp_path)):
-            pass
-
-
 async def test_probe_tells_the_version(pool: Pool) -> None:
     probe: Probe = PostgresProbe(pool)
     facts = await probe.check()
@@ -137,22 +116,11 @@ async def test_probe_tells_the_version(pool: Pool) -> None:
     assert str(facts["version"]).split(".")[0].isdigit()
 
 
-async def test_probe_of_a_dead_server(pool: Pool) -> None:
-    await pool.close()
-    with pytest.raises(Unavailable):
-        await PostgresProbe(pool).check()
-
-
 @pytest.fixture
 async def admin(cluster: Cluster, pool: Pool) -> asyncpg.Connection:
     return await asyncpg.connect(
         cluster.places.dsn("postgres", await pool.fetchval("SELECT current_database()"))
     )
-
-
-async def test_it_stays_the_same(pool: Pool, dsn: str) -> None:
-    async with open_pool(dsn) as other:
-        assert await identity(other) == await identity(pool)
 
 
 async def test_a_copy_is_another_database(cluster: Cluster, pool: Pool, admin: asyncpg.Connection) -> None:
@@ -168,44 +136,10 @@ async def test_a_copy_is_another_database(cluster: Cluster, pool: Pool, admin: a
         await admin.close()
 
 
-async def test_tables_made_anew_are_another_database(pool: Pool) -> None:
-    before = await identity(pool)
-    await pool.execute("UPDATE ibid.tenant SET created_at = created_at + interval '1 microsecond'")
-    assert await identity(pool) != before
-
-
-async def test_a_server_that_does_not_say_which_it_is_will_do(pool: Pool, admin: asyncpg.Connection) -> None:
-    before = await identity(pool)
-    await admin.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
-    await admin.close()
-    with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await pool.fetchval(SERVER)
-    assert len(await identity(pool)) == len(before)
-    assert await identity(pool) != before
-
-
 async def execute(dsn: str, sql: str) -> None:
     connection = await asyncpg.connect(dsn)
     await connection.execute(sql)
     await connection.close()
-
-
-def test_the_newest_revision_is_alembics() -> None:
-    assert heads() == ScriptDirectory.from_config(configuration()).get_heads()
-
-
-def test_two_newest_revisions_are_told_as_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "env.py").touch()
-    (tmp_path / "versions").mkdir()
-    for name, below in (("a", "None"), ("b", '"a"'), ("c", '"a"')):
-        script = f'revision: str = "{name}"\ndown_revision: str | None = {below}\n'
-        (tmp_path / "versions" / f"{name}.py").write_text(script)
-    monkeypatch.setattr(postgres, "CHECKOUT", tmp_path)
-    assert sorted(heads()) == ["b", "c"]
-
-
-async def test_a_migrated_database_is_the_newest(dsn: str) -> None:
-    assert await is_newest(dsn)
 
 
 @pytest.mark.parametrize(
@@ -247,12 +181,6 @@ async def test_a_newer_one_is_refused(dsn: str) -> None:
     await execute(dsn, "UPDATE ibid.alembic_version SET version_num = '9999'")
     with pytest.raises(StartError, match="another version of Ibid"):
         await migrate_if_needed(dsn)
-
-
-async def test_an_empty_database_is_brought_to_the_newest(dsn: str) -> None:
-    await execute(dsn, "DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log")
-    await migrate_if_needed(dsn)
-    assert await is_newest(dsn)
 
 
 CANARY = "the canary of Sankt Andreasberg sings at dawn"
@@ -337,17 +265,6 @@ async def test_a_table_in_use_is_not_waited_for_at_length(
             await compact(superuser(server.dsn), ["public.kept"])
 
 
-async def test_a_server_that_is_away_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable):
-        await compact(f"postgresql://postgres@/ibid?host={tmp_path}", [])
-
-
-TABLES = (
-    "SELECT table_name, column_name, data_type FROM information_schema.columns "
-    "WHERE table_schema IN ('ibid', 'public') ORDER BY 1, 2"
-)
-
-
 @pytest.fixture
 async def elevated(dsn: str) -> str:
     return dsn.replace("ibid@", "postgres@")
@@ -378,13 +295,6 @@ async def test_first_tables(pool: Pool) -> None:
         *("job", "answer", "activity", "alembic_version"),
     }
     assert await pool.fetchval("SELECT id FROM ibid.tenant") == "default"
-
-
-async def test_twice_is_once(dsn: str) -> None:
-    before = await fetch(dsn, TABLES)
-    await migrate(dsn)
-    assert await fetch(dsn, TABLES) == before
-    assert await fetch(dsn, "SELECT count(*) FROM ibid.tenant") == [(1,)]
 
 
 async def test_replicas_that_start_at_once(empty: str) -> None:
@@ -475,12 +385,6 @@ async def test_failed_migration_leaves_nothing(empty: str) -> None:
     assert await fetch(empty, "SELECT to_regnamespace('ibid')") == [(None,)]
 
 
-async def test_database_of_a_newer_ibid(dsn: str) -> None:
-    await fetch(dsn, "UPDATE ibid.alembic_version SET version_num = '9999'")
-    with pytest.raises(StartError, match="another version of Ibid"):
-        await migrate(dsn)
-
-
 async def test_server_without_pgvector(elevated: str, empty: str) -> None:
     """Where the extension is missing and we may not create it, the start says who must do what."""
     await fetch(elevated, "DROP EXTENSION vector CASCADE")
@@ -508,10 +412,3 @@ async def test_installed_copy_finds_its_scripts(
     monkeypatch.setattr(module, "INSTALLED", installed)
     await migrate(empty)
     assert await fetch(empty, "SELECT id FROM ibid.tenant") == [("default",)]
-
-
-def test_missing_scripts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
-    monkeypatch.setattr(module, "INSTALLED", tmp_path)
-    with pytest.raises(StartError, match="migration scripts are missing"):
-        module.scripts()

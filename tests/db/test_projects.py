@@ -24,12 +24,11 @@ from app.db.projects import (
     chosen,
     links,
     literal,
-    made,
     merged,
     taking,
 )
 from app.db.rows import Connection, transaction
-from app.errors import IbidError, InvalidField, Rejected, RetrievalError, TooMany, Unavailable
+from app.errors import IbidError, InvalidField, Rejected, TooMany
 from app.retrieval.project_tables import CHUNK, Analysed, keep
 from app.types import Scope
 from tests.fakes.records import chunked
@@ -42,16 +41,6 @@ ALL = Knowledge("A home network.", "Name devices in full.", (STYLE, KnowledgeNot
 @pytest.fixture
 def store(pool: Pool) -> KnowledgeStore:
     return KnowledgeStore(pool)
-
-
-async def test_what_is_put_is_there(store: KnowledgeStore) -> None:
-    assert await store.get(THN) is None
-    await store.put(THN, ALL)
-    assert await store.get(THN) == ALL
-
-    await store.put(THN, Knowledge(rules="None."))
-
-    assert await store.get(THN) == Knowledge(rules="None.")
 
 
 @pytest.mark.parametrize(
@@ -70,12 +59,6 @@ async def test_a_project_s_knowledge_is_its_own(store: KnowledgeStore, other: Sc
     assert not await store.remove(other)
     await store.put(other, Knowledge("Another."))
     assert await store.get(THN) == ALL
-
-
-async def test_a_user_reads_what_the_tenant_wrote(store: KnowledgeStore) -> None:
-    await store.put(THN, ALL)
-
-    assert await store.get(replace(THN, owner="ada", user_id="ada")) == ALL
 
 
 async def test_a_part_is_written_beside_the_others(store: KnowledgeStore) -> None:
@@ -107,33 +90,6 @@ async def test_a_project_has_so_many_notes(store: KnowledgeStore) -> None:
     with pytest.raises(TooMany, match="50 notes"):
         await store.merge(THN, KnowledgeChange(overview="New.", notes=(STYLE,)))
     assert await store.get(THN) == full
-
-
-async def test_what_postgres_cannot_hold_is_replaced(store: KnowledgeStore) -> None:
-    await store.put(THN, Knowledge("a\0b", "c\ud800d", (KnowledgeNote("e\0", "f\udc00"),)))
-
-    kept = Knowledge("a\ufffdb", "c\ufffdd", (KnowledgeNote("e\ufffd", "f\ufffd"),))
-    assert await store.get(THN) == kept
-
-
-async def test_it_can_be_removed(store: KnowledgeStore) -> None:
-    await store.put(THN, ALL)
-    await store.put(replace(THN, project="DAAS"), ALL)
-    assert await store.projects(THN) == ["DAAS", "THN"]
-
-    assert await store.remove(THN)
-    assert not await store.remove(THN)
-    assert await store.projects(THN) == ["DAAS"]
-
-
-async def test_a_postgres_that_is_gone_is_told(store: KnowledgeStore, pool: Pool) -> None:
-    await pool.close()
-
-    with pytest.raises(RetrievalError):
-        await store.get(THN)
-    for asked in (store.put(THN, ALL), store.merge(THN, KnowledgeChange()), store.remove(THN)):
-        with pytest.raises(Unavailable):
-            await asked
 
 
 TABLE = """
@@ -172,11 +128,6 @@ async def test_what_a_table_refuses_is_named(
         assert told not in caught.value.detail
 
 
-async def test_a_server_that_is_down_is_no_refusal() -> None:
-    with pytest.raises(Unavailable), taking("public.theirs"):
-        raise asyncpg.ConnectionDoesNotExistError
-
-
 GIVEN = "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f"
 OURS = str(uuid.uuid5(uuid.NAMESPACE_DNS, "x"))
 NUMBER = str(uuid.UUID(OURS).int >> 65)
@@ -202,13 +153,6 @@ NEXT = str(uuid.uuid5(uuid.UUID(OURS), "next"))
 )
 def test_a_name_is_an_id_or_none(kind: str, name: str, found: str | None) -> None:
     assert literal(kind, name) == found
-
-
-@pytest.mark.parametrize("kind", ["integer", "smallint", "bytea", "text[]", "timestamp with time zone"])
-def test_other_types_are_refused(kind: str) -> None:
-    for asked in (literal, made):
-        with pytest.raises(Rejected, match="not written here"):
-            asked(kind, OURS)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from app.db.answers import AnswerStore
 from app.db.documents import DocumentStore
 from app.db.jobs import JobStore
 from app.db.pool import Pool
-from app.db.rows import closed
 from app.db.sessions import ChatLogStore, SessionStore
-from app.errors import InvalidField, Missing, RetrievalError, Unavailable
+from app.errors import Missing, RetrievalError, Unavailable
 from app.types import Scope
 from tests.db.test_answers import ANSWER
 from tests.fakes.records import tell
@@ -59,12 +58,6 @@ async def test_a_session_is_what_was_filed_and_said_in_it(pool: Pool, tmp_path: 
         NOON + timedelta(seconds=1, microseconds=2),
     }
     assert found.created_at <= found.last_active_at
-
-
-async def test_either_makes_a_session(pool: Pool, tmp_path: Path) -> None:
-    await ready(pool, ALICE, upload(tmp_path))
-    await said(pool, replace(ALICE, session_id="s2"))
-    assert set(await listed(pool)) == {"s1", "s2"}
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
@@ -138,15 +131,6 @@ async def test_a_removed_session_is_gone(pool: Pool, tmp_path: Path) -> None:
     assert ("purge", document.id) == tuple(jobs[-1])
 
 
-async def test_again_there_is_nothing(pool: Pool) -> None:
-    """False for a session that is not there (any more), and no new version for what no search saw."""
-    await said(pool, ALICE)
-    store = SessionStore(pool)
-    assert [await store.remove(ALICE) for _ in range(2)] == [True, False]
-    assert not await store.remove(replace(ALICE, session_id=None))
-    assert await pool.fetchval(VERSION) == 0
-
-
 async def test_others_stay(pool: Pool, tmp_path: Path) -> None:
     kept = [replace(ALICE, session_id="s2"), replace(ALICE, owner="bob", user_id="bob")]
     shared = await ready(pool, TENANT, upload(tmp_path, "x", filename="x.pdf", session_id=None))
@@ -187,15 +171,6 @@ async def test_its_jobs_are_taken_up(pool: Pool, tmp_path: Path) -> None:
         second = await jobs.claim(lease_seconds=9)
     assert second is not None
     assert [first.kind, second.kind] == ["ingest", "purge"]
-
-
-async def test_a_cursor_of_another_make_is_told(pool: Pool) -> None:
-    await said(pool, ALICE)
-    store = SessionStore(pool)
-    forged = (closed(NOON, key) for key in ("", "a", "9" * 30, "1; DROP"))
-    for listing, cursor in [(store.recent, "nonsense"), *((store.turns, text) for text in ("x", *forged))]:
-        with pytest.raises(InvalidField):
-            await listing(ALICE, cursor=cursor, limit=9)
 
 
 async def test_postgres_away_is_told(pool: Pool) -> None:
@@ -284,18 +259,6 @@ async def said_of_chatlog(log: ChatLogStore, scope: Scope, limit: int = 99) -> l
     return [turn.content for turn in await log.turns(scope, limit)]
 
 
-async def test_turns_come_back_in_order(pool: Pool) -> None:
-    log = ChatLogStore(pool)
-    for n in range(3):
-        await tell(pool, HERE, exchange(n), answer_id=f"a{n}")
-    turns = await log.turns(HERE, 99)
-    assert [turn.content for turn in turns] == [
-        f"{word} {n}" for n in range(3) for word in ("question", "answer")
-    ]
-    assert [turn.role for turn in turns[:2]] == [Role.USER, Role.ASSISTANT]
-    assert all(turn.at for turn in turns)
-
-
 async def test_the_newest_are_given(pool: Pool) -> None:
     log = ChatLogStore(pool)
     for n in range(3):
@@ -310,12 +273,6 @@ async def test_another_s_thread_is_empty(pool: Pool, stranger: Scope) -> None:
     assert await log.turns(stranger, 99) == []
 
 
-async def test_without_a_thread_it_is_the_session_s(pool: Pool) -> None:
-    log = ChatLogStore(pool)
-    await tell(pool, replace(HERE, thread_id=None), exchange(1), answer_id="a")
-    assert len(await log.turns(replace(HERE, thread_id="s1"), 99)) == 2
-
-
 async def test_default_threads_of_two_users_are_apart(pool: Pool) -> None:
     log = ChatLogStore(pool)
     one, two = Scope(tenant="acme", user_id="one"), Scope(tenant="acme", user_id="two")
@@ -323,55 +280,6 @@ async def test_default_threads_of_two_users_are_apart(pool: Pool) -> None:
     await tell(pool, two, exchange(2), answer_id="b")
     assert await said_of_chatlog(log, one) == ["question 1", "answer 1"]
     assert await log.turns(Scope(tenant="acme"), 99) == []
-
-
-async def test_a_repeated_write_is_kept_once(pool: Pool) -> None:
-    log = ChatLogStore(pool)
-    for _ in range(2):
-        await tell(pool, HERE, exchange(1), answer_id="a")
-    assert len(await log.turns(HERE, 99)) == 2
-
-
-async def test_marks_the_user_s_activity(pool: Pool) -> None:
-    await tell(pool, HERE, exchange(1), answer_id="a")
-    first = await pool.fetchval("SELECT last_message_at FROM ibid.activity WHERE user_id = 'alice'")
-    await tell(pool, HERE, exchange(2), answer_id="b")
-    await tell(pool, Scope(tenant="acme", session_id="s"), exchange(3), answer_id="c")
-    rows = await pool.fetch("SELECT user_id, last_message_at FROM ibid.activity")
-    assert [row["user_id"] for row in rows] == ["alice"]
-    assert rows[0]["last_message_at"] > first
-
-
-async def test_given_times_are_kept(pool: Pool) -> None:
-    at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    log = ChatLogStore(pool)
-    await tell(pool, HERE, [Turn(Role.USER, "hi", at)], answer_id="a")
-    (turn,) = await log.turns(HERE, 9)
-    assert turn.at is not None
-    assert abs((turn.at - at).total_seconds()) < 1e-4
-
-
-async def test_text_that_no_column_holds_is_mended(pool: Pool) -> None:
-    log = ChatLogStore(pool)
-    await tell(pool, HERE, [Turn(Role.ASSISTANT, "a\0\ud800")], answer_id="a")
-    assert await said_of_chatlog(log, HERE) == ["a\ufffd\ufffd"]
-
-
-async def test_rows_of_other_tools_do_not_disturb_a_thread(pool: Pool) -> None:
-    log = ChatLogStore(pool)
-    await tell(pool, HERE, exchange(1), answer_id="a")
-    await pool.execute(
-        "INSERT INTO public.chat_log (tenant, owner, thread_id, role, content) VALUES "
-        "('acme', 'alice', 't1', 'system', 'x'), ('acme', 'alice', 't1', 'user', NULL)"
-    )
-    assert len(await log.turns(HERE, 99)) == 2
-
-
-async def test_postgres_away(pool: Pool) -> None:
-    log = ChatLogStore(pool)
-    await pool.close()
-    with pytest.raises(RetrievalError):
-        await log.turns(HERE, 9)
 
 
 async def test_a_table_that_cannot_be_read_costs_the_history_alone(pool: Pool) -> None:

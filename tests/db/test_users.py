@@ -1,7 +1,6 @@
 """Export and erasure of a person, holding by holding, and the files afterwards."""
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,7 +24,6 @@ from app.db.users import (
     Due,
     ErasureStore,
     HoldingRows,
-    RecordFiles,
     evict_erased,
 )
 from app.retrieval.index_cache import IndexCache, Key
@@ -250,10 +248,6 @@ async def test_own_documents_go_from_every_session(pool: Pool, tmp_path: Path) -
     assert [row async for row in Documents(pool).export(alice)] == []
 
 
-def test_reasons_to_keep_a_name_are_given() -> None:
-    assert all(re.search(r"\w+ \w+ \w+", reason) for reason in NAMES_ONLY.values())
-
-
 async def remembered(pool: Pool, scope: Scope, name: str) -> None:
     """A memory of the user's, and its vector of a space in the making."""
     who = (name, scope.tenant, scope.user_id)
@@ -399,18 +393,6 @@ async def test_files_are_dirty_with_what_was_erased(pool: Pool) -> None:
     assert await store.due() == []
 
 
-async def test_nothing_erased_makes_nothing_dirty(pool: Pool) -> None:
-    store = ErasureStore(pool)
-    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
-    await store.compacted(clean(await store.due()))
-
-    again = await store.end(ADA, await store.begin(ADA, NAMES), [])
-
-    assert again.dirty == ()
-    assert again.compacted_at is not None
-    assert await store.due() == []
-
-
 async def test_what_was_dirty_before_stays_so(pool: Pool) -> None:
     """Asked again before the files are rewritten, they are still due, by the same time."""
     store = ErasureStore(pool)
@@ -486,18 +468,6 @@ async def test_an_earlier_erasure_that_ends_later_counts(pool: Pool) -> None:
     assert "answers" in (await store.due())[0].dirty
 
 
-async def test_what_could_not_be_rewritten_is_looked_at_again_later(pool: Pool) -> None:
-    store = ErasureStore(pool)
-    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
-    await store.compacted([replace(each, dirty=("chroma",)) for each in await store.due()])
-    at_once = await store.due()
-
-    again = await store.end(ADA, await store.begin(ADA, NAMES), [])
-
-    assert at_once == []
-    assert (again.dirty, again.compacted_at) == (("chroma",), None)
-
-
 async def test_names_of_whom_nothing_was_kept_leave_no_mark_for_long(pool: Pool) -> None:
     """It guards what is under way, and goes. Marks of others stay, and of who came back."""
     store = ErasureStore(pool)
@@ -540,20 +510,6 @@ async def test_an_erasure_while_files_are_rewritten_is_due_again(pool: Pool) -> 
     assert [each.dirty for each in await store.due()] == [("answers", "memories")]
 
 
-async def test_files_rewritten_while_somebody_asks_how_they_stand_are_clean(pool: Pool) -> None:
-    """To ask is to erase again. Having found nothing, that does not undo what was done meanwhile."""
-    store = ErasureStore(pool)
-    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
-    due = await store.due()
-    asking = await store.begin(ADA, NAMES)
-
-    await store.compacted(clean(due))
-    told = await store.end(ADA, asking, [])
-
-    assert (told.dirty, told.compacted_at is not None) == ((), True)
-    assert await store.due() == []
-
-
 async def test_an_answer_about_files_never_forgets_what_was_dropped_meanwhile(pool: Pool) -> None:
     """Rewritten while two erasures are under way, one of which drops something: that is still to be done."""
     store = ErasureStore(pool)
@@ -586,11 +542,6 @@ async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> N
     assert len(await store.due()) == 1
 
 
-async def test_an_erasure_names_its_user(pool: Pool) -> None:
-    with pytest.raises(ValueError, match="names its user"):
-        await ErasureStore(pool).begin(Scope(tenant="acme"), NAMES)
-
-
 async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> None:
     predicates: list[Callable[[Key], bool]] = []
 
@@ -615,17 +566,3 @@ async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> 
         ("documents", DocumentPart("acme")),
     ]
     assert [predicates[0](key) for key in (*goes, *stays)] == [True, True, False, False, False]
-
-
-async def test_a_configured_server_is_left_alone(pool: Pool) -> None:
-    subject = RecordFiles(pool)
-
-    await subject.compact(list(TABLES))
-
-    assert subject.external
-
-
-async def test_tables_of_every_holding_exist(pool: Pool) -> None:
-    tables = {table for names in TABLES.values() for table in names}
-
-    assert [name for name in sorted(tables) if not await pool.fetchval("SELECT to_regclass($1)", name)] == []

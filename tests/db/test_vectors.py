@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from app.db.corpus import ReferenceDraft
 from app.db.memories import Draft, MemoryStore
 from app.db.pool import Pool
-from app.db.rows import closed, opened, storable
+from app.db.rows import closed, opened
 from app.db.vectors import SpaceStore, VectorStore
-from app.errors import InvalidField, Missing
+from app.errors import InvalidField
 from app.types import Space
 from tests.db.test_memories import text_written, written
 from tests.fakes.services import ADA
@@ -52,15 +52,6 @@ async def test_every_chunk_lacks_a_vector_at_first(pool: Pool, tmp_path: Path) -
     assert await store.count(NEXT.name) == len(missing) == 3
     first = next(text for text in missing if text.id == document.id)
     assert (first.ordinal, first.title, first.heading, first.text) == (1, "Title", "Heading", "a")
-
-
-async def test_kept_vectors_are_not_asked_for_again(pool: Pool, tmp_path: Path) -> None:
-    await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
-    store = VectorStore(pool)
-    first = (await store.missing(NEXT.name, 1))[:1]
-    for _ in range(2):
-        await store.keep(NEXT.name, first, [vector("x")])
-    assert [text.text for text in await store.missing(NEXT.name, 10)] == ["b"]
 
 
 async def test_no_swap_while_a_vector_is_missing(pool: Pool, tmp_path: Path) -> None:
@@ -120,14 +111,6 @@ async def test_what_is_removed_is_not_moved(pool: Pool) -> None:
     assert await store.count(NEXT.name) == 0
     await written(pool, Draft("new"))
     assert not await store.swap(NEXT)
-
-
-async def test_a_vector_in_the_making_goes_with_its_memory(pool: Pool) -> None:
-    await written(pool, Draft("gone"))
-    store = VectorStore(pool)
-    await store.keep(NEXT.name, await store.missing(NEXT.name, 9), [vector("gone")])
-    await pool.execute("DELETE FROM ibid.memory")
-    assert await pool.fetchval("SELECT count(*) FROM ibid.text_next") == 0
 
 
 async def test_a_removed_document_is_left_out(pool: Pool, tmp_path: Path) -> None:
@@ -205,34 +188,6 @@ async def test_a_row_is_embedded_as_far_as_anybody_reads(pool: Pool) -> None:
 OTHER = Space("other@4", "other", 4, 0.5)
 
 
-async def test_a_floor_once_measured_stays(pool: Pool) -> None:
-    store = SpaceStore(pool)
-    await store.keep(OTHER)
-    await store.keep(Space(OTHER.name, OTHER.model, OTHER.dim, 0.25))
-    assert await store.named(OTHER.name) == OTHER
-
-
-async def test_an_unknown_one_cannot_be_current(pool: Pool) -> None:
-    store = SpaceStore(pool)
-    await store.keep(SPACE)
-    await store.make_current(SPACE.name)
-    with pytest.raises(Missing):
-        await store.make_current("unknown")
-    assert await store.current() == SPACE
-    assert await store.named("unknown") is None
-
-
-async def test_counts_the_vectors_of_a_space(pool: Pool, tmp_path: Path) -> None:
-    store = SpaceStore(pool)
-    assert await store.vectors_in(SPACE.name) == 0
-    await ready(pool, ALICE, upload(tmp_path))
-    assert await store.vectors_in(SPACE.name) == 2
-    await written(pool, Draft("a memory"))
-    await text_written(pool, ReferenceDraft("a text"))
-    assert await store.vectors_in(SPACE.name) == 4
-    assert await store.vectors_in(OTHER.name) == 0
-
-
 times = st.datetimes(datetime(1900, 1, 1), datetime(3000, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 keys = st.text("abcXYZ019._:-", max_size=200)
 
@@ -257,8 +212,3 @@ def test_what_is_not_ours_is_told(text: str) -> None:
 def test_law_any_text_opens_or_is_told(text: str) -> None:
     with suppress(InvalidField):
         assert closed(*opened(text)) == text
-
-
-async def test_postgres_takes_it(pool: Pool) -> None:
-    text = storable("a\0\ud800\U0010ffff\uffff")
-    assert await pool.fetchval("SELECT $1::text", text) == text

@@ -7,31 +7,18 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.answer import Role, Turn, new_id
 from app.db.answers import AnswerStore
 from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, Moment, Tallies, Tally
 from app.db.pool import Pool
-from app.db.votes import TOLD_CHARS, TemporalStore, UtteranceStore, VoteStore, bucket
+from app.db.votes import TemporalStore, UtteranceStore, VoteStore, bucket
 from app.errors import Missing, RetrievalError, Unavailable
 from app.types import Scope
 from tests.fakes.records import answered, remembered
 
 ADA = Scope("acme", user_id="ada")
 ANSWER, OTHER = new_id(), new_id()
-
-
-async def test_votes_are_counted_each_side(pool: Pool) -> None:
-    await remembered(pool, ADA, "m1", "m2", "m3")
-    store = VoteStore(pool)
-    for signal in (1, 1, -1):
-        assert await store.cast(ADA, "m1", signal, answer_id=new_id())
-    await store.cast(ADA, "m2", -1, answer_id=None)
-    found = await store.tallies(ADA, ["m1", "m2", "m3", "m4"])
-    assert found == {"m1": Tally(2, 1), "m2": Tally(0, 1)}
-    assert [found["m1"].net, found.lost] == [1, ""]
 
 
 async def test_one_answer_has_one_vote_a_memory(pool: Pool) -> None:
@@ -141,14 +128,6 @@ async def test_points_of_older_tools_take_votes(pool: Pool) -> None:
     assert await store.tallies(ADA, ["17", "m1"]) == {"17": Tally(1, 0), "m1": Tally(1, 0)}
 
 
-async def test_an_index_that_is_away_is_told(pool: Pool) -> None:
-    async def away(_scope: Scope, _key: str) -> bool:
-        raise RetrievalError("timeout")
-
-    with pytest.raises(Unavailable):
-        await VoteStore(pool, away).cast(ADA, "17", 1, answer_id=None)
-
-
 async def test_who_is_told_can_take_it_back(pool: Pool) -> None:
     """Only what changes is told, before it is committed; what is raised then leaves all as it was."""
     await remembered(pool, ADA, "m1", "m2")
@@ -216,7 +195,6 @@ async def test_postgres_away_is_told(pool: Pool) -> None:
 
 
 HOUR, DAY = 3_600.0, 86_400.0
-ORDER = ("minutes", "hours", "days", "weeks", "months")
 
 
 @pytest.mark.parametrize(
@@ -237,17 +215,6 @@ ORDER = ("minutes", "hours", "days", "weeks", "months")
 )
 def test_buckets_end_where_the_contract_says(seconds: float | None, name: str) -> None:
     assert bucket(seconds) == name
-
-
-@given(st.floats(0, 1e10), st.floats(0, 1e10))
-def test_law_longer_ago_is_no_nearer_bucket(one: float, other: float) -> None:
-    nearer, farther = sorted((one, other))
-    assert ORDER.index(bucket(nearer)) <= ORDER.index(bucket(farther))
-
-
-async def test_a_new_user_is_new(pool: Pool) -> None:
-    store = TemporalStore(pool)
-    assert await store.last(ADA) == await store.last(replace(ADA, user_id=None)) == Moment("new")
 
 
 async def test_an_answer_marks_its_user(pool: Pool) -> None:
@@ -311,28 +278,6 @@ async def own(pool: Pool, limit: int = 10) -> list[str]:
     return [said.text for said in await UtteranceStore(pool).own(ADA, limit)]
 
 
-async def test_own_words_of_all_threads_and_memories(pool: Pool) -> None:
-    await says(pool, "third", hours=3)
-    await says(pool, "first", hours=1, thread="other")
-    await keeps(pool, "second", hours=2)
-    assert await own(pool) == ["first", "second", "third"]
-    assert await own(pool, 2) == ["first", "second"]
-
-
-async def test_of_a_long_message_the_beginning_is_read(pool: Pool) -> None:
-    """Rules look at each word of hundreds of messages. Said and kept, it still counts once."""
-    long = "word " * 6_000
-    await says(pool, long)
-    await keeps(pool, long)
-    assert await own(pool) == [long[:TOLD_CHARS]]
-
-
-async def test_times_are_told(pool: Pool) -> None:
-    await says(pool, "an hour ago", hours=1)
-    [said] = await UtteranceStore(pool).own(ADA, 1)
-    assert said.at == NOON - timedelta(hours=1)
-
-
 async def test_what_others_said_is_not_there(pool: Pool) -> None:
     await says(pool, "answer", role="assistant")
     await says(pool, "bob's", user="bob")
@@ -354,13 +299,6 @@ async def test_what_others_said_is_not_there(pool: Pool) -> None:
 async def test_memories_that_are_not_own_words(pool: Pool, memory: dict[str, object]) -> None:
     await keeps(pool, "not mine", **memory)  # type: ignore[arg-type] # its own arguments
     assert await own(pool) == []
-
-
-async def test_what_was_said_and_remembered_counts_once(pool: Pool) -> None:
-    for hours in (1, 2):
-        await says(pool, "I need rest", hours=hours)
-    await keeps(pool, "I need rest")
-    assert await own(pool) == ["I need rest", "I need rest"]
 
 
 async def test_the_users_of_a_tenant(pool: Pool) -> None:

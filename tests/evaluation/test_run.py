@@ -3,8 +3,7 @@ and tests of differences, against what they are defined to be; runs compared."""
 
 import asyncio
 import json
-import sys
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +20,7 @@ from app.db.conversations import Written as WrittenTalk
 from app.db.corpus import ReferenceDraft
 from app.db.documents import Document, Upload
 from app.db.memories import Draft, MemoryOutcome, Written
-from app.errors import BadInput, RetrievalError, StartError
-from app.evaluation import run
+from app.errors import RetrievalError
 from app.evaluation.data import (
     ABLATIONS,
     MEASURES,
@@ -35,7 +33,6 @@ from app.evaluation.data import (
 from app.evaluation.figures import (
     FEWEST,
     RESAMPLES,
-    beside,
     compared,
     difference,
     earlier,
@@ -56,7 +53,7 @@ from app.evaluation.run import (
 )
 from app.retrieval.search import Retrieval
 from app.services.services import Services
-from app.types import Embedding, Hit, Legs, Passage, Query, Scope
+from app.types import Embedding, Passage, Scope
 from tests.fakes.answering import FakeEmbedder, FakeSource
 from tests.fakes.services import stored
 
@@ -119,19 +116,6 @@ async def test_a_scope_is_a_user_and_its_texts_his_memories() -> None:
     assert sum(steps) == 3
 
 
-async def test_texts_are_written_in_order_a_batch_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neighbours in a conversation are found by their places."""
-    monkeypatch.setattr(run, "BATCH", 2)
-    writing, steps = Writing(), list[int]()
-    texts = [CorpusText(str(n), f"turn {n}", scope="ada") for n in range(5)]
-    evaluated = subject(found(), texts, [], writing)
-
-    await evaluated.put(steps.append)
-
-    assert [draft.text for _, draft in writing.kept] == [f"turn {n}" for n in range(5)]
-    assert (steps, evaluated.found.stored) == ([2, 2, 1], 5)
-
-
 async def test_questions_search_the_source_of_their_scope() -> None:
     """With nothing cut off, and more than the widest measure looks at."""
     source = found("one")
@@ -164,51 +148,6 @@ async def test_texts_of_the_same_words_are_found_as_one() -> None:
     run = evaluated.found.runs["all"]["q"]
     assert list(run) == ["2", "1", "3"]
     assert run["1"] > run["3"]
-
-
-async def test_a_search_that_fails_is_counted() -> None:
-    """The figures would be too low without a word."""
-    source = found()
-    source.error = RetrievalError("timeout")
-    evaluated = subject(source, [], [BenchmarkQuestion(str(n), "?", {"1": 1}) for n in range(3)], Writing())
-
-    await evaluated.ask(lambda _: None)
-
-    assert evaluated.found.degraded == {"memories: timeout": 3}
-
-
-class Legged(FakeSource):
-    """A source whose legs disagree: words find b, then a; meaning a, then c."""
-
-    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        self.queries.append(query)
-        return Legs(
-            "memories",
-            words=(Hit("b", 5.0, 0.9), Hit("a", 4.9, 0.85)),
-            meaning=(Hit("a", 0.8), Hit("c", 0.4)),
-            passages={
-                key: Passage("memories", key, f"text {key}", 3, f"m#{key}", similarity=similar)
-                for key, similar in (("a", 0.8), ("b", 0.2), ("c", 0.4))
-            },
-            stored=3,
-        )
-
-
-async def test_each_way_tells_what_it_finds() -> None:
-    """Each leg by itself, both by their places, and the service, to which such words say little."""
-    texts = [CorpusText(key, f"text {key}", scope="ada") for key in "abc"]
-    question = BenchmarkQuestion("q", "which?", {"a": 1}, "ada")
-    evaluated = subject(Legged([], name="memories"), texts, [question], Writing())
-
-    await evaluated.put(lambda _: None)
-    await evaluated.ask(lambda _: None)
-
-    assert {way: list(run["q"]) for way, run in evaluated.found.runs.items()} == {
-        "words": ["b", "a"],
-        "meaning": ["a", "c"],
-        "fused": ["a", "b", "c"],
-        "all": ["a", "c", "b"],
-    }
 
 
 @dataclass
@@ -339,27 +278,6 @@ async def test_what_was_embedded_once_is_not_embedded_again(tmp_path: Path) -> N
     assert kept.space == "m@3"
 
 
-async def test_a_failure_is_passed_on_and_nothing_is_kept(tmp_path: Path) -> None:
-    """The next time it is asked again."""
-    embedder = Counting(fails=True)
-    with open_vectors(tmp_path) as vectors:
-        kept = KeptEmbedder(embedder, vectors)
-        with pytest.raises(RetrievalError):
-            await kept.passages(["a"])
-        embedder.fails = False
-        assert await kept.passages(["a"]) == [b"m@3:a"]
-
-
-def test_a_file_that_cannot_be_used_is_told(tmp_path: Path) -> None:
-    """Something else of that name, or a folder that cannot be made."""
-    file = tmp_path / "embeddings.sqlite"
-    file.write_text("not a database, though long enough to be taken for one" * 100)
-    with pytest.raises(StartError, match=file.name), open_vectors(tmp_path):
-        pass
-    with pytest.raises(StartError), open_vectors(file / "below"):
-        pass
-
-
 async def test_a_text_comes_back_with_its_title(tmp_path: Path) -> None:
     """Every word of it, in order, cut where a document would be."""
     text = "\n\n".join(" ".join(f"w{n}x{m}" for m in range(150)) + "." for n in range(6))
@@ -400,31 +318,6 @@ def test_texts_and_questions_are_read_as_they_stand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "question",
-    [
-        pytest.param({"id": "x", "text": "?", "rel": {}}, id="no grades"),
-        pytest.param({"id": "x", "text": "?"}, id="no rel"),
-        pytest.param({"id": "x", "text": "?", "rel": {"a": 0}}, id="only zero"),
-        pytest.param({"id": "x", "text": "?", "rel": {"a": 1}, "meta": {"unanswerable": True}}, id="said so"),
-    ],
-)
-def test_what_nothing_answers_is_left_out_and_counted(tmp_path: Path, question: dict[str, object]) -> None:
-    """It has no recall."""
-    found = read(folder(tmp_path, list(TEXTS), [QUESTION, question]), "dev")
-
-    assert [item.id for item in found.questions] == ["q"]
-    assert found.unanswerable == 1
-
-
-def test_grades_of_texts_that_are_not_there_are_counted_and_stay(tmp_path: Path) -> None:
-    """They count against recall."""
-    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"rel": {"a": 1, "gone": 1}}]), "dev")
-
-    assert found.dangling == 1
-    assert "gone" in found.questions[0].rel
-
-
-@pytest.mark.parametrize(
     ("texts", "questions", "said"),
     [
         pytest.param(['{"id": "a"', *TEXTS], [QUESTION], "corpus.jsonl, line 1: Invalid JSON", id="broken"),
@@ -450,12 +343,6 @@ def test_a_bad_line_is_told_with_its_file_and_number(
     """So that it can be mended."""
     with pytest.raises(BadBenchmark, match=said):
         read(folder(tmp_path, texts, questions), "dev")
-
-
-def test_a_folder_without_the_split_says_which_file_is_missing(tmp_path: Path) -> None:
-    """As for a folder that is no benchmark at all."""
-    with pytest.raises(BadBenchmark, match=r"queries_test\.jsonl is missing"):
-        read(folder(tmp_path, list(TEXTS), [QUESTION]), "test")
 
 
 def test_marks_line_ends_and_large_texts_of_other_systems_are_read(tmp_path: Path) -> None:
@@ -538,51 +425,6 @@ def test_what_is_written_down_is_read_again(tmp_path: Path) -> None:
     assert known == {("birds", "dev", "corpus"): figures["all"]}
 
 
-PERFECT = {"metrics": {"all": dict.fromkeys(MEASURES, 1)}}
-ROW = {"set": "s", "split": "dev", "source": "corpus", "id": "q", **PERFECT}
-
-
-def changed(**other: object) -> str:
-    """A line that is as it should be but for what is given."""
-    return json.dumps(ROW | other)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("no json", id="no JSON"),
-        pytest.param("[]", id="no object"),
-        pytest.param('{"set": "s", "metrics": {}}', id="another file"),
-        pytest.param(changed(set=["s"]), id="a list of sets"),
-        pytest.param(changed(id=["q"]), id="a list of ids"),
-        pytest.param(changed(id=7), id="a number"),
-        pytest.param("[" * 200_000, id="too deep"),
-        *(
-            pytest.param(changed(metrics={"all": dict.fromkeys(MEASURES, value)}), id=f"a figure of {value}")
-            for value in (float("nan"), float("inf"), 1.5, -1, True, "1", None, [1])
-        ),
-    ],
-)
-def test_a_file_that_is_something_else_is_told(tmp_path: Path, text: str) -> None:
-    """With its name and the line."""
-    path = tmp_path / "x.jsonl"
-    path.write_text(f"{changed()}\n{text}")
-
-    with pytest.raises(BadInput, match=r"x\.jsonl, line 2: not what ibid eval --queries writes"):
-        earlier(path)
-
-
-def test_empty_lines_say_nothing(tmp_path: Path) -> None:
-    """Beside others they do no harm; a file of them alone is told."""
-    path = tmp_path / "x.jsonl"
-    path.write_text(f"\n{changed()}\n \n")
-    assert list(earlier(path)) == [("s", "dev", "corpus")]
-
-    path.write_text("\n")
-    with pytest.raises(BadInput, match="holds no questions to compare with"):
-        earlier(path)
-
-
 def test_two_runs_are_compared_over_what_both_asked() -> None:
     """More is a win, but less failure is."""
     before = {"q1": dict.fromkeys(MEASURES, 0.2), "q2": dict.fromkeys(MEASURES, 0.5), "gone": {}}
@@ -602,14 +444,6 @@ def asked(*grades: dict[str, int]) -> Benchmark:
     """Questions with these grades."""
     questions = [BenchmarkQuestion(f"q{n}", "?", given) for n, given in enumerate(grades)]
     return Benchmark("b", "dev", [], questions)
-
-
-def test_without_the_library_it_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes with the development tools alone."""
-    monkeypatch.setitem(sys.modules, "ir_measures", None)
-
-    with pytest.raises(StartError, match="ir-measures"):
-        measured(asked({"a": 1}), {})
 
 
 def paired(before: Sequence[float], after: Sequence[float], measure: str = "mrr") -> Mapping[str, float]:
@@ -636,9 +470,6 @@ def alike(value: float) -> dict[str, dict[str, float]]:
     return {name: dict.fromkeys(MEASURES, value) for name in NAMES}
 
 
-FIGURES = {"words": alike(0.5), "meaning": alike(0.7), "fused": alike(0.6), "all": alike(0.6)}
-
-
 @pytest.mark.parametrize(
     ("low", "high", "p", "less", "expected"),
     [
@@ -659,33 +490,3 @@ def test_a_verdict_needs_the_whole_interval_and_little_chance(
 
     assert verdict(found, FEWEST, less_is_better=less) == expected
     assert verdict(found, FEWEST - 1, less_is_better=less) == "too few"
-
-
-def test_the_service_is_held_against_each_other_way() -> None:
-    """In every measure, with interval and p."""
-    found = beside(FIGURES)
-
-    assert list(found) == [way for way in ABLATIONS if way != "all"]
-    assert {way: each["ndcg@10"]["verdict"] for way, each in found.items()} == {
-        "words": "better",
-        "meaning": "worse",
-        "fused": "inside",
-    }
-    assert found["meaning"]["failure@20"]["verdict"] == "better"
-    assert found["words"]["mrr"]["interval"] == [0.1, 0.1]
-    assert found["words"]["mrr"]["p"] < 0.01 < found["fused"]["mrr"]["p"]
-
-
-def asked_by(scopes: Mapping[str, str]) -> Benchmark:
-    questions = [BenchmarkQuestion(name, "?", {"a": 1}, scope) for name, scope in scopes.items()]
-    return Benchmark("b", "dev", [], questions)
-
-
-def test_groups_have_their_own_figures() -> None:
-    scopes = {name: "en" if int(name) < 10 else "de" for name in NAMES}
-    mixed = {**FIGURES, "all": {**alike(0.6), **{name: alike(0.9)[name] for name in NAMES[:10]}}}
-
-    found = result(asked_by(scopes), "corpus", Measured(), mixed)["groups"]
-
-    assert {name: each["queries"] for name, each in found.items()} == {"en": 10, "de": 30}
-    assert [each["ablations"]["all"]["recall@10"] for each in found.values()] == [0.9, 0.6]

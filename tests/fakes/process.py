@@ -1,8 +1,9 @@
 """The whole service as its users meet it: `ibid serve` in a process of its own, real stores, real HTTP.
 
-The process is forked from one that has imported the program, which saves 1.5 s of a processor. `tests/cli`
+The process is forked from one that has imported the program, which saves 1.5 s of a processor. `tests/golden`
 starts the installed program. A new folder is a copy of one that `ibid migrate` has made, once a run."""
 
+import asyncio
 import fcntl
 import multiprocessing
 import os
@@ -22,7 +23,10 @@ from typing import Any
 import httpx
 
 from app.cli.main import main
+from app.cli.store import held_dsn
 from app.db.folder import Lock, read_lock
+from app.db.keys import KeyStore
+from app.db.pool import open_pool
 
 
 @contextmanager
@@ -110,12 +114,13 @@ def ibid(folder: Path, *arguments: str, **settings: str) -> Done:
 
 @dataclass
 class Service:
-    """A running service, and a client of it."""
+    """A service that answers, and a client of it."""
 
-    process: Program
     folder: Path
     lock: Lock
     client: httpx.Client
+    dsn: str
+    """Of a Postgres that is not its own; else ""."""
 
     def chat(self, message: str, **fields: Any) -> dict[str, Any]:
         """The whole reply to a message."""
@@ -129,18 +134,34 @@ class Service:
         where = form if "scope" in form or "session_id" in form else {"session_id": "s"} | form
         return self.client.post("/api/documents", files={"file": (name, content)}, data=where)
 
+    def key(self, tenant: str = "default", user: str | None = None) -> str:
+        """A new one, made while it runs."""
+
+        async def made() -> str:
+            async with open_pool(self.dsn or held_dsn(self.folder / "postgres"), max_size=1) as pool:
+                return (await KeyStore(pool).create(tenant, user=user))[1]
+
+        return asyncio.run(made())
+
     def child(self, engine: str) -> int:
         """The process that has the embedded engine, once there is one."""
-        program = f"app.retrieval.retrievers.{engine}".encode()
+        program, folder = f"app.retrieval.retrievers.{engine}".encode(), str(self.folder).encode()
         found: list[int] = []
 
         def looked() -> bool:
-            commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(self.process.pid)}
-            found[:] = [pid for pid, command in commands.items() if program in command]
+            commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(self.lock.pid)}
+            found[:] = [pid for pid, command in commands.items() if program in command and folder in command]
             return bool(found)
 
         wait_for(looked)
         return found[0]
+
+
+@dataclass
+class Running(Service):
+    """One in a process of its own."""
+
+    process: Program
 
 
 def environment(**settings: str) -> Mapping[str, str]:
@@ -174,7 +195,7 @@ def furnish(folder: Path) -> None:
 
 
 @contextmanager
-def service(folder: Path, **settings: str) -> Iterator[Service]:
+def service(folder: Path, **settings: str) -> Iterator[Running]:
     """Serve `folder` on a free port; stopped by SIGTERM, and dead after the block whatever happened."""
     if not folder.exists() and "POSTGRES_DSN" not in settings:
         furnish(folder)
@@ -185,7 +206,7 @@ def service(folder: Path, **settings: str) -> Iterator[Service]:
     try:
         lock = listening(folder, process)
         with httpx.Client(base_url=lock.url, timeout=120, trust_env=False) as client:
-            yield Service(process, folder, lock, client)
+            yield Running(folder, lock, client, settings.get("POSTGRES_DSN", ""), process)
         process.send_signal(signal.SIGTERM)
         process.wait(STOP_SECONDS)
     finally:

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tests.fakes.ledger import ASKED, Ledger, Shelf, Version, listing, word
-from tests.fakes.process import Service, family, kill, service
+from tests.fakes.process import Running, Service, family, kill, service
 
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
 LONGEST = 2.0
@@ -27,7 +27,7 @@ SETTLE_SECONDS = 420.0
 class Round:
     """What its clients do at once until everything dies: each keeps to a name of its own."""
 
-    def __init__(self, service: Service, ledger: Ledger, number: int) -> None:
+    def __init__(self, service: Running, ledger: Ledger, number: int) -> None:
         self.service = service
         self.ledger = ledger
         self.number = number

@@ -3,7 +3,6 @@
 import asyncio
 import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import asyncpg
@@ -139,17 +138,3 @@ def test_an_answer_log_that_is_damaged_costs_no_answer(folder: Path, files: dict
         for _ in range(2):
             assert running.chat("What does the ferry carry?")["rag"]["used"]
         assert running.upload("other.pdf", pdf(word(2))).status_code == 201
-
-
-def test_a_folder_that_is_whole_is_found_so_while_it_is_written(folder: Path) -> None:
-    """What a running service writes meanwhile is no damage."""
-    with service(folder) as running, ThreadPoolExecutor() as beside:
-        looking = beside.submit(ibid, folder, "doctor")
-        turn = 0
-        while not looking.done():
-            turn += 1
-            body = [{"user_id": "u", "text": f"Written meanwhile: {turn} and {n}."} for n in range(20)]
-            assert running.client.post("/memories", json=body).status_code == 201
-            assert running.upload(f"{turn}.pdf", pdf(word(turn))).is_success
-            assert running.chat("What does the ferry carry?")["answer_id"]
-    assert looking.result().code == 0, looking.result().out

@@ -284,7 +284,7 @@ def test_postgres_killed_in_the_middle_costs_no_answer_and_no_turn(talk: Talk) -
 
 def embedder(talk: Talk) -> int:
     """The process that has the bundled model."""
-    pids = [pid for pid in family(talk.service.process.pid) if is_alive(pid)]
+    pids = [pid for pid in family(talk.service.lock.pid) if is_alive(pid)]
     [found] = [
         pid for pid in pids if b"app.models.bundled_child" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]

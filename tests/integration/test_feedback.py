@@ -1,25 +1,22 @@
 """Feedback and votes over whole services: two replicas on one Postgres and one Qdrant, a restart, an outside
 memory service, and a Postgres that dies. The tests go on with what those before them left."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
-from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.chromas import chroma_server
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.outside import Ill, OutsideServer, outside_server
 from tests.fakes.postgres import PostgresServer, postgres_server
-from tests.fakes.process import Service, service, wait_for
+from tests.fakes.process import Service, wait_for
 from tests.fakes.qdrant import qdrant_server
 from tests.fakes.server import told
+from tests.integration.conftest import Host
 
 QUESTION = "On which day do I swim in the lake?"
 WORDS = ("I swim in the lake on Tuesday morning.", "I swim in the lake on Thursday morning.")
@@ -31,7 +28,7 @@ POINT = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
 class World:
     """What the services share, and those that run."""
 
-    folder: Path
+    host: Host
     settings: dict[str, str]
     postgres: PostgresServer
     outside: OutsideServer
@@ -43,7 +40,7 @@ class World:
     def start(self, **more: str) -> None:
         """The one, again on what is kept; the other runs on."""
         self.ones.close()
-        self.one = self.ones.enter_context(service(self.folder / "one", **self.settings, **more))
+        self.one = self.ones.enter_context(self.host(**self.settings, **more))
 
 
 def said_by_model(body: dict[str, Any]) -> str:
@@ -56,20 +53,19 @@ def said_by_model(body: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Ada and Bob have the same two memories."""
     with (
-        start_blocking_portal() as portal,
         postgres_server(tmp_path_factory.mktemp("postgres")) as postgres,
         chroma_server(tmp_path_factory.mktemp("chroma")) as chroma,
         qdrant_server(tmp_path_factory.mktemp("qdrant")) as qdrant,
-        portal.wrap_async_context_manager(outside_server()) as outside,
-        portal.wrap_async_context_manager(model_server(said_by_model)) as model,
+        host.beside(outside_server()) as outside,
+        host.beside(model_server(said_by_model)) as model,
     ):
         settings = {"POSTGRES_DSN": postgres.dsn, "RAG_DEBUG_MODE": "true"}
         settings |= {"CHROMA_URL": chroma.url, "QDRANT_URL": qdrant.url}
-        found = World(tmp_path_factory.mktemp("feedback"), settings, postgres, outside, model)
-        with found.ones, service(found.folder / "other", **settings) as found.other:
+        found = World(host, settings, postgres, outside, model)
+        with found.ones, host(**settings) as found.other:
             found.start()
             for user in ("ada", "bob"):
                 for text in WORDS:
@@ -148,17 +144,6 @@ def test_votes_move_the_next_ranking_and_taking_them_back_restores_it(world: Wor
     assert ranking(ask(world.one, "bob")) == bobs
 
 
-def test_what_is_another_s_is_not_there(world: World) -> None:
-    """An answer, a memory; nor are there votes on it to be seen."""
-    said = ask(world.one, "bob")
-    memory = said["memory_used"][0]["id"]
-    told(say(world.other, answer_id=said["answer_id"]), 404, "not-found")
-    told(vote(world.other, memory, 1), 404, "not-found")
-    told(say(world.one, thread_id="another"), 404, "not-found")
-    vote(world.one, memory, 1, "bob")
-    assert counts(world.one, memory) == {memory: {"positive": 0, "negative": 0}}
-
-
 def test_a_memory_of_an_older_tool_takes_votes(world: World) -> None:
     """Of the user whom it names alone: the index vouches for it, the record does not know it."""
     found = world.one.client.get("/readyz").json()["checks"]
@@ -174,26 +159,6 @@ def test_a_memory_of_an_older_tool_takes_votes(world: World) -> None:
     told(vote(world.one, POINT, 1, "bob"), 404, "not-found")
     assert vote(world.one, POINT, 1).status_code == 200
     assert counts(world.other, POINT) == {POINT: {"positive": 1, "negative": 0}}
-
-
-def test_when_a_user_was_last_here(world: World) -> None:
-    """A question marks its user; feedback does not, or the next question would find them never gone."""
-    ask(world.one, "carol")
-    asyncio.run(aged(world.postgres.dsn, "carol"))
-    assert world.other.client.get("/temporal/carol").json()["bucket"] == "days"
-    body = {"user_id": "carol", "message": "Thanks!"}
-    assert world.other.client.post("/rag/feedback", json=body).status_code == 200
-    assert ask(world.one, "carol")["meta_explanation"]["temporal"]["bucket"] == "days"
-    assert world.other.client.get("/temporal/carol").json()["bucket"] == "minutes"
-    assert world.other.client.get("/temporal/nobody").json()["bucket"] == "new"
-
-
-async def aged(dsn: str, user: str) -> None:
-    """As if the user had last been here three days ago."""
-    connection = await asyncpg.connect(dsn)
-    statement = "UPDATE ibid.activity SET last_message_at = now() - interval '3 days' WHERE user_id = $1"
-    assert await connection.execute(statement, user) == "UPDATE 1"
-    await connection.close()
 
 
 def test_after_a_restart_with_an_outside_service(world: World) -> None:

@@ -23,11 +23,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.types import DEFAULT_TENANT
 from tests.fakes import offer
-from tests.fakes.process import Service, service, wait_for
-from tests.integration.conftest import EVERY
-from tests.integration.test_walls import created
+from tests.fakes.process import Service, wait_for
+from tests.integration.conftest import EVERY, Host
 
 SLOW = {
     **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 3),
@@ -79,9 +77,9 @@ PROMISED = [
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def house(host: Host) -> Iterator[Service]:
     """A service with every route."""
-    with service(tmp_path_factory.mktemp("house") / "data", **EVERY) as running:
+    with host(**EVERY) as running:
         yield running
 
 
@@ -132,7 +130,7 @@ def test_what_it_does_not_allow_is_refused_as_it_says(house: Service) -> None:
 
 def test_the_closed_service_answers_as_it_says(house: Service) -> None:
     """With its key, with another, and without one. The last test here: a key closes the service for good."""
-    key = created(house.folder, "--tenant", DEFAULT_TENANT)
+    key = house.key()
     given_keys = st.sampled_from([key, "another-key-of-nobody", ""])
     headers = given_keys.map(lambda key: {"Authorization": f"Bearer {key}"} if key else {})
     wait_for(lambda: house.client.get("/api/documents").status_code == 401)

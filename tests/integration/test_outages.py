@@ -23,7 +23,7 @@ from tests.fakes.postgres import PostgresServer, postgres_server
 from tests.fakes.process import Service, meanwhile, service, wait_for
 from tests.fakes.redis import RedisServer, redis_server
 from tests.fakes.server import told
-from tests.integration.test_walls import client, created
+from tests.integration.test_walls import client
 
 KEY = "default-9f3c71e0b28d46a5-k"
 EMBEDDINGS = "/embeddings"
@@ -170,8 +170,7 @@ def test_a_wrong_embedding_costs_the_meaning_only(world: World, fault: Fault, re
 def test_texts_that_the_server_fails_on_cost_nobody_else(world: World, whose: tuple[str, str]) -> None:
     """Twelve of them, for longer than it takes to be left alone: the other's question is embedded."""
     tenant, user = whose
-    more = [f"--user={user}"] if user else []
-    key = created(world.service.folder, f"--tenant={tenant}", *more, POSTGRES_DSN=world.postgres.dsn)
+    key = world.service.key(tenant, user or None)
     with embedding(world, Fault(status=500, text="gibberish")), client(world.service, key) as other:
         for n in range(12):
             body = {"message": f"Is gibberish {n} known of the harbour?", "session_id": "s", "stream": False}

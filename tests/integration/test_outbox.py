@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from anyio import run
 
 from app.retrieval.retrievers.points import Where
 from app.retrieval.retrievers.qdrant import QdrantProcess
-from tests.fakes.process import Service, family, ibid, kill, service, wait_for
+from tests.fakes.process import Service, family, kill, service, wait_for
 
 SECRET = "I keep the lighthouse key under the third stone."
 FERRY = "The ferry to Anholt leaves at seven in the morning."
@@ -97,28 +96,6 @@ def test_what_was_acknowledged_before_a_kill_reaches_the_engine(data: Path) -> N
     assert held(data, "eve") == 5
 
 
-def test_an_older_engine_folder_under_a_newer_record_is_noticed(kept: Path, data: Path) -> None:
-    """Put back from a copy: the doctor tells, an erased person is not answered again, what was written since
-    is found, and the folder is soon as the record is."""
-    with service(data) as running:
-        assert running.client.delete("/users/ada").status_code == 200
-        keep_memory(running, "eve", FERRY)
-        settled(running)
-    shutil.rmtree(data / "qdrant")
-    shutil.copytree(kept / "qdrant", data / "qdrant")
-    assert (held(data, "ada"), held(data, "eve")) == (1, 0)
-
-    told = ibid(data, "doctor").out
-    with service(data, EXACT_MAX_MB="0") as running:
-        assert not found(running, "ada", SECRET)
-        wait_for(partial(refilled, data), SETTLED_SECONDS)  # `settled` may come before the first comparison
-        assert not found(running, "ada", SECRET)
-        assert found(running, "eve", FERRY)
-
-    assert "its files are older than the record" in told
-    assert (held(data, "ada"), held(data, "eve")) == (0, 1)
-
-
 RABBITS = "I keep two rabbits in Odense. They are called Juno and Bramble."
 ASKED = "What are the rabbits of Odense called?"
 
@@ -147,13 +124,6 @@ def test_a_memory_is_found_by_the_very_next_question(house: Service) -> None:
     assert [used["id"] for used in rag["memory_used"]] == [memory["id"]]
     assert house.client.delete(f"/memories/{memory['id']}").status_code == 204
     assert house.chat(ASKED, **ask)["rag"]["reason"] == "empty"
-
-
-def test_nobody_s_memories_are_none(house: Service) -> None:
-    """Without a user, and for another one."""
-    keep(house, "mine", RABBITS)
-    for asker in ({}, {"user_id": "another"}):
-        assert house.chat(ASKED, sources=["memories"], session_id="none", **asker)["rag"]["reason"] == "empty"
 
 
 def test_a_reference_text_is_found_by_the_very_next_question(house: Service) -> None:

@@ -297,22 +297,6 @@ def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
     assert "passages read" in page.locator("#turns > li").last.inner_text()
 
 
-def test_the_whole_window_takes_files(reader: Reader) -> None:
-    """One that is dropped beside the box is sent, not opened; one that is refused can be put away."""
-    page = reader.page
-    dropped = """() => {
-        const files = new DataTransfer();
-        files.items.add(new File(["just text"], "notes.pdf"));
-        const over = new DragEvent("dragover", { dataTransfer: files, bubbles: true, cancelable: true });
-        const drop = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
-        return [over, drop].map((event) => !document.querySelector("h1").dispatchEvent(event));
-    }"""
-    assert page.evaluate(dropped) == [True, True]
-    expect(page.locator("#uploads .bad")).to_contain_text("Not a PDF")
-    page.click("[aria-label='Forget notes.pdf']")
-    expect(page.locator("#uploads li")).to_have_count(0)
-
-
 def test_the_reference_can_be_tried(reader: Reader) -> None:
     """Swagger UI, with nothing from elsewhere and nothing that the policy had to stop."""
     reader.page.goto("/docs")
@@ -324,12 +308,3 @@ def test_the_reference_can_be_tried(reader: Reader) -> None:
     expect(chat.locator(".live-responses-table")).to_contain_text("event: done")
     expect(chat.locator(".live-responses-table")).to_contain_text("mill.pdf#1")
     assert reader.page.evaluate("violations") == []
-
-
-def test_the_page_is_no_wider_than_a_phone(reader: Reader) -> None:
-    """Tables and code scroll by themselves."""
-    reader.page.set_viewport_size({"width": 360, "height": 700})
-    wide = "| a | b |\n|---|---|\n" + f"| {'word' * 40} | {'word ' * 40} |\n\n```\n{'code ' * 80}\n```\n"
-    reader.asked(reply=wide)
-
-    assert reader.page.evaluate("document.documentElement.scrollWidth") == 360

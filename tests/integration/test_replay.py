@@ -19,7 +19,6 @@ from tests.fakes.server import told
 from tests.fakes.wire import Json
 
 BOAT = "# Pumps\n\nThe bilge pump of the {name} was made in {year} and holds forty litres of water.\n\n"
-ERASED = "The bilge pump of the Merganser was made in 1962"
 SAID = (
     "Reading a novel on paper helped me fall asleep in January.",
     "Reading in bed with the lamp on kept me awake and did not help me sleep.",
@@ -172,14 +171,6 @@ def test_every_answer_is_the_same_to_the_letter(world: tuple[World, Service]) ->
         assert found["prompt_sha256"] == {"before": sha, "after": sha}, name
 
 
-def test_a_restart_keeps_everything(world: tuple[World, Service]) -> None:
-    """Documents, answers' labels and the thread survive a stop and a start, which takes seconds."""
-    asked, service = world
-    before, after = asked.answers["restart"], service.chat(FERRY, session_id="ferry")
-    assert before["citations"]
-    assert (after["answer"], after["citations"]) == (before["answer"], before["citations"])
-
-
 def test_the_questions_were_of_every_kind(world: tuple[World, Service]) -> None:
     """Else the promise above would be worth little: every kind of block, class and source was in it."""
     asked, service = world
@@ -226,13 +217,6 @@ def test_a_trace_shows_no_text_of_what_was_used(world: tuple[World, Service]) ->
     shown = traced(service, asked.answers["rag"])
     rest = {name: value for name, value in shown.items() if name not in ("answer", "question", "searched")}
     assert not any(text in str(rest) for text in (*SAID, BOOK["text"], OLDER, "Likes lists", "sailor"))
-
-
-def test_another_s_answer_is_not_there(world: tuple[World, Service]) -> None:
-    """As for its trace: no id, or nobody's."""
-    _, service = world
-    for key in ("nonsense", "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"):
-        told(service.client.post(f"/answers/{key}/replay"), 404, "not-found")
 
 
 def test_a_store_that_is_down_is_no_erasure(world: tuple[World, Service]) -> None:

@@ -4,7 +4,6 @@ Each test leaves both servers as it found them.
 """
 
 import json
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,14 +11,14 @@ from itertools import count
 from typing import Any
 
 import pytest
-from anyio.from_thread import start_blocking_portal
 
 from app.retrieval.rewrite import ASKED
 from tests.fakes.judges import Ill, RerankServer, rerank_server, shared
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, service
+from tests.fakes.process import Service
 from tests.fakes.wire import Json
+from tests.integration.conftest import Host
 
 DEADLINE = 3.0
 PAGES = {
@@ -68,14 +67,12 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(host: Host) -> Iterator[World]:
     """With a document for everybody."""
     with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(model_server(said)) as model,
-        portal.wrap_async_context_manager(rerank_server("texts")) as reranker,
-        service(
-            tmp_path_factory.mktemp("second") / "data",
+        host.beside(model_server(said)) as model,
+        host.beside(rerank_server("texts")) as reranker,
+        host(
             CHAT_BASE_URL=model.url,
             RERANK_URL=reranker.url,
             RAG_REWRITE="on",
@@ -107,19 +104,6 @@ def test_the_reranker_decides_the_order(world: World) -> None:
     assert chunk["similarity"] < max(each["similarity"] for each in reply["debug"]["chunks"])
     assert "Reranked 3 candidates" in reply["notes"]
     assert [check["ok"] for check in ready(world) if check["name"] == "rerank"] == [True]
-
-
-def test_boosts_multiply_the_rerankers_relevance(world: World) -> None:
-    """Of memories, as they do that of the first stage."""
-    remembered = [{"user_id": "ada", "text": text} for text in PAGES.values()]
-    assert world.service.client.post("/memories", json=remembered).status_code == 201
-    asked = {"user_id": "ada", "message": fresh("What does the ferry carry to the island?")}
-    with world.preferring("apples"):
-        reply = world.service.client.post("/rag/query", json=asked).json()
-    first, *others = reply["memory_used"]
-    assert (first["text"], len(others)) == (PAGES["Orchard"], 2)
-    assert first["score"] == pytest.approx(0.9 * math.prod(first["boosts"].values()))
-    assert all(other["score"] < 0.2 for other in others)
 
 
 def similarity(reply: dict[str, Any], label: str) -> float:
@@ -168,18 +152,6 @@ def test_a_rewording_is_searched_beside_the_message(world: World) -> None:
     assert asked["messages"][0]["content"] == ASKED
     assert "herring" not in json.dumps(asked)
     assert answered["messages"][-1]["content"] == question
-
-
-def test_without_a_rewording_the_message_is_searched(world: World) -> None:
-    """A reply of another shape costs nothing but the rewording; it is told, and not kept."""
-    question = fresh("What does the ferry carry to the island?")
-    world.model.reply = "They say so."
-    reply = world.service.chat(question)
-    world.model.reply = said
-    again = world.service.chat(question)
-    assert packed(reply)[0] == FERRY
-    assert reply["degraded"] == [{"source": "rewrite", "reason": "rewrite"}]
-    assert (again["degraded"], again["rag"]["cached"]) == ([], False)
 
 
 def test_a_model_that_hangs_costs_the_rewording_its_part(world: World) -> None:

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.chromas import DAMAGES, RunningChroma, chroma_server
+from tests.fakes.chromas import RunningChroma, chroma_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, is_alive, service, wait_for
 
@@ -22,8 +21,6 @@ LIGHTHOUSE = text_pdf(
 )
 WINDMILL = text_pdf(["# Windmill\n\nThe windmill of Torp grinds rye on Thursdays and barley on Fridays."])
 QUESTION = "When was the lighthouse of Skarra lit?"
-DEADLINE = 6.0
-"""Seconds that all retrieval has (RAG_TIMEOUT_SECONDS)."""
 
 
 def answers(running: Service, session: str) -> dict[str, Any]:
@@ -79,26 +76,6 @@ def stopped(chroma: RunningChroma) -> Iterator[None]:
         chroma.signal(signal.SIGCONT)
 
 
-def until(wanted: int, running: Service) -> None:
-    """Wait until Chroma holds so many vectors."""
-    end = time.monotonic() + 30
-    while (found := vectors(running)) != wanted:
-        assert time.monotonic() < end, f"{found} vectors"
-        time.sleep(0.2)
-
-
-def test_a_document_is_answered_from_and_gone_when_deleted(pair: Pair) -> None:
-    """Its vectors lie in the server, none in a folder of ours, and leave it after the delete."""
-    until(0, pair.service)
-    document = keeps(pair.service, "a")
-    until(1, pair.service)
-    assert not (pair.service.folder / "chroma").exists()
-    answers(pair.service, "a")
-    assert pair.service.client.delete(f"/api/documents/{document}").status_code == 204
-    assert pair.service.chat(QUESTION, session_id="a")["rag"]["reason"] == "empty"
-    until(0, pair.service)
-
-
 def test_a_server_that_is_killed_costs_no_answer_and_is_used_again_when_it_is_back(pair: Pair) -> None:
     """Vectors come from Postgres for a session that was asked before and for one that was not."""
     for session in ("b", "cold"):
@@ -143,17 +120,3 @@ def test_the_embedded_ones_process_is_started_anew_when_it_is_killed(house: Serv
     assert house.child("chroma_child") != killed
     assert house.client.delete(f"/api/documents/{document}").status_code == 204
     assert house.chat(QUESTION, session_id="after")["rag"]["reason"] == "empty"
-
-
-def test_a_damaged_folder_costs_neither_the_start_nor_an_answer(tmp_path: Path) -> None:
-    """It is moved aside, an empty one is filled from Postgres, and uploads go into that."""
-    data = tmp_path / "data"
-    with service(data) as running:
-        keeps(running, "s")
-        before = answers(running, "s")
-    DAMAGES["the database is noise"](data / "chroma")
-    with service(data) as running:
-        assert answers(running, "s")["citations"] == before["citations"]
-        keeps(running, "t")
-        until(2, running)
-    assert len(list(data.glob("chroma.broken-*"))) == 1

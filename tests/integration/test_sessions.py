@@ -6,12 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
-from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.model import Fault, model_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import service
-from tests.integration.conftest import Talk
+from tests.integration.conftest import Host, Talk
 
 SLOOP = text_pdf("The sloop Marie carries four people and costs 90 pounds a day.")
 KETCH = text_pdf("The ketch Anna carries eight people. Her engine is a Bolinder of 1931.")
@@ -19,13 +17,11 @@ LISTED = "The yard has two [sloop.pdf#1]:\n1. the sloop Marie\n2. the ketch Anna
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
+def yard(host: Host) -> Iterator[Talk]:
     """A service whose chat and embedding models are a server of ours."""
     with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(model_server(dim=256)) as model,
-        service(
-            tmp_path_factory.mktemp("yard") / "data",
+        host.beside(model_server(dim=256)) as model,
+        host(
             CHAT_BASE_URL=model.url,
             EMBED_BASE_URL=model.url,
             EMBED_MODEL="fake-embedder",
@@ -111,25 +107,3 @@ def test_a_session_is_listed_read_and_removed(yard: Talk) -> None:
     assert client.get(f"/api/documents/{document}").status_code == 404
     again = yard.service.chat(**question)
     assert (again["rag"]["reason"], again["rag"]["cached"]) == ("empty", False)
-
-
-@pytest.mark.parametrize("where", ["embeddings", "chat/completions"], ids=["searching", "answering"])
-def test_a_client_that_leaves_early_leaves_its_question(yard: Talk, where: str) -> None:
-    """During the search or before the model's first word: the turn is kept, its answer cancelled."""
-    session = where.partition("/")[0]
-    yard.model.fault = Fault(only=where, head_delay=20)
-    left(yard, session, f"What is left of {session}?", 0.4)
-    (turn,) = kept(yard, session)
-    assert (turn["role"], turn["content"]) == ("user", f"What is left of {session}?")
-    answer = yard.service.client.get(f"/answers/{turn['answer_id']}").json()
-    assert (answer["finish_reason"], answer["answer"]) == ("cancelled", "")
-
-
-def test_a_model_s_fault_leaves_the_question(yard: Talk) -> None:
-    """As a status: the turn is kept, its answer has no finish."""
-    yard.model.fault = Fault(only="chat", status=429)
-    body = {"message": "Is the yard open?", "session_id": "fault", "stream": False}
-    assert yard.service.client.post("/api/chat", json=body).status_code == 503
-    (turn,) = kept(yard, "fault")
-    answer = yard.service.client.get(f"/answers/{turn['answer_id']}").json()
-    assert (turn["role"], answer["finish_reason"]) == ("user", None)

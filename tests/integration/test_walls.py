@@ -11,17 +11,16 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.model import model_server
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service, ibid, service
+from tests.fakes.process import Service
 from tests.fakes.wire import Json
+from tests.integration.conftest import Host
 
 SECRET = text_pdf("The vault code of the northern office is 7731 octopus.", title="Vault papers")
 QUESTION = "What is the vault code of the northern office?"
@@ -34,27 +33,29 @@ class Keys:
     acme: str
     ada: str
     bob: str
-    zeta: str
-
-
-def created(folder: Path, *arguments: str, **settings: str) -> str:
-    """A key made by the command line while the service runs."""
-    out = ibid(folder, "keys", "create", *arguments, **settings)
-    return next(word for word in out.out.split() if word.startswith("ibid_"))
+    beta: str
 
 
 @pytest.fixture(scope="module")
-def walls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Keys]]:
-    """A service with keys of two tenants and two users."""
-    folder = tmp_path_factory.mktemp("walls") / "data"
-    with service(folder, IBID_BOOTSTRAP_KEY="bootstrap-9f3c71e0b28d46a5") as running:
-        keys = Keys(
-            created(folder, "--tenant", "acme"),
-            created(folder, "--tenant", "acme", "--user", "ada"),
-            created(folder, "--tenant", "acme", "--user", "bob"),
-            created(folder, "--tenant", "zeta"),
-        )
-        yield running, keys
+def closed(host: Host) -> Iterator[Service]:
+    """A service that only keys open, and shows what it does."""
+    settings = {
+        "RAG_DEBUG_MODE": "1",
+        "RAG_CACHE_TTL_SECONDS": str(CACHE_SECONDS),
+        "IBID_BOOTSTRAP_KEY": KEY,
+    }
+    with (
+        host.beside(model_server(citing)) as model,
+        host(CHAT_BASE_URL=model.url, **settings) as running,
+    ):
+        yield running
+
+
+@pytest.fixture(scope="module")
+def walls(closed: Service) -> tuple[Service, Keys]:
+    """Keys of two tenants and two users."""
+    key = closed.key
+    return closed, Keys(key("acme"), key("acme", "ada"), key("acme", "bob"), key("beta"))
 
 
 def client(running: Service, key: str) -> httpx.Client:
@@ -69,16 +70,7 @@ def upload(who: httpx.Client, **form: str) -> dict[str, Any]:
     return dict(response.json())
 
 
-def test_without_a_key_nothing_opens(walls: tuple[Service, Keys]) -> None:
-    """Once there are keys: no key and an unknown key are 401 with WWW-Authenticate."""
-    running, _ = walls
-    for headers in ({}, {"Authorization": "Bearer ibid_acme_nonsense"}, {"Authorization": "Basic eDp5"}):
-        response = running.client.get("/api/documents", headers=headers)
-        assert (response.status_code, response.json()["type"]) == (401, "urn:ibid:problem:unauthorized")
-        assert "www-authenticate" in response.headers
-
-
-@pytest.mark.parametrize("other", ["acme", "bob", "zeta"])
+@pytest.mark.parametrize("other", ["acme", "bob", "beta"])
 def test_a_users_session_is_hers_alone(walls: tuple[Service, Keys], other: str) -> None:
     """Ada's document in session `s` is found by nobody else, under the same session id or by its ids."""
     running, keys = walls
@@ -102,66 +94,22 @@ def test_a_users_session_is_hers_alone(walls: tuple[Service, Keys], other: str) 
         assert ada.post("/api/chat", json=body).json()["rag"]["reason"] == "ok"
 
 
-def test_another_session_of_the_same_asker_is_empty(walls: tuple[Service, Keys]) -> None:
-    """A session's chunks are searched in that session only."""
-    running, keys = walls
-    with client(running, keys.zeta) as zeta:
-        upload(zeta, session_id="one")
-        said = zeta.post("/api/chat", json={"message": QUESTION, "session_id": "two", "stream": False}).json()
-        assert (said["rag"]["reason"], said["citations"]) == ("empty", [])
-
-
 def test_global_documents_are_the_tenants_and_written_with_its_key(walls: tuple[Service, Keys]) -> None:
     """A user key may not write them (403) but finds them; another tenant does not."""
     running, keys = walls
     with (
         client(running, keys.acme) as acme,
         client(running, keys.bob) as bob,
-        client(running, keys.zeta) as zeta,
+        client(running, keys.beta) as beta,
     ):
         refused = bob.post("/api/documents", files={"file": ("vault.pdf", SECRET)}, data={"scope": "global"})
         assert (refused.status_code, refused.json()["type"]) == (403, "urn:ibid:problem:forbidden")
         document = upload(acme, scope="global")
         body = {"message": QUESTION, "session_id": "fresh", "stream": False}
         assert bob.post("/api/chat", json=body).json()["rag"]["reason"] == "ok"
-        assert zeta.post("/api/chat", json=body).json()["rag"]["reason"] == "empty"
+        assert beta.post("/api/chat", json=body).json()["rag"]["reason"] == "empty"
         assert bob.delete(f"/api/documents/{document['id']}").status_code == 403
         assert acme.delete(f"/api/documents/{document['id']}").status_code == 204
-
-
-def test_a_user_key_acts_for_its_own_user(walls: tuple[Service, Keys]) -> None:
-    """Another user_id in the body is 403."""
-    running, keys = walls
-    body = {"message": "hello out there", "session_id": "s", "user_id": "bob", "stream": False}
-    with client(running, keys.ada) as ada:
-        assert ada.post("/api/chat", json=body).status_code == 403
-
-
-def test_debug_is_off_once_there_are_keys(walls: tuple[Service, Keys]) -> None:
-    """A service that is not open shows no prompts unless it is told to."""
-    running, keys = walls
-    with client(running, keys.zeta) as zeta:
-        said = zeta.post("/api/chat", json={"message": QUESTION, "session_id": "one", "stream": False}).json()
-    assert "debug" not in said
-
-
-def test_a_strangers_data_changes_nothing(walls: tuple[Service, Keys]) -> None:
-    """Ids, order, scores and labels are the same with and without another tenant's documents."""
-    running, keys = walls
-    body = {"message": QUESTION, "session_id": "still", "stream": False}
-    with client(running, keys.acme) as acme, client(running, keys.zeta) as zeta:
-        mine = text_pdf(
-            ["The northern office has a vault.", "Its code is kept by the warden.", "Octopus stew is served."]
-        )
-        acme.post("/api/documents", files={"file": ("office.pdf", mine)}, data={"session_id": "still"})
-        before = acme.post("/api/chat", json=body).json()
-        for n in range(5):
-            noise = text_pdf(f"The vault code of office {n} is kept in the northern tower with the octopus.")
-            zeta.post("/api/documents", files={"file": (f"n{n}.pdf", noise)}, data={"session_id": "still"})
-            zeta.post("/api/documents", files={"file": (f"g{n}.pdf", noise)}, data={"scope": "global"})
-        after = acme.post("/api/chat", json=body).json()
-    assert before["citations"] == after["citations"]
-    assert before["answer"] == after["answer"]
 
 
 REQUESTS = int(os.environ.get("REQUESTS", "24"))
@@ -229,30 +177,10 @@ def citing(body: Json) -> str:
 
 
 @pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that only keys open, and shows what it does."""
-    settings = {
-        "RAG_DEBUG_MODE": "1",
-        "RAG_CACHE_TTL_SECONDS": str(CACHE_SECONDS),
-        "IBID_BOOTSTRAP_KEY": KEY,
-    }
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(model_server(citing)) as model,
-        service(tmp_path_factory.mktemp("closed") / "data", CHAT_BASE_URL=model.url, **settings) as running,
-    ):
-        yield running
-
-
-@pytest.fixture(scope="module")
 def passes(closed: Service) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Answers of a tenant's key before and after another tenant, a user, and other sessions have filed."""
     chance = random.Random(3)  # noqa: S311 - a dice
-    keys = (
-        KEY,
-        created(closed.folder, "--tenant=default", "--user=bob"),
-        created(closed.folder, "--tenant=zeta"),
-    )
+    keys = (KEY, closed.key(user="bob"), closed.key("zeta"))
     mine, bob, zeta = (client(closed, key) for key in keys)
     with mine, bob, zeta:
         messages = questions(chance)
@@ -364,7 +292,7 @@ def crowd(mine: httpx.Client, zeta: httpx.Client, chance: random.Random) -> None
 def recalls(closed: Service) -> tuple[Replies, Replies]:
     """Answers to ada before and after another user and another tenant's ada have moved in."""
     chance = random.Random(5)  # noqa: S311 - a dice
-    with client(closed, KEY) as mine, client(closed, created(closed.folder, "--tenant=zeta")) as zeta:
+    with client(closed, KEY) as mine, client(closed, closed.key("zeta")) as zeta:
         messages = questions(chance)
         hers = keep(mine, "ada", sayings(chance, 40))
         shelve(mine, sayings(chance, 20))

@@ -93,15 +93,6 @@ async def test_every_fault_is_a_retrieval_fault(fault: Fault) -> None:
     assert told.value.reason == "embedding"
 
 
-async def test_the_first_answer_fixes_the_dimension() -> None:
-    """A server that changes its model under us is noticed."""
-    async with model_server(dim=16) as fake, embedder_at(fake) as embedder:
-        await embedder.query("q")
-        fake.dim = 24
-        with pytest.raises(RetrievalError, match="embedding"):
-            await embedder.query("another")
-
-
 async def test_nobody_there_is_a_retrieval_fault() -> None:
     """A refused connection too, after its retry."""
     async with open_embeddings(Server("http://127.0.0.1:1/v1", "k"), "m", None) as embedder:
@@ -173,16 +164,6 @@ async def test_a_busy_server_is_asked_again() -> None:
         await fake.arrived.wait()
         fake.fault = Fault()
         assert await asking
-
-
-async def test_a_deadline_ends_the_request() -> None:
-    """The caller's timeout closes the connection."""
-    async with model_server(fault=Fault(head_delay=30)) as fake, embedder_at(fake) as embedder:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await embedder.query("q")
-        async with asyncio.timeout(5):
-            await fake.requests[0].closed.wait()
 
 
 @given(st.lists(st.text(max_size=40) | st.just("x" * 70_000), max_size=400))
@@ -299,20 +280,6 @@ async def test_what_is_too_much_at_once_is_asked_in_smaller_requests() -> None:
         assert await model.passages(TEXTS) == [text.encode() for text in TEXTS]
     assert slow.asked[:4] == [64, 32, 16, 8]
     assert set(slow.asked[4:]) == {8}
-
-
-async def test_a_fault_of_the_texts_is_told_at_once() -> None:
-    """It would not pass."""
-    slow = Slow(failing=["embedding"])
-    with pytest.raises(RetrievalError, match="embedding"):
-        await Patient(slow).passages(TEXTS)
-    assert slow.asked == [64]
-
-
-async def test_a_model_that_stays_away_is_given_up() -> None:
-    """After its time without one vector."""
-    with pytest.raises(RetrievalError, match="unavailable"):
-        await Patient(Slow(failing=["unavailable"] * 1_000), seconds=0.05).passages(TEXTS)
 
 
 async def test_a_server_that_says_it_is_busy_is_not_held_to_be_broken() -> None:

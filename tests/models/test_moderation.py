@@ -48,15 +48,6 @@ async def test_a_moderation_endpoint_gives_its_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["SelfHarm", "Self-Harm", "self harm", "self_harm", "suicide/self-harm", "suicide", "S11"]
-)
-async def test_self_harm_is_known_by_its_usual_names(name: str) -> None:
-    async with moderation_server() as server, moderator(server) as found:
-        server.scores = {name: 0.9, "self-harm": 0.1, "hate": 0.2}
-        assert await found.scores("How?") == {"self-harm": 0.9, "hate": 0.2}
-
-
-@pytest.mark.parametrize(
     ("said", "scores"),
     [
         ("safe", {"harm": 0.0}),
@@ -151,9 +142,3 @@ def test_an_address_is_completed() -> None:
     assert address("http://h/v1/") == "http://h/v1/moderations"
     assert address("http://h/v1/moderations") == "http://h/v1/moderations"
     assert address("http://h/v1/chat/completions") == "http://h/v1/chat/completions"
-
-
-async def test_unset_there_is_none() -> None:
-    """Nobody is asked."""
-    async with open_moderator(Settings(_env_file=None)) as found:
-        assert found is None

@@ -1,6 +1,5 @@
 """The client of `/rerank` servers: three dialects spoken, and nothing taken but a score for each text."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -51,13 +50,6 @@ async def test_the_other_form_is_learned_once_and_kept_to_its_size() -> None:
     assert sizes == [0, 32, 8, 32, 8]
 
 
-async def test_several_may_learn_the_other_form_at_once() -> None:
-    """Each by the refusal of its own request."""
-    async with rerank_server("texts") as server, reranker(server) as found:
-        scores = await asyncio.gather(*(found.scores(QUESTION, TEXTS) for _ in range(4)))
-    assert [len(each) for each in scores] == [len(TEXTS)] * 4
-
-
 @pytest.mark.parametrize(
     ("ill", "reason"),
     [
@@ -89,15 +81,6 @@ async def test_nobody_there_is_unavailable() -> None:
     async with reranker(gone) as found:
         with pytest.raises(RetrievalError, match="unavailable"):
             await found.scores(QUESTION, TEXTS)
-
-
-async def test_who_gives_up_lets_the_server_go() -> None:
-    """A deadline from outside passes through, at once."""
-    async with rerank_server() as server, reranker(server) as found:
-        server.ill = Ill(delay=30)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await found.scores(QUESTION, TEXTS)
 
 
 ROWS: list[dict[str, float]] = [{"index": 0, "score": 0.1}, {"index": 1, "score": 3}]
@@ -181,12 +164,6 @@ def test_law_anything_is_scores_or_unusable(said: object, count: int) -> None:
 def test_the_path_may_be_left_out(url: str, found: str) -> None:
     """An address with a path of its own, or a query, is taken as it is."""
     assert address(url) == found
-
-
-async def test_without_the_setting_there_is_none() -> None:
-    """And nothing is opened."""
-    async with open_reranker(Settings()) as found:
-        assert found is None
 
 
 @pytest.mark.parametrize("ill", [Ill(), Ill(404), Ill(401)], ids=["well", "404", "401"])

@@ -93,13 +93,6 @@ async def test_who_waited_for_the_search_had_no_cached_result() -> None:
     assert search.count == 1
 
 
-async def test_another_key_is_another_result() -> None:
-    """Nothing of one shows in the other."""
-    cache, search = Cache(300), Searching()
-    await ask(cache, search)
-    assert not (await ask(cache, search, "other")).cached
-
-
 async def test_it_is_kept_for_its_time() -> None:
     now = Now()
     cache, search = Cache(300, clock=now), Searching()
@@ -129,25 +122,6 @@ async def test_a_search_that_breaks_is_not_kept() -> None:
     with pytest.raises(ZeroDivisionError):
         await cache.get("k", broken, seconds=5)
     assert await ask(cache, Searching()) == WHOLE
-
-
-async def test_nothing_in_time_is_none() -> None:
-    cache = Cache(300)
-
-    async def endless() -> Found:
-        await asyncio.sleep(30)
-        return WHOLE
-
-    assert await cache.get("k", endless, seconds=0.02) is None
-
-
-async def test_closing_ends_searches_under_way() -> None:
-    before = asyncio.all_tasks()
-    async with Cache(300) as cache:
-        waiting = asyncio.create_task(cache.get("k", lambda: asyncio.sleep(30, WHOLE), seconds=60))
-        await asyncio.sleep(0.01)
-    assert await waiting is None
-    assert asyncio.all_tasks() == before
 
 
 async def test_another_replica_finds_what_one_has_searched() -> None:
@@ -205,17 +179,6 @@ def test_memory_is_bounded_and_the_newest_stay(puts: list[tuple[str, int]]) -> N
         assert (kept.get(key) == found) == (weight(found) <= most)
         there = [one for one in map(kept.get, "abcdef") if one]
         assert kept.nbytes == sum(map(weight, there)) <= most
-
-
-def test_the_least_recently_used_makes_room() -> None:
-    """A look at it counts as use."""
-    one = sized(1_000)
-    kept = ResultCache(2 * weight(one), Now())
-    for key in "ab":
-        kept.put(key, one, 300)
-    kept.get("a")
-    kept.put("c", one, 300)
-    assert [kept.get(key) is not None for key in "abc"] == [True, False, True]
 
 
 async def test_what_this_process_holds_can_be_forgotten() -> None:
@@ -278,13 +241,6 @@ async def test_what_many_ask_for_is_done_once() -> None:
     assert await flights.join("k", work, seconds=5) == 2
 
 
-async def test_other_keys_are_other_work() -> None:
-    """Nobody gets what somebody else asked for."""
-    flights, work = Flights[int](), Work()
-    work.go.set()
-    assert await asyncio.gather(*(flights.join(key, work, seconds=5) for key in "ab")) == [1, 2]
-
-
 @pytest.mark.parametrize("leaving", [0, 1, 2], ids=["the leader", "a follower", "the last"])
 async def test_who_leaves_takes_nobody_along(leaving: int) -> None:
     """The others get their result from the work that is under way."""
@@ -315,18 +271,6 @@ async def test_work_that_nobody_waits_for_is_ended() -> None:
     assert work.cancelled == 1
 
 
-async def test_everybody_has_a_deadline_of_their_own() -> None:
-    """One gives up, the work goes on for the other."""
-    flights, work = Flights[int](), Work()
-    [hasty] = await joined(flights, work, 1, seconds=0.05)
-    [patient] = await joined(flights, work, 1)
-
-    assert await hasty is None
-    work.go.set()
-
-    assert await patient == 1
-
-
 async def test_an_error_reaches_everybody() -> None:
     """And is not kept for the next."""
     flights, work = Flights[int](), Work(error=ZeroDivisionError())
@@ -337,19 +281,6 @@ async def test_an_error_reaches_everybody() -> None:
 
     assert [type(end) for end in ends] == [ZeroDivisionError] * 3
     assert len(flights) == 0
-
-
-async def test_closing_ends_what_is_under_way() -> None:
-    """Who still waits gets nothing, and no task is left."""
-    before = asyncio.all_tasks()
-    flights, work = Flights[int](), Work()
-    [waiter] = await joined(flights, work, 1)
-
-    await flights.aclose()
-
-    assert await waiter is None
-    assert work.cancelled == 1
-    assert asyncio.all_tasks() == before
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -462,10 +393,6 @@ def spoilt(**fields: object) -> bytes:
 def test_what_cannot_be_read_is_a_miss(raw: bytes) -> None:
     """Whoever wrote it; it is never an error of the answer."""
     assert unpack(raw, KEY) is None
-
-
-def test_what_json_cannot_say_is_not_packed() -> None:
-    assert pack(Found((Candidate(Passage("d", "a", "\ud800", 1, "l")),)), KEY, 1.0) is None
 
 
 def test_the_least_recently_used_goes_first() -> None:

@@ -24,10 +24,9 @@ from app.retrieval.retrievers.chroma import (
     ChromaServer,
     open_chroma,
 )
-from app.retrieval.retrievers.chroma_child import LOST, REMADE, UNFINISHED, ChromaFault, EmbeddedChroma
+from app.retrieval.retrievers.chroma_child import LOST, UNFINISHED, ChromaFault, EmbeddedChroma
 from app.settings import Settings
 from tests.fakes.chromas import InProcess, RunningChroma
-from tests.fakes.process import children
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -118,13 +117,6 @@ async def test_a_collection_is_forgotten_and_forgetting_again_is_no_error(store:
     assert await store.count("ibid-g") == 1
 
 
-async def test_what_is_dropped_is_gone_and_dropping_again_is_no_error(store: Chroma) -> None:
-    for _ in range(2):
-        await store.drop("ibid-a", ["d:1"])
-        await store.delete("ibid-a", {"document": "d"})
-    assert await store.ids("ibid-a", {"document": "d"}) == []
-
-
 async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: RunningChroma) -> None:
     """As when a server lost its data: the next write works, and who can fill the rest is told."""
     told: list[str] = []
@@ -136,25 +128,6 @@ async def test_a_collection_that_another_client_drops_is_made_anew(chroma_run: R
     assert (await ours.count("ibid-c"), told) == (1, [LOST])
     for client in (ours, theirs):
         await client.close()
-
-
-async def test_a_dropped_collection_is_made_once_for_all_that_ask(chroma_run: RunningChroma) -> None:
-    ours, theirs = (ChromaServer(chroma_run.url) for _ in range(2))
-    await ours.upsert("ibid-e", IDS, ROWS, [MINE] * 4)
-    await theirs.forget("ibid-e")
-    assert await asyncio.gather(*(ours.count("ibid-e") for _ in range(4))) == [0] * 4
-    for client in (ours, theirs):
-        await client.close()
-
-
-async def test_what_we_drop_ourselves_is_no_loss(store: Chroma) -> None:
-    told: list[str] = []
-    store.on_files_lost(told.append)
-    await store.upsert("ibid-d", IDS, ROWS, [MINE] * 4)
-    told.clear()  # its folder was new
-    await store.forget("ibid-d")
-    assert (await store.count("ibid-d"), told) == (0, [])
-    store.on_files_lost(None)
 
 
 async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> None:
@@ -222,14 +195,6 @@ def aside(folder: Path) -> list[str]:
     return [path.read_text() for path in folder.glob("chroma.broken-*")]
 
 
-async def test_leaving_before_it_is_open_waits_for_nothing(tmp_path: Path) -> None:
-    """As when Postgres does not start; and no process stays."""
-    others = children()
-    async with open_chroma(at(tmp_path)):
-        await asyncio.sleep(0.05)
-    assert children() <= others
-
-
 async def test_a_server_that_is_not_there_does_not_stop_the_start() -> None:
     """It may come later; until then reads and writes say so."""
     settings = Settings(chroma={"url": "http://127.0.0.1:9"})
@@ -239,13 +204,6 @@ async def test_a_server_that_is_not_there_does_not_stop_the_start() -> None:
         with pytest.raises(Unavailable):
             await absent.drop("ibid-a", ["x"])
     assert caught.value.reason == "unavailable"
-
-
-@pytest.mark.parametrize("url", ["http://[::1]:9", "https://127.0.0.1:9"])
-async def test_an_address_may_be_of_any_kind(url: str) -> None:
-    server = ChromaServer(url)
-    assert await reason(server) == "unavailable"
-    await server.close()
 
 
 async def test_a_server_of_another_kind_is_unavailable() -> None:
@@ -327,24 +285,11 @@ async def reason(chroma: Chroma) -> str:
     return caught.value.reason
 
 
-async def test_a_read_that_hangs_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "READ_SECONDS", 0.05)
-    assert await reason(Hung()) == "timeout"
-
-
 async def test_a_write_that_hangs_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that is not durable is an error."""
     monkeypatch.setattr(room, "WRITE_SECONDS", 0.05)
     with pytest.raises(Unavailable):
         await Hung().drop("ibid-a", ["x"])
-
-
-async def test_cancellation_is_not_swallowed() -> None:
-    task = asyncio.create_task(Hung().beat())
-    await asyncio.sleep(0.02)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
 
 
 async def test_what_hangs_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,16 +318,3 @@ async def test_refusals_and_a_child_that_ended_do_not_count() -> None:
         with pytest.raises(Unavailable):
             await chroma.forget("ibid-a")
     await chroma.beat()
-
-
-async def test_only_a_folder_of_ours_is_made_anew(vendor: Chroma) -> None:
-    """Empty, and whoever keeps the record is told; what a server holds is left alone."""
-    told = list[str]()
-    vendor.on_files_lost(told.append)
-    await vendor.upsert("ibid-renewed", IDS, ROWS, [MINE] * 4)
-    told.clear()
-    await vendor.renew()
-    assert (await vendor.count("ibid-renewed"), told) == (
-        (0, [REMADE]) if vendor.embedded else (len(IDS), [])
-    )
-    vendor.on_files_lost(None)

@@ -8,14 +8,11 @@ from typing import Any, cast
 import chromadb
 import numpy as np
 import pytest
-from chromadb.errors import ChromaError
 
-from app.child import INTERNAL, REFUSED, Call, Parent
+from app.child import INTERNAL, Call
 from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers import chroma_child as room
 from app.retrieval.retrievers.chroma_child import (
-    BROKEN,
-    CANARY,
     HNSW,
     LOST,
     REMADE,
@@ -26,7 +23,6 @@ from app.retrieval.retrievers.chroma_child import (
     answer,
     check_sizes,
     open_folder,
-    opened,
     perform,
     put_aside,
     tidy,
@@ -89,9 +85,6 @@ class Vendors:
 Either = Vendors | EmbeddedChroma
 
 
-Work = Callable[[Either], object]
-
-
 def filled(engine: Either) -> Either:
     """Four vectors of two documents in `ibid-a`."""
     engine.upsert("ibid-a", ROWS, IDS, WHERE)
@@ -140,46 +133,6 @@ def test_what_is_asked_is_answered_alike(
     """To the last vector, and in the same order."""
     theirs, ours = (found if isinstance(found := work(engine), int) else plain(found) for engine in both)
     assert ours == theirs
-
-
-def test_what_is_written_and_deleted_is_alike(both: tuple[Either, Either]) -> None:
-
-    def work(engine: Either) -> object:
-        engine.upsert("ibid-a", ROWS[:3], ["f:1", "g:1", "h:1"], [{"document": "f"}] * 3)
-        engine.upsert("ibid-a", ROWS[3:], ["f:1"], [{"document": "f"}])
-        engine.delete("ibid-a", ["g:1", "none"])
-        replaced = plain(engine.get("ibid-a", where={"document": "f"}, include=["embeddings"]))
-        engine.delete("ibid-a", ["f:1", "h:1"])
-        return replaced, engine.count("ibid-a")
-
-    theirs, ours = map(work, both)
-    assert ours == theirs
-    for engine in both:
-        engine.count("ibid-b")
-        assert sorted(engine.names()) == ["ibid-a", "ibid-b"]
-        engine.forget("ibid-b")
-        assert engine.names() == ["ibid-a"]
-    both[1].forget("ibid-b")  # ours: nothing there is no error
-
-
-@pytest.mark.parametrize(
-    "work",
-    [
-        pytest.param(
-            lambda engine: engine.upsert("ibid-a", np.ones((1, 3), np.float32), ["x"], [None]),
-            id="other dimension",
-        ),
-        pytest.param(lambda engine: engine.get("ibid-a", where={"$no": 1}), id="no such filter"),
-    ],
-)
-def test_what_is_refused_is_refused_alike(both: tuple[Either, Either], work: Work) -> None:
-    """A refusal, and no word of the engine being down; the vendor's client knows some of them itself."""
-    theirs, ours = both
-    with pytest.raises((ChromaError, ValueError)):
-        work(theirs)
-    with pytest.raises(ChromaFault) as caught:
-        work(ours)
-    assert caught.value.down is False
 
 
 def test_a_folder_of_the_vendors_is_ours_and_back(tmp_path: Path) -> None:
@@ -245,18 +198,6 @@ def ask(engine: EmbeddedChroma, do: str, data: bytes = b"", **arguments: Any) ->
     return perform(engine, do, data, {"collection": "ibid-a", **arguments})
 
 
-def test_a_refusal_is_told_and_no_reason_to_end(engine: EmbeddedChroma, ends: list[tuple[int, str]]) -> None:
-    """A matrix of another size, an argument that the vendor does not take."""
-    with pytest.raises(ChromaFault, match="dimension"):
-        ask(engine, "upsert", np.ones((1, 5), np.float32).tobytes(), ids=["x"], metadatas=[None])
-    call = Told()
-    call.name, call.payload = "get", {"collection": "ibid-a", "where": {"$no": 1}}
-    answer(engine, cast(Call, call))
-    [said] = call.said
-    assert isinstance(said, dict)
-    assert (said["down"], ends) == (False, [])
-
-
 class Failing:
     def __init__(self, said: str) -> None:
         self.said = said
@@ -283,42 +224,6 @@ def test_a_failure_of_its_own_ends_it_after_its_answer(
         assert internal
     assert call.said == [{"error": said, "down": True}]
     assert ends == ([(INTERNAL, said)] if internal else [])
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        pytest.param(OSError(28, "No space left on device"), REFUSED, id="no room"),
-        pytest.param(
-            ChromaFault("InternalError: attempt to write a readonly database"), REFUSED, id="rights"
-        ),
-        pytest.param(ChromaFault("InternalError: file is not a database"), BROKEN, id="content"),
-    ],
-)
-def test_how_it_ends_tells_whose_fault_it_is(
-    ends: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception, code: int
-) -> None:
-    """Only a folder whose content is at fault may be moved aside; else the reason goes to the parent."""
-
-    def fail(folder: Path, exact_bytes: int, *, read_only: bool) -> None:
-        raise error
-
-    monkeypatch.setattr(room, "open_folder", fail)
-    parent = Told()
-    with pytest.raises(Ended):
-        opened(cast(Parent, parent), tmp_path)
-    assert ([told for told, _ in ends], len(parent.said)) == (([BROKEN], 0) if code == BROKEN else ([], 1))
-
-
-def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
-    """Then it begins an empty one, and says so."""
-    place = tmp_path / "chroma"
-    place.mkdir()
-    (place / "chroma.sqlite3").write_text("noise")
-    parent = Told()
-    opened(cast(Parent, parent), place, mode=["aside"]).close()
-    assert parent.said == [{"lost": LOST}]
-    assert len(list(tmp_path.glob("chroma.broken-*/chroma.sqlite3"))) == 1
 
 
 HUNDREDS = 4
@@ -365,25 +270,6 @@ def test_a_folder_of_the_dead_is_made_anew(tmp_path: Path) -> None:
     assert counted(tmp_path, "ibid-a") == 0
 
 
-@pytest.mark.parametrize("hundreds", [pytest.param(0, id="none"), pytest.param(1, id="a quarter")])
-def test_a_folder_of_the_living_stays(tmp_path: Path, hundreds: int) -> None:
-    """Few dead are no reason to write all others again."""
-    written(tmp_path, "ibid-a", "d")
-    erased(tmp_path, "ibid-a", hundreds)
-    assert counted(tmp_path, "ibid-a") == 100 * (HUNDREDS - hundreds)
-
-
-def test_a_large_folder_stays_whatever_is_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large parts are searched in Chroma alone: until it were full again they would find less."""
-    monkeypatch.setattr(room, "REMADE_MOST", 10)
-    written(tmp_path, "ibid-a", "d")
-    written(tmp_path, "ibid-a", "e")
-    erased(tmp_path, "ibid-a", HUNDREDS)
-    written(tmp_path, "ibid-b", "d")
-    erased(tmp_path, "ibid-b", HUNDREDS)
-    assert counted(tmp_path, "ibid-a") == 100 * HUNDREDS
-
-
 @pytest.mark.parametrize(
     ("spare", "lost"), [pytest.param(0, REMADE, id="small enough"), pytest.param(-1, "", id="too large")]
 )
@@ -412,23 +298,6 @@ def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [pytest.param(b"", id="empty"), pytest.param(b"not a database" * 99, id="damaged")]
-)
-def test_a_folder_that_is_not_as_we_know_it_is_left_alone(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "segment").mkdir()
-    (tmp_path / "segment" / "length.bin").write_bytes(bytes(4_000))
-    (tmp_path / "chroma.sqlite3").write_bytes(content)
-    tidy(tmp_path, EXACT_BYTES)
-    assert (tmp_path / "segment" / "length.bin").exists()
-
-
-def test_no_folder_is_no_error(tmp_path: Path) -> None:
-    """The first start; and nothing is made by looking."""
-    tidy(tmp_path / "chroma", EXACT_BYTES)
-    assert not (tmp_path / "chroma").exists()
-
-
-@pytest.mark.parametrize(
     ("filled", "lost"),
     [pytest.param(False, UNFINISHED, id="interrupted"), pytest.param(True, "", id="filled")],
 )
@@ -442,31 +311,6 @@ def test_an_empty_folder_says_so_until_it_is_filled(tmp_path: Path, *, filled: b
     engine, told = open_folder(tmp_path)
     engine.close()
     assert told == lost
-
-
-def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No vector is tried, nothing tidied, no folder begun."""
-    written(tmp_path, "ibid-a", "d")
-    erased(tmp_path, "ibid-a", HUNDREDS - 1)
-    monkeypatch.setattr(room, "probe_writes", None)  # calling it would fail
-    engine, lost = open_folder(tmp_path, EXACT_BYTES, read_only=True)
-    engine.close()
-    assert (lost, slots(tmp_path) >= 100 * HUNDREDS) == ("", True)
-    with pytest.raises(ChromaFault, match="missing"):
-        open_folder(tmp_path / "none", read_only=True)
-    assert list((tmp_path / "none").iterdir()) == []
-
-
-def test_trying_a_collection_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Neither what a killed start left; all vectors are as they were."""
-    written(tmp_path, "ibid-a", "d")
-    engine = EmbeddedChroma(tmp_path)
-    engine.upsert("ibid-a", np.ones((1, 8), np.float32), [CANARY], [{"document": CANARY}])
-    engine.close()
-    engine, _ = open_folder(tmp_path)
-    ids = engine.get("ibid-a")["ids"]
-    engine.close()
-    assert sorted(ids) == sorted(f"d:{n}" for n in range(100 * HUNDREDS))
 
 
 def test_what_fails_only_when_it_is_used_is_found_at_the_start(tmp_path: Path) -> None:
@@ -489,15 +333,6 @@ def test_an_index_that_was_cut_is_found_by_its_header(tmp_path: Path, name: str,
         check_sizes(path.with_name("header.bin"))
 
 
-def test_a_header_of_another_make_is_not_judged(tmp_path: Path) -> None:
-    """A later version of the vendor may write another; trying it tells."""
-    written(tmp_path, "ibid-a", "d")
-    [header] = tmp_path.glob("*/header.bin")
-    header.write_bytes(b"\x02" + header.read_bytes()[1:])
-    header.with_name("link_lists.bin").write_bytes(b"")
-    check_sizes(header)
-
-
 @pytest.mark.parametrize("content", [pytest.param(None, id="a folder"), pytest.param("x", id="a file")])
 def test_what_is_put_aside_keeps_its_content_and_the_newest_alone_is_kept(
     tmp_path: Path, content: str | None
@@ -514,21 +349,3 @@ def test_what_is_put_aside_keeps_its_content_and_the_newest_alone_is_kept(
     [aside] = tmp_path.glob("chroma.broken-*")
     assert not place.exists()
     assert (aside / "file" if content is None else aside).read_text() == (content or "y")
-
-
-def test_nothing_to_put_aside_is_no_error(tmp_path: Path) -> None:
-    """As when it was taken away by hand."""
-    put_aside(tmp_path / "chroma")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_place_that_cannot_be_a_folder_is_the_machines_fault() -> None:
-    """`OSError`, not `ChromaFault`: moving it would mend nothing."""
-    with pytest.raises(OSError, match="proc"):
-        open_folder(Path("/proc/none/chroma"))
-
-
-def test_a_file_in_its_place_is_the_folders_fault(tmp_path: Path) -> None:
-    (tmp_path / "chroma").write_text("not a folder")
-    with pytest.raises(ChromaFault, match="no folder"):
-        open_folder(tmp_path / "chroma")

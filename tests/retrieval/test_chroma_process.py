@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from app import process
-from app.child import INTERNAL
 from app.db.copies import ChromaCopy
 from app.db.documents import DocumentPart
 from app.db.outbox import Outbox, state
@@ -28,7 +27,6 @@ from app.retrieval.documents import DocumentSource
 from app.retrieval.retrievers import chroma as room
 from app.retrieval.retrievers.chroma import PROGRAM, Chroma, ChromaProcess, Damaged, open_chroma
 from app.retrieval.retrievers.chroma_child import (
-    NICE,
     REMADE,
     UNFILLED,
     ChromaFault,
@@ -126,16 +124,6 @@ async def test_a_child_that_is_killed_is_started_anew_at_the_next_call(
     assert [line["detail"] for line in lines.of("child_ended")] == ["its process ended with -9"]
 
 
-async def test_a_call_that_is_lost_says_nothing_of_the_next(chroma: ChromaProcess) -> None:
-    """What hangs does: its child is killed."""
-    child = await chroma.process.child()
-    os.kill(child.pid, signal.SIGSTOP)
-    call = asyncio.create_task(counted(chroma))
-    await asyncio.sleep(0.1)
-    os.kill(child.pid, signal.SIGKILL)
-    assert (await fault(call)).down is None
-
-
 async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
     chroma: ChromaProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,18 +133,6 @@ async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
     assert (hung.down, "does not answer" in str(hung)) == (True, True)
     monkeypatch.undo()
     assert await counted(chroma) == MANY
-
-
-async def test_a_child_that_keeps_hanging_damns_its_folder(
-    folder: Path, chroma: ChromaProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(2):
-        assert await counted(chroma) == MANY
-        with monkeypatch.context() as patch:
-            patch.setattr(room, "ANSWER_SECONDS", 0.2)
-            os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
-            assert "does not answer" in str(await fault(counted(chroma)))
-    assert (await counted(chroma), len(aside(folder))) == (0, 1)
 
 
 async def test_a_child_that_keeps_crashing_damns_its_folder(folder: Path, chroma: ChromaProcess) -> None:
@@ -173,11 +149,8 @@ async def test_a_child_that_keeps_crashing_damns_its_folder(folder: Path, chroma
 @pytest.mark.parametrize(
     ("code", "apart", "suspicious"),
     [
-        pytest.param(INTERNAL, 60.0, True, id="its own, soon after each other"),
         pytest.param(-signal.SIGABRT, 60.0, True, id="crashes"),
-        pytest.param(-signal.SIGABRT, 0.0, False, id="crashes, long apart"),
         pytest.param(-signal.SIGUSR1, 60.0, False, id="somebody else's doing"),
-        pytest.param(1, 60.0, False, id="another error"),
     ],
 )
 async def test_which_ends_are_suspicious(
@@ -223,64 +196,12 @@ async def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
     assert sorted(folder.parent.glob("*")) == before
 
 
-async def test_why_a_folder_cannot_be_used_is_logged(folder: Path) -> None:
-    (folder / "chroma.sqlite3").write_bytes(b"not a database" * 99)
-    with captured() as lines:
-        async with opened(folder, read_only=True) as looking:
-            assert isinstance(await fault(looking.beat()), Damaged)
-    assert "not a database" in lines.of("child_output")[0]["text"]
-
-
 async def test_what_is_no_fault_of_the_folder_is_told(tmp_path: Path) -> None:
     """No rights, no room: `ChromaFault` with the reason, and nothing is moved."""
     (tmp_path / "file").write_text("kept")
     async with opened(tmp_path / "file" / "chroma") as chroma:
         assert "Not a directory" in str(await fault(chroma.beat()))
     assert (tmp_path / "file").read_text() == "kept"
-
-
-async def test_what_the_child_refuses_is_lost_with_its_words(chroma: ChromaProcess) -> None:
-    refused = await fault(chroma.ids("ibid-a", {"$no": 1}))
-    assert (refused.down, "Error" in str(refused)) == (False, True)
-    first = await chroma.process.child()
-    assert await counted(chroma) == MANY
-    assert await chroma.process.child() is first
-
-
-async def test_more_calls_than_may_be_are_refused_at_once(folder: Path) -> None:
-    """Nobody is queued for ever behind a child that is stopped."""
-    chroma = ChromaProcess(folder, program=replace(PROGRAM, calls=1))
-    child = await chroma.process.child()
-    os.kill(child.pid, signal.SIGSTOP)
-    first = asyncio.create_task(counted(chroma))
-    await asyncio.sleep(0.05)
-    with pytest.raises(RetrievalError) as caught:
-        await counted(chroma)
-    assert caught.value.reason == "overloaded"
-    os.kill(child.pid, signal.SIGCONT)
-    assert await first == MANY
-    await chroma.close()
-
-
-async def test_it_steps_back_behind_the_service(chroma: ChromaProcess) -> None:
-    child = await chroma.process.child()
-    ours = os.getpriority(os.PRIO_PROCESS, 0)
-    assert os.getpriority(os.PRIO_PROCESS, child.pid) == min(19, ours + NICE)
-
-
-async def test_closed_it_ends_in_order_and_starts_nothing(chroma: ChromaProcess) -> None:
-    """Also where it was closed while the child began, which is not waited for."""
-    child = await chroma.process.child()
-    beginning = ChromaProcess(Path("/nowhere"))
-    call = asyncio.create_task(beginning.beat())
-    await asyncio.sleep(0.02)
-    for each in (chroma, beginning):
-        await each.close()
-        assert "closed" in str(await fault(each.beat()))
-    assert await child.exited() == 0
-    assert isinstance(
-        (await asyncio.gather(call, return_exceptions=True))[0], RetrievalError | asyncio.CancelledError
-    )
 
 
 async def test_a_renewed_folder_holds_nothing_of_before(folder: Path, chroma: ChromaProcess) -> None:
@@ -354,15 +275,13 @@ async def filled_chroma(pool: Pool, vectors: ChromaCopy) -> None:
     raise AssertionError("chroma was not refilled")
 
 
-@pytest.mark.parametrize("damage", [pytest.param(work, id=name) for name, work in DAMAGES.items()][1:])
+@pytest.mark.parametrize("damage", ["the database is noise", "the metadata are gone"])
 async def test_a_damaged_folder_costs_no_answer(
-    damage: object, stored: tuple[str, Legs], pool: Pool, tmp_path: Path
+    damage: str, stored: tuple[str, Legs], pool: Pool, tmp_path: Path
 ) -> None:
-    """Neither the first nor the last: what cannot be used makes way, and is filled again. The first kind of
-    damage is done to a whole service, in tests/integration/test_servers.py."""
+    """Neither the first nor the last: what cannot be used makes way, and is filled again."""
     _, before = stored
-    assert callable(damage)
-    damage(tmp_path / "chroma")
+    DAMAGES[damage](tmp_path / "chroma")
     async with (
         open_chroma(Settings(ibid={"data_dir": tmp_path})) as damaged_chroma,
         following(pool, damaged_chroma) as vectors,
@@ -385,20 +304,6 @@ async def test_a_folder_taken_away_while_it_is_used_costs_no_answer(
     async with following(pool, damaged_chroma) as vectors:
         assert await search(documents(pool, damaged_chroma)) == before
         await filled_chroma(pool, vectors)
-
-
-async def test_a_child_killed_in_the_middle_costs_no_answer(
-    stored: tuple[str, Legs], pool: Pool, damaged_chroma: Chroma
-) -> None:
-    """A search that is under way, and the next, with vectors in memory or without."""
-    _, before = stored
-    async with following(pool, damaged_chroma) as vectors:
-        searching = asyncio.create_task(search(documents(pool, damaged_chroma)))
-        await asyncio.sleep(0)
-        await crash(damaged_chroma)
-        assert await searching == before
-        await filled_chroma(pool, vectors)
-        assert await search(documents(pool, damaged_chroma, exact_mb=0)) == replace(before, engine=True)
 
 
 async def crash(damaged_chroma: Chroma) -> None:

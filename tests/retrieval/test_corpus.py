@@ -10,12 +10,11 @@ from app.db.pool import Pool
 from app.errors import RetrievalError
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.memories import MemorySource
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.text.labels import is_label
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
-from tests.fakes.recollections import ANN, THEN, given, keep, named, reference, shelve
+from tests.fakes.recollections import THEN, given, named, reference, shelve
 from tests.retrieval.conftest import exact_alone
 
 HERE = Scope()
@@ -84,31 +83,6 @@ async def test_a_passage_says_where_it_stands(corpus: CorpusSource) -> None:
 
 
 @exact_alone
-async def test_a_text_is_found_by_its_title(corpus: CorpusSource) -> None:
-    """The words of a heading are words of what stands under it."""
-    await shelve(corpus, HERE, "rivers", [reference("it flows east", title="Danube"), "otters"])
-    legs = await search(corpus, "danube", embedded=False)
-    assert texts(legs) == {"it flows east"}
-
-
-async def test_legs_are_no_longer_than_asked(corpus: CorpusSource) -> None:
-    """At most `limit` over all collections, best first."""
-    for name in "abc":
-        await shelve(corpus, HERE, f"sea-{name}", [f"sea {name} {'wave ' * n}" for n in range(6)])
-    legs = await search(corpus, "sea wave", limit=4)
-    for leg in (legs.words, legs.meaning):
-        assert len(leg) == 4
-        assert [hit.score for hit in leg] == sorted((hit.score for hit in leg), reverse=True)
-        assert all(hit.key in legs.passages for hit in leg)
-
-
-async def test_memories_are_no_corpus(corpus: CorpusSource, memories: MemorySource) -> None:
-    await keep(memories, ANN, "the danube is mine")
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    assert texts(await search(corpus, "danube", ANN)) == {*RIVERS}
-
-
-@exact_alone
 async def test_a_tenant_sees_its_own(corpus: CorpusSource) -> None:
     """Of a collection that two write to each finds its part, and of another's not even the name."""
     await shelve(corpus, HERE, "rivers", RIVERS)
@@ -120,14 +94,6 @@ async def test_a_tenant_sees_its_own(corpus: CorpusSource) -> None:
     assert legs.stored == 2
 
 
-async def test_another_tenant_moves_nothing(corpus: CorpusSource) -> None:
-    """Fifty of its texts leave every id, score and order byte-equal."""
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    before = await search(corpus, "the danube")
-    await shelve(corpus, OTHER, "rivers", [f"the danube and the sea {n}" for n in range(50)])
-    assert repr(await search(corpus, "the danube")) == repr(before)
-
-
 @exact_alone
 async def test_the_setting_narrows_the_list(
     pool: Pool, edge: QdrantProcess, corpus: CorpusSource, indexes: IndexCache
@@ -137,18 +103,6 @@ async def test_the_setting_narrows_the_list(
     await shelve(corpus, HERE, "beasts", BEASTS)
     narrow = CorpusSource(pool, edge, CollectionCache(edge), indexes, SPACE, only=["beasts"])
     assert texts(await search(narrow, "danube")) == {*BEASTS}
-
-
-async def test_another_tenants_writes_leave_the_standing(
-    corpus: CorpusSource, catalogue: CollectionCache
-) -> None:
-    """Into the same collection or a new one: whether a result is kept does not tell of them."""
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    before = (await corpus.reach(HERE)).standing
-    await shelve(corpus, OTHER, "rivers", BEASTS)
-    await shelve(corpus, OTHER, "beasts", BEASTS)
-    catalogue.forget()
-    assert (await corpus.reach(HERE)).standing == before
 
 
 @exact_alone

@@ -39,18 +39,6 @@ async def search(source: DocumentSource, text: str, scope: Scope = HERE, **optio
     return await (await source.reach(scope)).search(query, asked(text))
 
 
-async def test_a_document_is_found_by_both_legs_as_soon_as_it_is_ready(
-    pool: Pool, source: DocumentSource
-) -> None:
-    """Read-your-writes: the first search after the write finds the passage, its similarity exact."""
-    await search(source, "danube")  # so that the index is there, and empty
-    document = await file(pool, SESSION, RIVERS)
-    legs = await search(source, "danube black sea")
-    assert legs.words[0].key == legs.meaning[0].key == f"{document}:1"
-    assert legs.passages[f"{document}:1"].similarity == pytest.approx(legs.meaning[0].score)
-    assert legs.stored == 3
-
-
 async def test_a_passage_says_where_it_stands(pool: Pool, source: DocumentSource) -> None:
     """Label, text, tokens, title, page and address are those of the chunk."""
     document = await file(pool, SESSION, RIVERS, "rivers.pdf")
@@ -66,33 +54,6 @@ async def test_a_passage_says_where_it_stands(pool: Pool, source: DocumentSource
         "page_label": "",
         "url": f"/api/documents/{document}/chunks/2?session_id=s1",
     }
-
-
-async def test_legs_are_best_first_and_no_longer_than_asked(pool: Pool, source: DocumentSource) -> None:
-    """At most `limit` hits a leg, their scores never rising, and every hit has its passage."""
-    await file(pool, SESSION, [f"sea {'wave ' * n}" for n in range(12)])
-    legs = await search(source, "sea wave", limit=5)
-    for leg in (legs.words, legs.meaning):
-        assert len(leg) == 5
-        assert [hit.score for hit in leg] == sorted((hit.score for hit in leg), reverse=True)
-        assert {hit.key for hit in leg} <= legs.passages.keys()
-
-
-async def test_every_candidate_has_its_similarity(pool: Pool, source: DocumentSource) -> None:
-    """One that words alone chose has its similarity, one that meaning alone chose its word view."""
-    await file(pool, SESSION, ["rare", "common word", "common thing"])
-    legs = await search(source, "common rare", limit=1)
-    assert all(passage.similarity is not None for passage in legs.passages.values())
-    assert legs.passages.keys() == {hit.key for hit in (*legs.words, *legs.beside.values(), *legs.meaning)}
-
-
-async def test_without_an_embedding_words_alone_are_searched(pool: Pool, source: DocumentSource) -> None:
-    """No vector: no meaning leg and no similarity, the word leg as ever."""
-    document = await file(pool, SESSION, RIVERS)
-    legs = await (await source.reach(HERE)).search(Query("rhine", HERE), asked("", embedded=False))
-    assert [hit.key for hit in legs.words] == [f"{document}:2"]
-    assert legs.meaning == ()
-    assert legs.passages[f"{document}:2"].similarity is None
 
 
 async def test_postgres_down_is_a_retrieval_error(pool: Pool, source: DocumentSource) -> None:
@@ -112,45 +73,9 @@ async def test_a_query_vector_of_another_space_is_a_retrieval_error(
     assert caught.value.reason == "embedding"
 
 
-async def test_cancellation_passes_through(pool: Pool, source: DocumentSource) -> None:
-    """A search that waits for its embedding ends when it is cancelled."""
-    await file(pool, SESSION, RIVERS)
-    never: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
-    reached = await source.reach(HERE)
-    task = asyncio.create_task(reached.search(Query("rhine", HERE), never))
-    await asyncio.sleep(0.2)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-async def test_many_at_once_load_a_part_once(pool: Pool, source: DocumentSource) -> None:
-    """Concurrent searches of a cold part agree, and none of them loads what another loads already."""
-    await file(pool, SESSION, RIVERS)
-    found = await asyncio.gather(*(search(source, "rhine sea") for _ in range(8)))
-    assert all(legs == found[0] for legs in found)
-
-
 async def standing(source: DocumentSource, scope: Scope) -> str:
     """How the source stands for a scope."""
     return (await source.reach(scope)).standing
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        pytest.param(Scope(session_id="s2"), id="another session"),
-        pytest.param(Scope(owner="ann", session_id="s1"), id="another owner"),
-        pytest.param(Scope("other", session_id="s1"), id="another tenant"),
-        pytest.param(Scope(), id="no session"),
-        pytest.param(Scope('default", "", "s1', session_id="s1"), id="a name made to look like ours"),
-    ],
-)
-async def test_scopes_that_see_different_things_never_stand_alike(
-    source: DocumentSource, other: Scope
-) -> None:
-    """Not even where nothing was ever stored."""
-    assert await standing(source, HERE) != await standing(source, other)
 
 
 @pytest.mark.parametrize(
@@ -176,33 +101,11 @@ async def test_a_write_in_reach_changes_the_standing(
     assert (await standing(source, HERE) != before) is changes
 
 
-async def test_what_is_loaded_late_is_loaded_as_it_is_now(pool: Pool, source: DocumentSource) -> None:
-    """Newer than its standing says is fine: nobody will stand like that again."""
-    await file(pool, SESSION, RIVERS)
-    reached = await source.reach(HERE)
-    await file(pool, SESSION, RIVERS, "b.pdf")
-    assert (await reached.search(Query("rhine", HERE), asked("rhine"))).stored == 6
-    assert reached.standing != await standing(source, HERE)
-
-
 async def test_what_is_not_ready_is_not_found(pool: Pool, source: DocumentSource) -> None:
     """In the record but still processing: invisible."""
     await insert(pool, SESSION, RIVERS)
     await pool.execute(BUMP, SESSION.tenant, SESSION.owner, SESSION.session_id)
     assert (await search(source, "rhine")).stored == 0
-
-
-async def test_a_search_after_changes_equals_one_from_scratch(
-    pool: Pool, chroma: Chroma, source: DocumentSource
-) -> None:
-    """An index that followed every change answers as one loaded anew."""
-    kept = []
-    for n in range(6):
-        kept.append(await file(pool, SESSION, [f"{text} {n}" for text in RIVERS], f"{n}.pdf"))
-        await search(source, "sea")
-    await publish(pool, SESSION, kept[2], removed=True)
-    followed = await search(source, "danube sea fish 3")
-    assert await search(documents(pool, chroma), "danube sea fish 3") == followed
 
 
 async def test_a_document_is_found_by_its_names_too(pool: Pool, source: DocumentSource) -> None:

@@ -132,12 +132,6 @@ async def test_a_change_moves_what_is_recent_not_the_day(
 
 
 @exact_alone
-async def test_what_the_assistant_said_is_no_memory(server: QdrantServer, memories: MemorySource) -> None:
-    plant(server, RAW, DANUBE, source="frontend/chat:assistant")
-    assert (await search(memories)).passages == {}
-
-
-@exact_alone
 async def test_a_point_without_text_is_passed_over(server: QdrantServer, memories: MemorySource) -> None:
     """With a note; the others count."""
     plant(server, RAW, "  ")
@@ -187,12 +181,6 @@ async def test_points_of_an_erased_user_are_deleted_when_the_server_answers_agai
     found = await points.scroll(RAW, owned(ANN), limit=9)
     assert [point.payload.get("text") for point in found] == ["beavers build dams"]
     assert await outbox.pending() == ""
-
-
-async def test_a_write_of_theirs_makes_another_standing(server: QdrantServer, memories: MemorySource) -> None:
-    before = await memories.reach(ANN)
-    plant(server, RAW, DANUBE)
-    assert (await memories.reach(ANN)).standing != before.standing
 
 
 @exact_alone
@@ -254,16 +242,6 @@ async def test_points_without_a_tenant_are_the_defaults(server: QdrantServer, co
         None,
     ]
     assert (await search(corpus, OTHER)).stored == 0
-
-
-@exact_alone
-async def test_two_collections_may_have_a_point_of_one_id(server: QdrantServer, corpus: CorpusSource) -> None:
-    """They are two passages with two labels."""
-    for name in ("one", "two"):
-        plant(server, name, f"danube {name}")
-    legs = await search(corpus, HERE)
-    assert texts(legs) == {"danube one", "danube two"}
-    assert len({passage.label for passage in legs.passages.values()}) == 2
 
 
 @exact_alone

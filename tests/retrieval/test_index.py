@@ -18,10 +18,9 @@ from app.retrieval.index import (
     Matrix,
     ScopeIndex,
     Segment,
-    best,
     rows_segment,
 )
-from app.retrieval.index_cache import IndexCache, Listing, ScopeRows, paged
+from app.retrieval.index_cache import IndexCache, Listing, ScopeRows
 from app.retrieval.memories import THREAD_POSITION, spread, thread_position
 from app.retrieval.terms import encode_terms, is_current, terms
 
@@ -131,13 +130,6 @@ def naive(texts: Sequence[str], query: str) -> list[float]:
 def test_scores_are_those_of_the_formula(texts: list[str], query: str) -> None:
     found = Lexical([(build(texts), None)], terms(query)).scores(0)
     assert found.bm25.tolist() == pytest.approx(naive(texts, query))
-
-
-@given(st.lists(TEXTS, min_size=1, max_size=4), QUERY)
-def test_scores_do_not_depend_on_the_segments(parts: list[list[str]], query: str) -> None:
-    once = Lexical([(build([text for part in parts for text in part]), None)], terms(query)).scores(0)
-    many = Lexical([(build(part), None) for part in parts], terms(query))
-    assert np.concatenate([many.scores(n).bm25 for n in range(len(parts))]).tolist() == once.bm25.tolist()
 
 
 @given(TEXTS, QUERY, st.data(), st.integers(1, 9))
@@ -258,35 +250,6 @@ def test_cosines_are_told_of_any_passages(texts: list[str], query: str) -> None:
     every = search.dense(vectors([query])[0], 2 * len(texts))
     some = list(every)[::3]
     assert search.cosines(some) == {spot: every[spot] for spot in some}
-
-
-def test_equal_passages_come_in_the_order_of_their_entries() -> None:
-    own = added(added(ScopeIndex("own", 0), "c", ["sea", "sea"]), "a", ["sea"])
-    search = IndexSearch([own, added(ScopeIndex("shared", 0), "b", ["sea"])])
-    first = [("a", 1), ("b", 1), ("c", 1)]
-    assert [search.key(spot) for spot in search.lexical("sea", 3)] == first
-    assert [search.key(spot) for spot in search.dense(vectors(["sea"])[0], 3)] == first
-
-
-def test_statistics_are_of_the_whole_reach() -> None:
-    own, shared = added(ScopeIndex("own", 0), "a", ["sea otter"]), added(ScopeIndex("t", 0), "b", ["sea"] * 5)
-    alone, together = IndexSearch([own]), IndexSearch([own, shared])
-    scores = [
-        next(
-            hit.score
-            for hit in search.hits(
-                {spot: search.passage_id(spot) for spot in search.lexical("sea", 9)}
-            ).values()
-            if hit.key == "a"
-        )
-        for search in (alone, together)
-    ]
-    assert scores[1] < scores[0]
-
-
-def test_an_empty_reach_has_no_best() -> None:
-    assert best([], 3, 0.0) == []
-    assert told(IndexSearch([ScopeIndex("s", 0)]), "sea") == ([], [], [], 0)
 
 
 @pytest.mark.parametrize(
@@ -465,15 +428,6 @@ async def test_one_new_row_evicts_no_other_scope(rows: Rows) -> None:
     assert cache.keys == [("rows", "a"), ("rows", "b"), ("rows", "c")]
 
 
-async def test_a_scope_that_was_never_written_costs_nothing(rows: Rows) -> None:
-    cache = IndexCache(4)
-    assert (await cache.get(rows, "a", 0)).size == 0
-    assert rows.loads == []
-    rows.entries = {}
-    await cache.get(rows, "b", 1)
-    assert cache.keys == []
-
-
 async def test_what_is_not_loaded_in_time_is_left_out_or_older(rows: Rows) -> None:
     cache = IndexCache(4)
     await cache.get(rows, "old", 1)
@@ -508,17 +462,3 @@ async def test_evicted_indexes_are_gone(rows: Rows) -> None:
         await cache.get(rows, scope, 1)
     cache.evict(lambda key: key[1] == "a")
     assert cache.keys == [("rows", "b")]
-
-
-async def test_closing_ends_loads(rows: Rows) -> None:
-    cache = IndexCache(4)
-    rows.turn.clear()
-    asking = asyncio.create_task(cache.get(rows, "a", 1))
-    await asyncio.sleep(0.01)
-    await cache.aclose()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-
-
-def test_pages_hold_about_as_many_passages() -> None:
-    assert [*paged("abcd", [1_999, 1, 5_000, 3])] == [["a", "b"], ["c"], ["d"]]

@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 
 from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, RAW
@@ -12,14 +11,14 @@ from app.db.pool import Pool
 from app.errors import RetrievalError
 from app.retrieval.fusion import fuse
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.memories import MemorySource, MemoryStanding, newest_cards, newest_of, standing_of
+from app.retrieval.memories import MemorySource, MemoryStanding, newest_cards, standing_of
 from app.retrieval.relevance import is_match
 from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.terms import encode_terms
 from app.text.dates import days
 from app.text.labels import is_label
-from app.types import Hit, Legs, Query, Scope
+from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named, withdraw
 from tests.retrieval.conftest import exact_alone
@@ -43,17 +42,6 @@ async def search(
 
 def texts(legs: Legs) -> set[str]:
     return {passage.text for passage in legs.passages.values()}
-
-
-async def test_a_memory_is_found_by_both_legs_as_soon_as_it_is_written(memories: MemorySource) -> None:
-    """Read-your-writes: the very next search finds it, its similarity exact."""
-    assert (await search(memories, "danube")).stored == 0
-    danube, *_ = await keep(memories, ANN, *RIVERS)
-    legs = await search(memories, "danube black sea")
-    assert legs.words[0].key == legs.meaning[0].key == danube
-    cosine = np.frombuffer(bag(RIVERS[0]), "<f4") @ np.frombuffer(bag("danube black sea"), "<f4")
-    assert legs.passages[danube].similarity == pytest.approx(float(cosine), abs=1e-6)
-    assert legs.stored == 3
 
 
 @exact_alone
@@ -91,41 +79,6 @@ async def test_a_passage_says_whose_words_it_is(memories: MemorySource) -> None:
     }
 
 
-async def test_legs_are_best_first_and_no_longer_than_asked(memories: MemorySource) -> None:
-    """At most `limit` hits a leg, their scores never rising, and every hit has its passage."""
-    await keep(memories, ANN, *(f"sea {'wave ' * n}" for n in range(12)))
-    legs = await search(memories, "sea wave", limit=5)
-    for leg in (legs.words, legs.meaning):
-        assert len(leg) == 5
-        assert [hit.score for hit in leg] == sorted((hit.score for hit in leg), reverse=True)
-        assert all(hit.key in legs.passages for hit in leg)
-
-
-@pytest.mark.parametrize("many", [0, 200], ids=["a few memories", "more than a leg looks at"])
-async def test_every_passage_carries_its_exact_similarity_and_its_words(
-    memories: MemorySource, many: int
-) -> None:
-    """Whichever leg chose it, the other has scored it: in one round trip."""
-    await keep(memories, ANN, *RIVERS, *(f"fish number {n} eats the sea" for n in range(many)))
-    legs = await search(memories, "otters by the danube", limit=4)
-    asked = np.frombuffer(bag("otters by the danube"), "<f4")
-    assert legs.passages
-    for key, passage in legs.passages.items():
-        cosine = float(np.frombuffer(bag(passage.text), "<f4") @ asked)
-        assert passage.similarity == pytest.approx(cosine, abs=1e-6)
-        seen = {hit.key for hit in legs.words} | legs.beside.keys()
-        assert (key in seen) == bool({"otters", "by", "the", "danube"} & set(passage.text.split()))
-
-
-@exact_alone
-async def test_without_a_vector_words_alone_search(memories: MemorySource) -> None:
-    """The embedding failed: similarity is unknown, the word leg stands."""
-    danube, *_ = await keep(memories, ANN, *RIVERS)
-    legs = await search(memories, "danube", embedded=False)
-    assert [hit.key for hit in legs.words] == [danube]
-    assert (legs.meaning, legs.passages[danube].similarity) == ((), None)
-
-
 @exact_alone
 async def test_a_vector_of_another_space_is_none(memories: MemorySource) -> None:
     """It is the embedding's fault, and said so."""
@@ -134,21 +87,6 @@ async def test_a_vector_of_another_space_is_none(memories: MemorySource) -> None
     with pytest.raises(RetrievalError) as raised:
         await reached.search(Query("danube", ANN), given(bag("danube", 16)))
     assert raised.value.reason == "embedding"
-
-
-@pytest.mark.parametrize(
-    "scope",
-    [
-        pytest.param(BEN, id="another user"),
-        pytest.param(Scope(tenant="other", user_id="ann"), id="another tenant"),
-        pytest.param(Scope(), id="nobody"),
-    ],
-)
-async def test_nothing_is_found_outside_the_scope(memories: MemorySource, scope: Scope) -> None:
-    """Another's memories are not there at all."""
-    await keep(memories, ANN, *RIVERS)
-    legs = await search(memories, "danube", scope)
-    assert (legs.passages, legs.words, legs.meaning, legs.stored) == ({}, (), (), 0)
 
 
 async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, memories: MemorySource) -> None:
@@ -160,17 +98,6 @@ async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, memories: 
     legs = await reached.search(Query("danube", ANN), given(bag("danube")))
     assert keys[0] not in legs.passages
     assert legs.passages
-
-
-async def test_others_move_nothing(memories: MemorySource) -> None:
-    """Fifty of another user's and another tenant's points leave every id, score and order byte-equal."""
-    await keep(memories, ANN, *RIVERS, thread_id="t")
-    before = await search(memories, "the danube and the otters")
-    for other in (BEN, Scope(tenant="other", user_id="ann")):
-        await keep(memories, other, *(f"the danube and the sea {n}" for n in range(50)), thread_id="t")
-    after = await search(memories, "the danube and the otters")
-    assert repr(after) == repr(before)
-    assert (await memories.reach(ANN)).standing == (await memories.reach(ANN)).standing
 
 
 @exact_alone
@@ -206,13 +133,6 @@ async def test_a_neighbour_speaks_for_a_memory(memories: MemorySource) -> None:
     assert alone not in scores
     order = [item.passage.id for item in fuse([legs])]
     assert order.index(answered) < order.index(alone)
-
-
-async def test_a_neighbour_vouches_for_nobody(memories: MemorySource) -> None:
-    """It moves the order; whether a memory matches at all is for its own words and similarity to say."""
-    await keep(memories, ANN, "where does the danube flow to", "mmh", thread_id="t")
-    matches = [item for item in fuse([await search(memories, "danube")]) if is_match(item, 0.3)]
-    assert [item.passage.text for item in matches] == ["where does the danube flow to"]
 
 
 @exact_alone
@@ -259,36 +179,6 @@ async def test_cards_are_the_users_newest_first(memories: MemorySource, pool: Po
 
 
 @exact_alone
-async def test_without_a_collection_there_are_no_cards(memories: MemorySource) -> None:
-    assert await memories.cards(ANN, ["persona"]) == []
-
-
-@exact_alone
-async def test_what_comes_back_is_what_was_kept(memories: MemorySource, pool: Pool) -> None:
-    """A card is the memory that was written, every field."""
-    facts = {
-        "kind": "style",
-        "tags": ("a",),
-        "origin": "api",
-        "vantage_id": "v",
-        "thread_id": "t",
-        "place": 3,
-    }
-    kept = memory(ANN, "short sentences", fields={"weights": {"a": 1.5}}, **facts)
-    await enter(pool, ANN, kept)
-    assert await memories.cards(ANN, ["style"]) == [kept]
-
-
-@exact_alone
-async def test_again_replaces(memories: MemorySource) -> None:
-    """The same id is the same memory."""
-    await keep(memories, ANN, "danube")
-    await keep(memories, ANN, "danube", kind="style")
-    legs = await search(memories, "danube")
-    assert [passage.fields["kind"] for passage in legs.passages.values()] == ["style"]
-
-
-@exact_alone
 async def test_erasing_takes_everything_and_counts_it(memories: MemorySource, edge: QdrantProcess) -> None:
     """Cards and older tools' points too, and nobody else's; again there is nothing."""
     await keep(memories, ANN, *RIVERS)
@@ -314,14 +204,6 @@ async def test_postgres_away_fails_the_reach(pool: Pool, memories: MemorySource)
     await pool.close()
     with pytest.raises(RetrievalError):
         await memories.reach(ANN)
-
-
-@exact_alone
-async def test_scores_survive_the_hit(memories: MemorySource) -> None:
-    """A hit beside the legs is one of a passage that is there."""
-    await keep(memories, ANN, *(f"the sea {n}" for n in range(30)), "otters otters")
-    legs = await search(memories, "the otters", limit=3)
-    assert all(isinstance(hit, Hit) and key in legs.passages for key, hit in legs.beside.items())
 
 
 async def test_what_was_said_on_the_days_asked_about_is_found_for_its_day(memories: MemorySource) -> None:
@@ -474,14 +356,6 @@ async def test_the_newest_of_each_kind_are_read(pool: Pool) -> None:
     assert sorted(card.text for card in found) == ["persona 2", "persona 3", "style 2", "style 3"]
 
 
-def test_a_kind_is_cut_to_its_newest() -> None:
-    """Newest first over all kinds; of one id the later one counts."""
-    cards = [memory(ANN, f"{n}", kind="style", created_at=THEN + timedelta(n)) for n in range(3)]
-    persona = memory(ANN, "who", kind="persona", created_at=THEN - timedelta(9))
-    newer = replace(cards[2], text="as the record has it")
-    assert newest_of([*cards, persona, newer], 2) == [newer, cards[1], persona]
-
-
 async def test_without_postgres_no_cards_are_read(pool: Pool) -> None:
     """The reply tells that the cards are missing."""
     await pool.close()
@@ -493,11 +367,6 @@ MEMORY = """
     INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
     VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 's', '[1]')
 """
-
-
-async def test_nobody_knows_of_a_stranger(pool: Pool) -> None:
-    """Version 0, and everything may be told."""
-    assert await standing_of(pool, "t", "ann") == MemoryStanding(0)
 
 
 async def test_a_user_is_known_by_tenant_and_name(pool: Pool) -> None:

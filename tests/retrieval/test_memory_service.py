@@ -112,12 +112,6 @@ async def opened(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
         yield found
 
 
-async def test_without_an_address_there_is_none() -> None:
-    """The built-in stores are all there is."""
-    async with open_outside(Settings(_env_file=None)) as outside:
-        assert outside is None
-
-
 async def test_its_answers_are_used(opened: World) -> None:
     """Its counts and its times, not the built-in ones."""
     opened.server.counts["ada", "m1"] = {"positive": 2, "negative": 5}
@@ -171,11 +165,6 @@ async def test_whom_it_cannot_know_it_is_not_asked_about(opened: World, scope: S
     assert opened.server.requests == []
 
 
-async def test_a_user_that_no_path_can_name(opened: World) -> None:
-    assert await opened.temporal.last(replace(ADA, user_id="..")) == Moment("months")
-    assert opened.server.requests == []
-
-
 ILLS = {
     "500": (Ill(500), "unavailable"),
     "404": (Ill(404), "unavailable"),
@@ -209,11 +198,6 @@ async def test_a_vote_it_does_not_take_is_not_kept(opened: World, ill: str) -> N
     with pytest.raises(Unavailable):
         await opened.votes.cast(ADA, "m1", 1, answer_id="a")
     assert opened.built_in.kept == {}
-
-
-async def test_a_slow_one_is_waited_for(opened: World) -> None:
-    opened.server.ill = Ill(delay=DEADLINE / 4)
-    assert (await opened.votes.tallies(ADA, ["m1"])).lost == ""
 
 
 async def test_one_that_is_down_is_stood_in_for(opened: World) -> None:

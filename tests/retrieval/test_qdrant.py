@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from app import process
 from app.breaker import Breaker
 from app.child import Call
 from app.errors import NoRoom, RetrievalError, StartError, Unavailable
@@ -33,8 +32,8 @@ from app.retrieval.retrievers.qdrant import (
     open_points,
     too_old,
 )
-from app.retrieval.retrievers.qdrant_engine import EmbeddedQdrant, answer, folder_of
-from app.settings import Ibid, QdrantSettings, Settings
+from app.retrieval.retrievers.qdrant_engine import EmbeddedQdrant, answer
+from app.settings import QdrantSettings, Settings
 from app.types import Embedding
 from tests.fakes.filing import SPACE
 from tests.fakes.logged import captured
@@ -68,13 +67,6 @@ async def reason(points: Qdrant) -> str:
     with pytest.raises(RetrievalError) as caught:
         await nearest(points)
     return caught.value.reason
-
-
-async def test_nothing_set_is_embedded_under_the_data_folder(tmp_path: Path) -> None:
-    async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
-        await points.create(NAME, DIM)
-        assert points.embedded
-        assert folder_of(tmp_path / "qdrant", NAME).is_dir()
 
 
 async def test_an_address_that_is_none_stops_the_start() -> None:
@@ -124,34 +116,6 @@ async def test_what_is_refused_is_no_failure(server: QdrantServer, fault: Fault)
         for _ in range(5):
             with suppress(RetrievalError):
                 await nearest(points)
-        assert points.breaker.closed
-
-
-async def test_who_leaves_says_nothing_of_it(server: QdrantServer) -> None:
-    """Clients that go away close it to nobody; cancellation passes through."""
-    async with open_points(at(server)) as points:
-        eager(points)
-        server.fault = Fault(delay=30)
-        leaving = [asyncio.create_task(nearest(points)) for _ in range(5)]
-        await asyncio.sleep(0.1)
-        for task in leaving:
-            task.cancel()
-        await asyncio.wait(leaving)
-        assert all(task.cancelled() for task in leaving)
-        assert points.breaker.closed
-
-
-async def test_the_probe_asks_whatever_the_breaker_says(server: QdrantServer) -> None:
-    async with open_points(at(server)) as points:
-        eager(points)
-        server.stop()
-        assert points.name == "qdrant"
-        for _ in range(4):
-            with pytest.raises(RetrievalError):
-                await points.check()
-        assert points.breaker.refuses
-        server.start()
-        assert await points.check() == {"server": "qdrant", "version": "1.20.0"}
         assert points.breaker.closed
 
 
@@ -250,13 +214,6 @@ async def test_a_collection_that_keeps_crashing_it_is_put_aside(
     assert told == [NAME]
 
 
-async def test_crashes_long_apart_are_chance(engine: QdrantProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "SUSPECT_SECONDS", 0.0)
-    for _ in range(3):
-        await dies(engine, signal.SIGSEGV)
-    assert len(await search_of(engine)) == 5
-
-
 async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     """Whatever crashes, or cannot be read; the damage is told."""
     place, told = stored(tmp_path), list[str]()
@@ -270,16 +227,6 @@ async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     assert told == ["other"]
     assert place.is_dir()
     assert sorted(inside(tmp_path)) == before
-
-
-async def test_who_comes_late_is_told_too(tmp_path: Path) -> None:
-    """What was put aside before anybody asked to be told."""
-    DAMAGES["segment"](stored(tmp_path))
-    told: list[str] = []
-    async with QdrantProcess(tmp_path) as engine:
-        assert await names(engine) == ["other"]
-        engine.on_files_lost(told.append)
-    assert told == [NAME]
 
 
 async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
@@ -297,45 +244,6 @@ async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
     assert len(await search_of(engine)) == 5
 
 
-async def test_a_collection_that_keeps_hanging_is_put_aside(
-    engine: QdrantProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those that were asked for later are not to blame."""
-    await fill(engine, "other")
-    told: list[str] = []
-    engine.on_files_lost(told.append)
-    for _ in range(2):
-        child = await engine.process.child()
-        os.kill(child.pid, signal.SIGSTOP)
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "ANSWER_SECONDS", 0.2)
-            first = asyncio.create_task(search_of(engine))
-            await asyncio.sleep(0)
-        later = asyncio.create_task(engine.count("other", EVERY))
-        for call in (first, later):
-            with pytest.raises(RetrievalError, match="unavailable"):
-                await call
-    assert await names(engine) == ["other"]
-    assert told == [NAME]
-
-
-async def test_who_gave_up_before_the_crash_is_remembered(engine: QdrantProcess) -> None:
-    """The child still works on what was asked for."""
-    told: list[str] = []
-    engine.on_files_lost(told.append)
-    for _ in range(2):
-        child = await engine.process.child()
-        os.kill(child.pid, signal.SIGSTOP)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await search_of(engine)
-        os.kill(child.pid, signal.SIGSEGV)
-        os.kill(child.pid, signal.SIGCONT)
-        await child.exited()
-    assert await names(engine) == []
-    assert told == [NAME]
-
-
 async def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     """At every call; nothing is started again and again."""
     (tmp_path / "qdrant").touch()
@@ -351,15 +259,6 @@ async def test_many_at_once_are_answered(engine: QdrantProcess) -> None:
     await engine.put(NAME, [point(1)])
     assert {len(found) for found in await asyncio.gather(*asked)} == {5}
     assert set(await asyncio.gather(*counts)) == {20}
-
-
-async def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
-    """With its fields, under names of any kind."""
-    async with QdrantProcess(tmp_path) as engine:
-        await engine.create("\ud800/..", DIM, keys=("kind",), tenants=("user_id",), times=("created_at",))
-        await engine.put("\ud800/..", [point(1)])
-    async with QdrantProcess(tmp_path) as engine:
-        assert await engine.scroll("\ud800/..", EVERY, limit=9, vectors=True) == [point(1)]
 
 
 class Heard(Call):
@@ -469,19 +368,6 @@ async def test_the_list_is_asked_for_once_in_a_while() -> None:
     assert engine.calls == ["collections"] * 2
 
 
-async def test_what_is_forgotten_is_asked_for_anew() -> None:
-    """Whoever asks after it is, though a list is under way, which another waits for."""
-    engine = CountingEngine()
-    catalogue = CollectionCache(engine)
-    asking = asyncio.create_task(catalogue.get("a"))
-    await asyncio.sleep(0)
-    engine.listed.append(Collection("a", 32))
-    catalogue.forget()
-    assert await catalogue.get("a") == Collection("a", 32)
-    assert await asking is None
-    assert engine.calls == ["collections", "collections"]
-
-
 async def test_whoever_asks_is_told_however_often_it_is_forgotten() -> None:
     """A list begun after the question is new enough: forgetting faster than listing starves nobody."""
     engine = CountingEngine([Collection("a", 32)])
@@ -497,27 +383,6 @@ async def test_whoever_asks_is_told_however_often_it_is_forgotten() -> None:
     async with asyncio.timeout(1):
         assert await catalogue.get("a")
     assert engine.calls == ["collections"]
-
-
-async def test_those_who_wait_share_the_next_list() -> None:
-    """However many came before it was begun."""
-    engine = CountingEngine()
-    catalogue = CollectionCache(engine)
-    first = asyncio.create_task(catalogue.all())
-    await asyncio.sleep(0)
-    catalogue.forget()
-    await asyncio.gather(*(catalogue.all() for _ in range(5)))
-    await first
-    assert engine.calls == ["collections"] * 2
-
-
-async def test_a_missing_collection_is_made_and_seen() -> None:
-    """With its fields; the second write finds it."""
-    engine = CountingEngine()
-    catalogue = CollectionCache(engine)
-    await catalogue.put("a", SPACE, FIELDS, [])
-    await catalogue.put("a", SPACE, FIELDS, [])
-    assert engine.calls == ["collections", "create", "put", "collections", "put"]
 
 
 async def test_one_that_went_missing_is_made_again() -> None:

@@ -7,15 +7,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
 import qdrant_edge as engine
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.errors import RetrievalError
 from app.retrieval.retrievers import qdrant_engine
 from app.retrieval.retrievers.points import DENSE, Point, Where, floats
 from app.retrieval.retrievers.qdrant_engine import (
@@ -24,7 +20,6 @@ from app.retrieval.retrievers.qdrant_engine import (
     Shape,
     StoredCollection,
     read_shape,
-    vendor_errors,
 )
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
@@ -141,17 +136,6 @@ def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     assert sorted(inside(tmp_path)) == before
 
 
-def test_a_page_that_is_gone_costs_its_collection(tmp_path: Path) -> None:
-    """Nobody knows its name any more until it is created again; its files are put aside then."""
-    place = stored(tmp_path)
-    (place / qdrant_engine.SHAPE_FILE).unlink()
-    with opened(tmp_path) as edge:
-        assert names(edge) == ["other"]
-        edge.create(NAME, DIM, *FIELDS)
-        assert edge.count(NAME, EVERY) == 0
-        assert place.with_name(place.name + qdrant_engine.ASIDE).is_dir()
-
-
 def test_a_full_disk_puts_nothing_aside(edge: EmbeddedQdrant, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do too many open files: it is tried again by the next."""
 
@@ -165,39 +149,6 @@ def test_a_full_disk_puts_nothing_aside(edge: EmbeddedQdrant, monkeypatch: pytes
                 nearest(edge)
     assert len(nearest(edge)) == 5
     assert not edge.set_aside
-
-
-def test_what_fails_once_is_tried_on_files_read_anew(
-    edge: EmbeddedQdrant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    search, fails = StoredCollection.search, [True]
-
-    def once(self: StoredCollection, *asked: Any, **also: Any) -> object:
-        if fails and fails.pop():
-            raise EngineError("a moment's fault")
-        return search(self, *asked, **also)
-
-    monkeypatch.setattr(StoredCollection, "search", once)
-    assert len(nearest(edge)) == 5
-    assert edge.count(NAME, EVERY) == 20
-
-
-def test_what_a_crash_left_of_a_compaction_is_swept(tmp_path: Path) -> None:
-    """The old files count until the new ones are whole."""
-    place = stored(tmp_path)
-    (place / "2" / "wal").mkdir(parents=True)
-    with opened(tmp_path) as edge:
-        assert not (place / "2").exists()
-        assert edge.count(NAME, EVERY) == 20
-        edge.compact(NAME)
-        assert edge.count(NAME, EVERY) == 20
-
-
-def test_a_collection_dropped_is_gone_with_its_files(edge: EmbeddedQdrant, tmp_path: Path) -> None:
-    edge.drop(NAME)
-    assert inside(tmp_path / "qdrant") == []
-    edge.create(NAME, DIM, *FIELDS)
-    assert edge.count(NAME, EVERY) == 0
 
 
 SHAPE = Shape("n", DIM, ("kind",), ("tenant", "user_id"), ("created_at",))
@@ -300,27 +251,6 @@ def test_writes_during_compaction_are_not_lost(tmp_path: Path) -> None:
     again.close()
 
 
-def test_searches_go_on_while_another_takes_over(shard: StoredCollection) -> None:
-    """One that began on the old files ends on them."""
-    shard.put([point(n) for n in range(100)])
-    faults: list[BaseException] = []
-    over = threading.Event()
-
-    def ask() -> None:
-        while not over.is_set():
-            try:
-                assert len(found_by(shard, 5)) == 5
-            except (EngineError, RetrievalError, AssertionError) as error:
-                faults.append(error)
-
-    asker = threading.Thread(target=ask)
-    asker.start()
-    shard.compact()
-    over.set()
-    asker.join()
-    assert faults == []
-
-
 def test_beside_a_write_everything_is_of_one_state(shard: StoredCollection) -> None:
     """Four ask while one writes points anew with another owner: none fails, none is told what its filter
     hides, and what a write that has returned has changed is never seen as it was."""
@@ -410,69 +340,6 @@ def test_a_compaction_that_fails_changes_nothing(
     assert shard.count(EVERY) == 21
     shard.compact()
     assert shard.count(EVERY) == 21
-
-
-@pytest.mark.parametrize(
-    ("said", "files"),
-    [
-        ("Service runtime error: IO Error: No space left on device (os error 28)", False),
-        ("Service runtime error: Too many open files (os error 24)", False),
-        ("Service runtime error: vector offset out of bounds", True),
-    ],
-    ids=["disk", "handles", "damage"],
-)
-def test_a_full_disk_is_no_damage(said: str, files: bool) -> None:
-    with pytest.raises(EngineError) as caught, vendor_errors:
-        raise Exception(said)
-    assert caught.value.files is files
-
-
-@pytest.mark.parametrize(
-    "said", ["Vector dimension error: expected dim: 8, got 9", "Not existing vector name error: x"]
-)
-def test_what_the_engine_refuses_is_no_failure(said: str) -> None:
-    with pytest.raises(RetrievalError) as caught, vendor_errors:
-        raise Exception(said)
-    assert caught.value.rejected
-
-
-def test_our_own_errors_pass() -> None:
-    with pytest.raises(KeyError), vendor_errors:
-        raise KeyError
-
-
-ROOT = Path("/root-of-all")
-
-
-entries = st.text(st.characters(codec=None), max_size=300)  # any, lone surrogates too
-
-
-@given(entries)
-def test_a_folder_lies_in_the_root_whatever_the_name(name: str) -> None:
-    """One plain entry of it, short enough and the same on a disk that knows no capitals."""
-    place = qdrant_engine.folder_of(ROOT, name)
-    assert place.parent == ROOT
-    assert place.name == place.name.lower()
-    assert place.name.isascii()
-    assert len(place.name) < 80
-    assert not set(place.name) & set('/\\:*?"<>|. ')
-
-
-@pytest.mark.parametrize("name", ["memory_raw", "..", "a/../b", "\ud800", "", "n" * 5_000], ids=ascii)
-def test_the_true_name_is_kept(tmp_path: Path, name: str) -> None:
-    shape = Shape(name, 8, ("kind",), ("tenant",), ("at",), turn=3)
-    place = qdrant_engine.folder_of(tmp_path, name)
-    qdrant_engine.write_shape(place, shape)
-    assert qdrant_engine.read_shape(place) == shape
-    assert list(qdrant_engine.shapes_in(tmp_path)) == [(place, shape)]
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"name": "x", "dim": "y"}', "\xff"])
-def test_a_page_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
-    (tmp_path / "x").mkdir()
-    (tmp_path / "x" / qdrant_engine.SHAPE_FILE).write_bytes(content.encode("latin-1"))
-    assert qdrant_engine.read_shape(tmp_path / "x") is None
-    assert list(qdrant_engine.shapes_in(tmp_path)) == []
 
 
 def test_what_a_crash_left_is_swept(tmp_path: Path) -> None:

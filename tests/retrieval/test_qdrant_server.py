@@ -1,6 +1,5 @@
 """A Qdrant server: what is sent, what others' collections give, and what each fault becomes."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from app.errors import RetrievalError
 from app.retrieval.retrievers.points import DENSE, Collection, Point, Where
-from app.retrieval.retrievers.qdrant_server import EXACT_MOST, QdrantRemote, connected
+from app.retrieval.retrievers.qdrant_server import QdrantRemote, connected
 from tests.fakes.points import DIM, embedding, ids, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 
@@ -45,36 +44,6 @@ async def test_a_search_is_one_round_trip(qdrant: QdrantRemote, server: QdrantSe
     server.requests.clear()
     await nearest(qdrant)
     assert server.requests == [("POST", f"/collections/{NAME}/points/query")]
-
-
-@pytest.mark.parametrize("points", [EXACT_MOST, EXACT_MOST + 1])
-async def test_small_collections_are_searched_exactly(
-    qdrant: QdrantRemote, server: QdrantServer, points: int
-) -> None:
-    await qdrant.create(NAME, DIM)
-    answered = server.answer
-
-    def large(method: str, path: str, query: Any, body: Any) -> tuple[int, Any]:
-        status, told = answered(method, path, query, body)
-        return status, {**told, "points_count": points} if "points_count" in told else told
-
-    server.answer = large  # type: ignore[method-assign]
-    await nearest(qdrant)
-    assert server.bodies[-1]["params"]["exact"] is (points == EXACT_MOST)
-
-
-async def test_a_name_is_one_part_of_a_path(qdrant: QdrantRemote, server: QdrantServer) -> None:
-    await qdrant.create("a/../b ☃?x", DIM)
-    assert list(server.collections) == ["a/../b ☃?x"]
-    with pytest.raises(RetrievalError) as caught:
-        await qdrant.create("..", DIM)
-    assert caught.value.rejected
-
-
-async def test_two_may_create_it_at_once(qdrant: QdrantRemote, server: QdrantServer) -> None:
-    """As two replicas do at their start."""
-    await asyncio.gather(*(qdrant.create(NAME, DIM, keys=("kind",)) for _ in range(4)))
-    assert list(server.collections) == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -164,16 +133,6 @@ async def test_collections_are_known_by_their_shape(
     await client.close()
 
 
-async def test_a_write_learns_another_shape_too(qdrant: QdrantRemote, server: QdrantServer) -> None:
-    """As a search does, while we remember the old one."""
-    await qdrant.create(NAME, DIM)
-    await qdrant.put(NAME, [point(1)])
-    server.collections.pop(NAME)
-    server.create(NAME, {"vectors": COSINE})
-    await qdrant.put(NAME, [point(2)])
-    assert await qdrant.count(NAME, EVERY) == 1
-
-
 async def test_one_made_anew_with_another_shape_is_learnt(qdrant: QdrantRemote, server: QdrantServer) -> None:
     """By somebody else, while we remember the old one."""
     await qdrant.create(NAME, DIM)
@@ -247,10 +206,3 @@ async def test_a_collection_that_goes_while_they_are_listed_is_left_out(
 
     server.answer = losing  # type: ignore[method-assign]
     assert [(each.name, each.dim) for each in await qdrant.collections()] == [(NAME, DIM), ("words alone", 0)]
-
-
-async def test_points_of_any_payload_are_read(qdrant: QdrantRemote, server: QdrantServer) -> None:
-    server.create("bare", {"vectors": COSINE})
-    server.plant("bare", [{"id": 1, "vector": [1.0] * DIM}])
-    assert (await nearest(qdrant, "bare"))[0].payload == {}
-    assert await qdrant.scroll("bare", EVERY, limit=5) == [Point("1")]

@@ -7,17 +7,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import uvloop
 from pydantic import SecretStr
 from redis.asyncio import Redis as Vendor
 
 from app.breaker import Breaker
 from app.errors import StartError, Unavailable
 from app.retrieval import redis as module
-from app.retrieval.redis import CALLS, PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
+from app.retrieval.redis import PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
 from app.settings import CacheSettings, Settings
 from app.types import VALUE_BYTES
-from tests.fakes.logged import captured
 from tests.fakes.redis import RedisServer, free_port, redis_server
 
 
@@ -93,14 +91,6 @@ async def test_who_leaves_during_a_call_spoils_no_connection(client: Redis) -> N
     assert [await client.get(str(n)) for n in range(20)] == [str(n).encode() for n in range(20)]
 
 
-async def test_no_more_than_so_many_calls_are_made_at_once(client: Redis) -> None:
-    client.put("k", b"v", seconds=60)
-    await settled()
-    asked = await asyncio.gather(*(client.get("k") for _ in range(CALLS + 9)))
-    assert asked == [b"v"] * CALLS + [None] * 9
-    assert await client.get("k") == b"v"
-
-
 @pytest.mark.usefixtures("brief")
 async def test_a_server_that_is_gone_is_a_miss_and_comes_back(tmp_path: Path) -> None:
     """After three failures nobody asks for a while; then it is found again, by itself."""
@@ -140,24 +130,6 @@ async def test_a_server_that_hangs_costs_a_moment_and_then_nothing(
         await client.aclose()
 
 
-@pytest.mark.usefixtures("brief")
-async def test_that_it_is_left_alone_is_said_once(tmp_path: Path) -> None:
-    """However many calls were under way when it went, and again when it goes again."""
-    with redis_server(tmp_path) as server, captured() as lines:
-        client = connected(server.url)
-        for _ in range(2):
-            client.put("k", b"v", seconds=60)
-            await settled()
-            server.kill()
-            await asyncio.gather(*(client.get("k") for _ in range(12)))
-            await asyncio.sleep(0.35)
-            await asyncio.gather(*(client.get("k") for _ in range(12)))  # the probe fails
-            server.start()
-            await asyncio.sleep(0.35)
-        assert len(lines.of("the shared cache is left alone")) == 2
-        await client.aclose()
-
-
 async def busy(redis: RedisServer) -> bytes | None:
     """Ask on a loop that is busy elsewhere for longer than the answer and the patience take."""
     client = connected(redis.url)
@@ -170,36 +142,6 @@ async def busy(redis: RedisServer) -> bytes | None:
     found = await asked
     await client.aclose()
     return found
-
-
-def test_an_answer_that_came_while_the_loop_was_busy_is_taken(
-    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The service's loop sees its clock first, then what has come; the server is not to blame."""
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        assert runner.run(busy(redis)) == b"v"
-
-
-async def test_a_slow_first_connection_is_there_for_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The call that nobody waits for any more runs on."""
-    monkeypatch.setattr(module, "PATIENCE", PATIENCE)
-    with redis_server(tmp_path) as server:
-        client = connected(server.url)
-        server.stop_answering()
-        assert await client.get("k") is None
-        server.resume()
-        await settled()
-        monkeypatch.setattr(module, "PATIENCE", 5.0)
-        client.put("k", b"v", seconds=60)
-        await settled()
-        assert await client.get("k") == b"v"
-        async with Vendor.from_url(server.url) as vendor:
-            told = await vendor.info("clients")
-        assert told["connected_clients"] == 2, "the first connection, and the one that asks"
-        await client.aclose()
 
 
 async def test_a_server_that_refuses_is_a_miss(client: Redis, vendor: Vendor) -> None:
@@ -224,16 +166,6 @@ def test_an_address_that_is_none_stops_the_start(url: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["redis://h:1/2", "rediss://h:1", "valkey://h:1/2", "unix:///tmp/x.sock"])
-async def test_addresses_of_both_vendors_are_taken(url: str) -> None:
-    await connected(url).aclose()
-
-
-async def test_nothing_is_opened_where_nothing_is_configured() -> None:
-    async with open_cache(Settings()) as opened:
-        assert opened is None
-
-
 async def test_a_server_that_is_not_there_does_not_stop_the_start() -> None:
     url = SecretStr(f"redis://127.0.0.1:{free_port()}/0")
     async with open_cache(Settings(cache=CacheSettings(url=url))) as opened:
@@ -248,13 +180,3 @@ async def test_the_probe_names_server_and_version(client: Redis) -> None:
     facts = await RedisProbe(client).check()
     assert facts["server"] in {"redis", "valkey"}
     assert str(facts["version"])[0].isdigit()
-
-
-async def test_closing_leaves_no_task(redis: RedisServer) -> None:
-    """Nor an open connection: it would be a warning, and warnings are errors."""
-    before = asyncio.all_tasks()
-    async with open_cache(Settings(cache=CacheSettings(url=SecretStr(redis.url)))) as opened:
-        assert opened
-        await opened.get("k")
-        opened.put("k", b"v" * 1_000_000, seconds=60)
-    assert asyncio.all_tasks() == before

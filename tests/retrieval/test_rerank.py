@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -23,10 +22,8 @@ from app.retrieval.rerank import (
     TEXT_BYTES,
     SecondStage,
     asked,
-    logistic,
     reordered,
     shown,
-    unit,
 )
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
@@ -274,12 +271,6 @@ async def test_what_lacks_its_second_stage_is_not_kept(stage: Callable[[], Secon
     assert len(source.queries) == 2
 
 
-async def test_evaluation_sees_both_stages() -> None:
-    reader = Reader(given=[0.1, 0.2, 0.9])
-    found, (legs,) = await retrieval(sky(), second(reader, model(*REWORDED))).apart(ASKED, ["documents"])
-    assert (ids(found), legs.source) == (["2", "1", "0"], "documents")
-
-
 URL = "http://127.0.0.1:9"
 CHAT, REWRITE, RERANK = Chat(base_url=f"{URL}/v1"), Rag(rewrite=True), Rerank(url=URL)
 
@@ -331,23 +322,6 @@ def test_the_best_score_comes_first() -> None:
     assert [item.passage.evidence for item in after] == [0.6, 0.7, 0.5]
 
 
-def test_equal_scores_keep_the_first_stages_order() -> None:
-    assert [key for key, _ in told(reordered(ranked_candidates(0.9, 0.8, 0.7), [0.5] * 3))] == [
-        "0",
-        "1",
-        "2",
-    ]
-
-
-def test_those_it_was_not_shown_stay_behind() -> None:
-    after = told(reordered(ranked_candidates(0.9, 0.8, 0.6, 0.3), [0.2, 0.5]))
-    assert after == [("1", 0.5), ("0", 0.2), ("2", 0.2), ("3", 0.1)]
-
-
-def test_those_behind_are_not_lifted() -> None:
-    assert told(reordered(ranked_candidates(0.9, 0.1), [0.7])) == [("0", 0.7), ("1", 0.1)]
-
-
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=8).map(lambda found: sorted(found, reverse=True)),
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8),
@@ -361,30 +335,9 @@ def test_law_relevance_falls_and_stays_in_its_bounds(before: list[float], scores
     assert all(0 <= relevance <= 1 for relevance in relevances)
 
 
-@given(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=6))
-def test_law_no_order_is_turned(scores: list[float]) -> None:
-    after = unit(scores)
-    ranked = sorted(range(len(scores)), key=lambda at: scores[at])
-    assert [after[at] for at in ranked] == sorted(after)
-
-
-@pytest.mark.parametrize(("score", "found"), [(-1e300, 0.0), (0.0, 0.5), (1e300, 1.0), (math.log(3), 0.75)])
-def test_a_logit_as_a_probability(score: float, found: float) -> None:
-    assert logistic(score) == pytest.approx(found)
-
-
 @given(st.text(max_size=2_000))
 def test_law_what_is_shown_fits(text: str) -> None:
     """Never longer than what it is cut to, never blank, always text that can be sent."""
     for found, most in ((shown(text), TEXT_BYTES), (asked(text), QUERY_BYTES)):
         assert len(found.encode()) <= most
     assert shown(text).strip()
-
-
-def test_a_long_question_keeps_both_ends() -> None:
-    found = asked(f"first {'ö' * 900} last")
-    assert (found.startswith("first "), found.endswith(" last"), "…" in found) == (True, True, True)
-
-
-def test_a_text_that_fits_is_shown_as_it_is() -> None:
-    assert (shown("質問です"), shown("a\ud800"), asked("why?")) == ("質問です", "a?", "why?")

@@ -236,25 +236,6 @@ async def test_the_nearest_come_in_order_with_their_cosines(engine: Engine, name
     assert [score for _, score in found] == pytest.approx(cosines, abs=1e-5)
 
 
-async def test_equal_ones_come_by_id(engine: Engine, name: str) -> None:
-    await engine.put(name, [point(each, 10) for each in "cab"])
-    assert labels(await engine.nearest(name, at(0), EVERY, 5)) == ["a", "b", "c"]
-
-
-async def test_opposite_vectors_have_negative_cosines(engine: Engine, name: str) -> None:
-    await engine.put(name, [point("x", 180)])
-    [(_, score)] = await engine.nearest(name, at(0), EVERY, 1)
-    assert score == pytest.approx(-1, abs=1e-5)
-
-
-async def test_writing_again_replaces(engine: Engine, name: str) -> None:
-    """Vector and fields; there is one point still."""
-    await engine.put(name, [point("a", 10, kind="old"), point("b", 30, kind="old")])
-    await engine.put(name, [point("a", 80, kind="new")])
-    assert labels(await engine.nearest(name, at(0), EVERY, 9)) == ["b", "a"]
-    assert labels(await engine.nearest(name, at(0), {"kind": "old"}, 9)) == ["b"]
-
-
 FILTERS = [
     pytest.param({"tenant": "t"}, ["t-s", "t-none", "t-z"], id="one field"),
     pytest.param({"tenant": "t", "session": "s"}, ["t-s"], id="two fields"),
@@ -293,12 +274,6 @@ async def test_what_is_deleted_is_gone(engine: Engine, name: str) -> None:
 async def test_a_collection_that_is_not_there_is_empty(engine: Engine, name: str) -> None:
     assert await engine.nearest(name, at(0), {"tenant": "t"}, 5) == []
     await engine.remove(name, [id_of("a")])
-
-
-async def test_more_can_be_asked_for_than_there_is(engine: Engine, name: str) -> None:
-    await engine.put(name, [point(str(n), n, kind="k") for n in range(3)])
-    assert len(await engine.nearest(name, at(0), EVERY, 1_000)) == 3
-    assert len(await engine.nearest(name, at(0), {"kind": "k"}, 1_000)) == 3
 
 
 async def test_recall_of_random_vectors(engine: Engine, name: str) -> None:

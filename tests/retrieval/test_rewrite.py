@@ -16,7 +16,6 @@ from app.retrieval.rewrite import (
     LONGEST,
     QUESTIONS,
     SAID,
-    TURNS,
     UNREADABLE,
     Rewriter,
     earlier,
@@ -49,15 +48,6 @@ def reply(search: object = "cost of ferry and bridge", questions: object = ()) -
 )
 def test_the_search_text_and_the_questions_are_taken(said: str) -> None:
     assert texts(said, MESSAGE) == ("cost of ferry and bridge", *PRICES)
-
-
-def test_the_message_itself_is_not_searched_twice() -> None:
-    assert texts(reply(f" {MESSAGE.upper()} "), MESSAGE) == ()
-
-
-def test_more_than_was_asked_for_is_left() -> None:
-    many = [f"question number {n}" for n in range(9)]
-    assert texts(reply(questions=many), MESSAGE)[1:] == tuple(many[:QUESTIONS])
 
 
 @pytest.mark.parametrize(
@@ -119,11 +109,6 @@ def test_the_model_sees_what_the_person_said() -> None:
     assert "\n" not in asked[1]["content"]
 
 
-def test_the_newest_turns_alone_are_shown() -> None:
-    found = earlier([Turn(Role.USER, f"turn {n}") for n in range(90)])
-    assert found == tuple(f"turn {n}" for n in range(90 - TURNS, 90))
-
-
 @pytest.mark.parametrize(("message", "found"), [(" why?     ", False), ("why is that so", True)])
 def test_short_messages_are_left_to_the_skip_rule(message: str, found: bool) -> None:
     assert worth(message) == found
@@ -153,12 +138,6 @@ async def test_the_models_words_are_searched() -> None:
     told = json.loads(prompt.message)
     assert told == {"message": ASKED.text, "before": list(ASKED.before)}
     assert model.closed == 1
-
-
-async def test_a_short_message_is_not_asked_about() -> None:
-    model = FakeModel()
-    assert await rewriter(model).texts(Query("hello", Scope()), until()) == ((), ())
-    assert model.prompts == []
 
 
 @pytest.mark.parametrize(

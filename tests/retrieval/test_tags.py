@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from app.db.memories import DESIRE, GRAVITY, Memory, Tally
 from app.db.votes import OwnMessage
-from app.retrieval.ranking import Wants, corpus_tags, score_corpus_hit, score_personal_hit, vote_factor
+from app.retrieval.ranking import Wants, corpus_tags, score_corpus_hit, score_personal_hit
 from app.retrieval.tags import (
     HALF_LIFE_DAYS,
-    NOTED,
     VOCABULARY,
     Gravity,
     card_weights,
@@ -21,7 +20,6 @@ from app.retrieval.tags import (
     gravity_note,
     infer_query_tags,
     infer_vb_tags,
-    load_latest_vb_desire_profile,
     memory_tags,
     misalignment,
     of_family,
@@ -66,11 +64,6 @@ def test_every_tag_is_found(tag: str, text: str) -> None:
     assert tag in infer_query_tags(text)
 
 
-def test_the_examples_cover_the_vocabulary() -> None:
-    """No tag without an example, none that the table does not know."""
-    assert set(EXAMPLES) == set(VOCABULARY)
-
-
 @pytest.mark.parametrize(
     ("text", "tag"),
     [
@@ -108,11 +101,6 @@ def test_tags_are_the_vocabulary_s_in_its_order(text: str) -> None:
     tags = infer_query_tags(text)
     assert list(tags) == [tag for tag in VOCABULARY if tag in tags]
     assert of_family(tags, "vb") == infer_vb_tags(text)
-
-
-@given(st.text(alphabet=st.characters(codec="ascii"), max_size=100))
-def test_case_does_not_matter(text: str) -> None:
-    assert infer_query_tags(text.upper()) == infer_query_tags(text.lower())
 
 
 def test_a_memory_has_its_own_tags_and_those_of_its_words() -> None:
@@ -156,12 +144,6 @@ def card(weights: dict[str, float], *, kind: str = DESIRE, at: datetime = WHEN) 
     return Memory("a", "u", "t", 1, at, kind=kind, fields={"weights": weights})
 
 
-def test_the_greatest_weight_is_the_full_bias() -> None:
-    """The others in proportion; tags that are no values are left out."""
-    bias = vb_desire_bias_map(card({"vb:rest": 0.4, "vb:play": 0.1, "intent:explain": 0.9}))
-    assert bias == {"vb:rest": 1.0, "vb:play": 0.25}
-
-
 @given(
     st.dictionaries(
         st.sampled_from(["vb:rest", "vb:play", "vb:x"]), st.floats(allow_nan=False, allow_infinity=False)
@@ -170,12 +152,6 @@ def test_the_greatest_weight_is_the_full_bias() -> None:
 def test_a_bias_is_bounded(weights: dict[str, float]) -> None:
     """In [-1, 1], for any card that an older tool wrote."""
     assert all(-1 <= value <= 1 for value in vb_desire_bias_map(card(weights)).values())
-
-
-def test_the_newest_card_counts() -> None:
-    old, new = card({}, at=WHEN - timedelta(days=1)), card({"vb:rest": 1.0})
-    assert load_latest_vb_desire_profile([old, new, card({}, kind=GRAVITY)]) is new
-    assert load_latest_vb_desire_profile([]) is None
 
 
 TAGS = st.lists(st.sampled_from([*VOCABULARY, "garden"]), unique=True, max_size=6)
@@ -201,15 +177,6 @@ def test_misalignment(tags: list[str], expected: float) -> None:
     assert misalignment(tags, HOME) == pytest.approx(expected)
 
 
-@given(TAGS, st.dictionaries(st.sampled_from(VOCABULARY), st.floats(0.01, 1), max_size=8), st.floats(0.1, 9))
-def test_the_unit_of_the_weights_does_not_matter(
-    tags: list[str], weights: dict[str, float], unit: float
-) -> None:
-    """An older tool may have counted in tens."""
-    scaled = {tag: weight * unit for tag, weight in weights.items()}
-    assert misalignment(tags, scaled) == pytest.approx(misalignment(tags, weights), abs=1e-9)
-
-
 @given(TAGS, st.dictionaries(st.sampled_from(VOCABULARY), st.floats(0.01, 1), min_size=1, max_size=8))
 def test_a_tag_from_home_never_adds_to_it(tags: list[str], weights: dict[str, float]) -> None:
     """The heaviest tag of the card, asked for too, brings the question nearer."""
@@ -225,11 +192,6 @@ def test_the_note_names_what_is_usual() -> None:
     assert '"vb:rest", "topic:workout", "vb:play"' in note
     assert "0.60" in note
     assert "\n" not in note
-
-
-@pytest.mark.parametrize(("far", "noted"), [(0.39, False), (NOTED, True), (0.0, False), (1.0, True)])
-def test_only_what_is_far_is_noted(far: float, noted: bool) -> None:
-    assert bool(gravity_note(Gravity(far, "x"), HOME)) is noted
 
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -282,12 +244,6 @@ def test_no_factor_leaves_ten_percent(relevance: float, tags: list[str], tally: 
     found = score_personal_hit(hit(relevance), tags, tally, wants)
     assert list(found.boosts) == ["feedback", "format", "vb_desire", "gravity"]
     assert all(0.9 - SLACK <= factor <= 1.1 + SLACK for factor in found.boosts.values())
-
-
-@given(VOTES, VOTES)
-def test_a_better_vote_never_lowers(positive: int, negative: int) -> None:
-    """One more good one raises the factor, as far as numbers can tell."""
-    assert vote_factor(Tally(positive + 1, negative)) >= vote_factor(Tally(positive, negative))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from app.retrieval.retrievers.points import Where
 from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, open_points
 from app.services import adopt as adopt_
 from app.services.adopt import (
-    SAMPLE,
     Adopt,
     AdoptionStore,
     AdoptReport,
@@ -265,18 +264,6 @@ async def test_an_interrupted_run_goes_on(
     assert [each.embedded for each in (await run(others, Model(WIDE.name), house)).tables] == [0, 0]
 
 
-async def test_two_runs_at_once_do_each_row_once(others: Elder, house: House) -> None:
-    """What the other one took is left to it, and is no failure of anybody's."""
-    async with open_pool(others.dsn, max_size=5) as pool:
-        works = [rows_of(pool, Model(WIDE.name), house.points) for _ in range(2)]
-
-        async def whole(work: Adopt) -> int:
-            return sum([taken async for taken in work.run()])
-
-        assert sum(await asyncio.gather(*map(whole, works))) == 55
-    assert [work.report.left for work in works] == [0, 0]
-
-
 # Collections
 
 
@@ -338,15 +325,6 @@ async def test_reference_texts_become_rows_under_the_names_they_had(house: House
     shown = [passage.fields[name] for name in ("kind", "origin", "tags", "url", "collection")]
     assert shown == ["page", "x", "a", "https://a.b", "tides"]
     assert (passage.title, str(passage.created_at)[:10]) == ("Danube", "2023-05-08")
-
-
-async def test_vectors_of_our_space_are_kept(house: House) -> None:
-    """After a sample was embedded; nothing else is."""
-    house.plant(RAW, *((n, said(f"{DANUBE} {n}")) for n in range(1, 50)))
-    plan = await house.work().plan()
-    assert [(each.kept, each.embedded) for each in plan.collections] == [(49, 0)]
-    assert await house.adopt() == [Taken(RAW, kept=49, home=f"{RAW}_ibid")]
-    assert len(house.model.asked) == SAMPLE
 
 
 @pytest.mark.parametrize("exact", [1 << 20, 0], ids=["exact", "engine"])
@@ -489,45 +467,6 @@ async def test_ours_move_to_the_copy_and_theirs_stay(house: House) -> None:
     assert await (await house.outbox()).refill_reason() == ""
 
 
-async def test_a_replica_that_runs_meanwhile_writes_nothing_of_theirs(house: House) -> None:
-    """It lets Qdrant follow while the import goes on, and when a row is removed."""
-    house.plant(RAW, (1, said(DANUBE)), (2, said(OTTERS)))
-    before, running, work = house.held(RAW), await house.outbox(), house.work()
-    await running.drain()
-    async for _ in work.run():
-        await running.drain()
-    assert await MemoryStore(house.pool).remove(ANN, "1")
-    await running.drain()
-    assert house.held(RAW) == before
-    assert [each["id"] for each in house.held(f"{RAW}_ibid")] == [2]
-
-
-async def test_ours_alone_is_nothing_to_import(house: House) -> None:
-    """A collection in which nobody else has written."""
-    await CorpusStore(house.pool).admit(
-        HERE, "tides", [ReferenceDraft(RHINE, "r")], [bag32(RHINE)], [1], space=SPACE.name
-    )
-    await house.fill()
-    assert await house.adopt() == []
-    assert (await read_imported_collections(house.pool)).copies == {}
-
-
-async def test_only_named_collections_are_looked_at(house: House) -> None:
-    """As a search does: CORPUS_COLLECTIONS, and the memories."""
-    for name in (RAW, "tides", "stars"):
-        house.plant(name, (1, said(name)), shape=NARROW)
-    assert [each.name for each in (await house.work("tides").plan()).collections] == [RAW, "tides"]
-    assert [each.name for each in (await house.work().plan()).collections] == [RAW, "stars", "tides"]
-
-
-async def test_a_name_that_is_taken_is_not_a_home(house: House) -> None:
-    """Another tool's collection may be called as ours would be."""
-    for name in ("tides", "tides_ibid"):
-        house.plant(name, (1, {"text": name}), shape=NARROW)
-    assert [each.home for each in await house.adopt()] == ["tides_ibid_ibid", "tides_ibid_ibid_ibid"]
-    assert [len(house.held(name)) for name in ("tides", "tides_ibid")] == [1, 1]
-
-
 async def test_before_a_move_others_points_become_rows(house: House) -> None:
     """In the space that is left, so that they move with the rest; theirs stay, and what says nothing."""
     await CorpusStore(house.pool).admit(
@@ -567,15 +506,3 @@ async def test_what_both_have_is_told_as_theirs_until_it_is_imported(house: Hous
 def plain(passage: Passage) -> tuple[object, ...]:
     """What a reader sees of it."""
     return passage.source, passage.text, passage.title, passage.similarity, passage.fields["collection"]
-
-
-async def test_texts_are_written_many_at_a_time(house: House) -> None:
-    """A page is one statement to Postgres, not one for each text."""
-    house.plant("wiki", *((n, {"text": f"note number {n}"}) for n in range(1, 41)))
-    seen = list[str]()
-    async with house.pool.acquire() as connection:
-        connection.add_query_logger(lambda record: seen.append(record.query))
-    await house.adopt()
-
-    assert await house.pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 40
-    assert 0 < sum("INSERT INTO ibid.corpus_text" in query for query in seen) < 5

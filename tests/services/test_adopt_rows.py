@@ -17,7 +17,7 @@ from app.db.vectors import SpaceStore, VectorStore
 from app.errors import RetrievalError
 from app.retrieval.project_tables import DISTANCE
 from app.services import reembed as moving
-from app.services.adopt import AdoptionStore, AdoptReport, ForeignRow, Taken, is_same_space
+from app.services.adopt import AdoptionStore, ForeignRow, is_same_space
 from app.services.reembed import Reembed
 from app.types import Embedding, Space
 from tests.fakes.answering import FakeEmbedder
@@ -29,15 +29,6 @@ CONVERSATIONS, CODE = "public.conversation_index", "public.code_index"
 SPACES = """
     SELECT json_object_agg(coalesce(space, '-'), count)
     FROM (SELECT space, count(*) FROM conversation_index GROUP BY 1) AS counted
-"""
-ANALYSED = """
-    INSERT INTO ibid.project_words (kind, id, seen, analysis, terms)
-    SELECT 'code', id::text, CASE file_path WHEN 'app/pier1.py' THEN '1' ELSE xmin::text END, 1, ''
-    FROM code_index
-"""
-KNOWN = """
-    SELECT count(*) FROM ibid.project_words AS words
-    JOIN code_index AS kept ON kept.id::text = words.id AND kept.xmin::text = words.seen
 """
 
 
@@ -105,13 +96,6 @@ async def test_what_is_taken_is_ours_and_still_theirs(store: AdoptionStore, old:
     assert (await store.stands(CONVERSATIONS, SPACE)).elsewhere == 2
 
 
-async def test_two_runs_take_no_row_twice(store: AdoptionStore) -> None:
-    """Whoever comes second finds another version."""
-    found = await rows(store, CODE)
-    assert await store.take(CODE, SPACE, found, vectors(found)) == 20
-    assert await store.take(CODE, SPACE, found, vectors(found)) == 0
-
-
 async def test_a_row_written_meanwhile_is_not_what_it_was(store: AdoptionStore, old: Elder) -> None:
     """It stays open, and is taken over as it is now."""
     found = await rows(store, CODE)
@@ -139,16 +123,6 @@ async def test_what_its_tool_writes_anew_is_open_again(store: AdoptionStore, old
     assert len(await rows(store, CONVERSATIONS)) == 1
 
 
-async def test_a_vector_of_another_width_over_ours_is_not_ours(store: AdoptionStore, old: Elder) -> None:
-    """A search by our space would compare it."""
-    await old.run("ALTER TABLE code_index ALTER COLUMN embedding TYPE vector")
-    await old.run("UPDATE code_index SET space = 'fake@8', embedding = '[1,2,3,4,5,6,7,8]'")
-    assert await rows(store, CODE) == []
-    await old.run("UPDATE code_index SET embedding = '[1,2,3]' WHERE file_path = 'app/pier1.py'")
-    await old.run("UPDATE code_index SET embedding = NULL WHERE file_path = 'app/pier2.py'")
-    assert len(await rows(store, CODE)) == 2
-
-
 @pytest.mark.parametrize("ours", [True, False], ids=["Ibid's row", "an adopted row"])
 async def test_a_vector_of_older_words_is_nobody_s(store: AdoptionStore, old: Elder, *, ours: bool) -> None:
     """It is neither searched nor taken for what the row says now, until its tool writes another; the column
@@ -167,36 +141,6 @@ async def test_a_vector_of_older_words_is_nobody_s(store: AdoptionStore, old: El
     await old.run("UPDATE code_index SET embedding = '[8,7,6,5,4,3,2,1]' WHERE space IS NULL")
     assert [row.fits for row in await rows(store, CODE)] == [True, True]
     assert await old.run(searched) == 20
-
-
-async def test_words_that_are_known_stay_known(store: AdoptionStore, old: Elder) -> None:
-    """To take a row over changes none: nothing is analysed again."""
-    await old.run(ANALYSED)
-    found = await rows(store, CODE)
-    await store.take(CODE, SPACE, found, vectors(found))
-    assert await old.run(KNOWN) == 19
-
-
-async def test_searches_hear_of_it(store: AdoptionStore, old: Elder) -> None:
-    """A result that was kept before is not the answer any more."""
-    version = "SELECT version FROM ibid.project_part WHERE kind = 'code'"
-    before, found = await old.run(version), await rows(store, CODE)
-    await store.take(CODE, SPACE, found, vectors(found))
-    assert await old.run(version) != before
-
-
-async def test_a_sample_is_of_texts_with_their_vectors(store: AdoptionStore) -> None:
-    """Of the width asked for alone."""
-    pairs = await store.sample(CONVERSATIONS, WIDE, 10)
-    assert len(pairs) == 10
-    assert {len(held) for _, held in pairs} == {4 * DIM}
-    assert await store.sample(CONVERSATIONS, SPACE, 10) == []
-
-
-async def test_turns_and_traces_of_older_tools_are_counted(store: AdoptionStore) -> None:
-    """They need nothing."""
-    older = await store.older()
-    assert (older.turns, older.traces) == (2, 1)
 
 
 async def test_a_role_of_its_own_goes_on_writing(store: AdoptionStore, old: Elder, cluster: Cluster) -> None:
@@ -244,11 +188,6 @@ def test_a_space_is_told_by_most_of_a_sample(noise: float, others: int, verdict:
     pairs = [(drawn(str(n)), drawn(str(n), noise=noise)) for n in range(32 - others)]
     pairs += [(drawn(str(n)), drawn(f"another {n}")) for n in range(others)]
     assert is_same_space(pairs, 0.0) is verdict
-
-
-def test_what_is_left_is_told_of_all() -> None:
-    """Tables and collections."""
-    assert AdoptReport("s", [Taken("a", left=2)], [Taken("b", left=1)]).left == 3
 
 
 NEXT = Space("fake@2", "fake", 2, 0.0)

@@ -2,12 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from app.answer import Answer, Finish, Kind, Role, Turn, Usage
+from app.answer import Kind, Role, Turn
 from app.answering import stream as stream_
 from app.answering.budget import Meter, PromptLimits
 from app.answering.projects import Gathered
@@ -23,14 +22,14 @@ from app.answering.prompt import (
     SYSTEM_SOURCES_CROWDED,
 )
 from app.answering.question import Context, Question
-from app.answering.replay import Today, changes, rebuilt
+from app.answering.replay import Today, rebuilt
 from app.answering.stream import Reply
 from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
-from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
+from app.errors import InvalidField, ModelError, RetrievalError, Unavailable
 from app.retrieval.search import RANKING_VERSION, Retrieval
 from app.services.chat import ChatService, Fetched, chat_context, form_of
-from app.types import Candidate, Degraded, Found, Passage, PendingDocument, Reason, Scope
+from app.types import Candidate, Degraded, Found, Passage, PendingDocument, Scope
 from tests.fakes.answering import (
     NOW,
     FakeEmbedder,
@@ -144,12 +143,6 @@ async def test_nothing_is_said_to_be_read_that_is_not(
     assert "pending" not in said["rag"]
 
 
-async def test_an_answer_with_passages_does_not_look_for_documents_under_way() -> None:
-    filed = FakeFiled()
-    assert (await told(service(filed=filed)))["rag"]["reason"] == "ok"
-    assert filed.asked == 0
-
-
 async def test_the_same_words_in_two_sources_are_told_once() -> None:
     """Where they are most relevant; the others are duplicates in the ledger."""
     copy = replace(passage("m", "The sky  is BLUE.", 0.7), source="memories")
@@ -246,24 +239,6 @@ async def _no_turns(scope: Scope, limit: int) -> list[Turn]:
     raise RetrievalError("unavailable")
 
 
-async def test_debug_shows_candidates_only_when_it_is_on() -> None:
-    """`debug` holds every candidate's figures and the prompt; without debugging it is absent."""
-    said = await told(service(), debug=True)
-    chunk = said["debug"]["chunks"][0]
-    assert (chunk["label"], chunk["similarity"], chunk["verdict"]) == ("a.pdf#1", 0.8, "packed")
-    assert said["debug"]["prompt"].startswith("[System] ")
-    assert "debug" not in await told(service())
-
-
-async def test_a_model_fault_before_the_head_is_raised() -> None:
-    """A refusal at the response head is a status: prepare() raises, and nothing is left open."""
-    log = FakeLog()
-    chat = service(model=FakeModel(error=ModelBusy(retry_after=3)), log=log)
-    with pytest.raises(ModelBusy):
-        await chat.prepare(Question(SCOPE, QUESTION))
-    assert [(answer.question, answer.finish) for answer in log.answers] == [(QUESTION, None)]
-
-
 async def test_a_question_finds_what_was_just_cancelled() -> None:
     """The turns of its thread that still wait to be written are written first."""
     log = FakeLog()
@@ -296,19 +271,6 @@ async def test_a_caller_that_leaves_prepare_leaves_no_task() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert asyncio.all_tasks() == before
-
-
-async def test_a_turn_cancelled_before_the_head_is_kept() -> None:
-    """The question of a client that left while the model was silent stands in the record as cancelled."""
-    log = FakeLog()
-    chat = service(model=FakeModel(head=30), log=log)
-    task = asyncio.create_task(chat.prepare(Question(SCOPE, QUESTION)))
-    await asyncio.sleep(0.2)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await chat.recorder.drain()
-    assert [answer.finish for answer in log.answers] == [Finish.CANCELLED]
 
 
 async def test_a_crowded_window_does_not_deny_the_documents() -> None:
@@ -350,17 +312,6 @@ async def test_a_follow_up_is_searched_with_what_it_refers_to(given: bool) -> No
     assert model.prompts[0].message == "and the bell?"
 
 
-async def test_a_self_contained_message_does_not_wait_for_the_history() -> None:
-    """Its search runs beside it, and is for the message as it stands."""
-    source, log = FakeSource([passage("a")]), FakeLog(hang=30)
-    task = asyncio.create_task(service(source, log=log).prepare(Question(SCOPE, QUESTION)))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    assert [query.text for query in source.queries] == [QUESTION]
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -383,29 +334,6 @@ async def test_history_and_search_share_one_deadline(message: str, monkeypatch: 
     reply = await chat.prepare(Question(SCOPE, message))
     await reply.aclose()
     assert len(source.queries) == 1
-
-
-async def test_the_skip_rule_looks_at_the_message_alone() -> None:
-    source = FakeSource([passage("a", similarity=0.1)])
-    said = await told(service(source), "why?", history=BEFORE)
-    assert said["rag"]["reason"] == "skipped_short_query"
-    assert len(source.queries[0].text) > 10
-
-
-async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
-    """The question of a client that left before any source answered stands in the record as cancelled."""
-    log = FakeLog()
-    chat = service(FakeSource([passage("a")], delay=30), log=log)
-    task = asyncio.create_task(chat.prepare(Question(SCOPE, QUESTION)))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await chat.recorder.drain()
-    (answer,) = log.answers
-    assert (answer.question, answer.finish, answer.text) == (QUESTION, Finish.CANCELLED, "")
-    assert answer.trace.reason is Reason.CANCELLED  # not an outage that never was
-    assert [(turn.role, turn.content) for _, turn in log.rows] == [(Role.USER, QUESTION)]
 
 
 async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
@@ -556,15 +484,6 @@ async def test_a_follow_up_brings_what_the_person_said_before() -> None:
     assert [query.before for query in source.queries] == [("What does the ferry carry?",), ()]
 
 
-@pytest.mark.parametrize("scope", [HERE, THN], ids=["documents", "project"])
-@pytest.mark.parametrize("message", ["thanks!", "ok cool", "hi", "\U0001f602", "why?"])
-async def test_small_talk_is_searched_nowhere(message: str, scope: Scope) -> None:
-    projects, source = FakeProjects(ROWS), FakeSource([passage("a")])
-    said = await whole_reply(chat_over(source, projects=projects), Question(scope, message))
-    assert (said["rag"]["reason"], said["citations"]) == ("small_talk", [])
-    assert (projects.asked, source.queries) == ([], [])
-
-
 async def test_a_yes_that_answers_a_question_is_searched_by_it() -> None:
     source = FakeSource([passage("a")])
     asked = (Turn(Role.USER, "What is sold?"), Turn(Role.ASSISTANT, "Rye. Shall I list the prices as well?"))
@@ -649,20 +568,3 @@ def test_knowledge_over_the_window_is_left_out_from_the_end(
     assert "\n".join(given.prompt.notes).count("**") == 2 * notes
     assert told in given.trace.notes()
     assert given.trace.packed
-
-
-def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
-    known = Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50)))
-    given = context_of(Question(IN_THN, QUESTION), gathered(), known, window=500)
-    answer = Answer(
-        *("a", "/api/chat", QUESTION, "", "m", None, (), (), (), given.prompt.sha256(), given.trace, Usage()),
-        created_at=datetime(2026, 11, 21, tzinfo=UTC),
-    )
-    for today, same in (
-        (known, True),
-        (replace(known, notes=known.notes[:3]), True),
-        (Knowledge("O"), False),
-    ):
-        assert (not list(changes(answer, given.recipe, Today({}, knowledge=today)))) is same
-        again = rebuilt(answer, given.recipe, Today({}, knowledge=today))
-        assert (again.sha256() == answer.prompt_sha256) is same

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore, CutFile
+from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore
 from app.db.pool import Pool
 from app.db.projects import Knowledge, KnowledgeChange, KnowledgeNote
-from app.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
+from app.errors import Forbidden, InvalidField, Missing, Unavailable
 from app.ingest.cutter import CodeCutter
 from app.services import code as module
-from app.services.code import CodeService, covered, filed
+from app.services.code import CodeService
 from app.services.projects import KnowledgeService
 from app.types import Scope
 from tests.fakes.answering import Words
@@ -53,15 +53,6 @@ class House:
 @pytest.fixture
 def house(pool: Pool) -> House:
     return House(pool)
-
-
-async def test_rows_are_embedded_with_their_path(house: House) -> None:
-    ((name, fresh),) = await house.service.put(ACME, "hello", [CodeRow("a.py", "python", "pass")])
-
-    kept = await house.service.get(ACME, "hello", name)
-    assert fresh
-    assert (kept.chunk_text, kept.project) == ("pass", "hello")
-    assert house.embedder.asked == ["a.py\npass"]
 
 
 async def test_a_file_is_cut_and_kept(house: House) -> None:
@@ -115,44 +106,10 @@ async def test_a_renamed_file_brings_its_vectors(house: House) -> None:
     assert await house.paths() == ["new.py", "new.py"]
 
 
-async def test_a_file_that_says_nothing_any_more_has_no_chunk(house: House) -> None:
-    await house.synced(a=source("one"))
-
-    (done,) = await house.synced(a="\n\n")
-
-    assert (done.chunks, await house.paths()) == (0, [])
-
-
-async def test_of_one_path_twice_the_last_stands(house: House) -> None:
-    files = [CodeFile("a.py", source("one")), CodeFile("a.py", source("two"))]
-    (done,) = await house.service.sync(ACME, "hello", files)
-
-    assert done.outcome == ADDED
-    assert ["two" in row["chunk_text"] for row in await house.pool.fetch(ROWS)] == [True]
-
-
-async def test_equal_functions_of_a_file_are_embedded_once(house: House) -> None:
-    (done,) = await house.synced(a=source("one", "one"))
-
-    assert (done.chunks, done.embedded) == (2, 1)
-    assert await house.paths() == ["a.py", "a.py"]
-
-
 async def test_two_at_once_do_not_double(house: House) -> None:
     await asyncio.gather(*(house.synced(a=source("one"), b=source("two")) for _ in range(3)))
 
     assert await house.paths() == ["a.py", "b.py"]
-
-
-async def test_without_an_embedder_nothing_is_kept(house: House) -> None:
-    await house.synced(a=source("one"))
-    house.embedder.error = RetrievalError("overloaded")
-
-    with pytest.raises(Unavailable):
-        await house.synced(a=source("two"), b=source("three"))
-    with pytest.raises(Unavailable):
-        await house.service.put(ACME, "hello", [CodeRow(None, None, "x")])
-    assert ["one" in row["chunk_text"] for row in await house.pool.fetch(ROWS)] == [True]
 
 
 async def test_an_embedder_that_hangs_is_not_waited_for(
@@ -180,16 +137,6 @@ async def test_what_is_not_there_is_missing(house: House) -> None:
     assert await house.paths() == []
 
 
-async def test_a_project_is_cleared(house: House) -> None:
-    await house.synced(a=source("one"))
-    await house.service.put(ACME, "hello", [CodeRow("a.py", "python", "pass")])
-    await house.service.put(ACME, "bye", [CodeRow("b.py", "python", "pass")])
-
-    assert await house.service.clear(ACME, "hello") == 2
-    assert await house.service.clear(ACME, "hello") == 0
-    assert await house.paths() == ["b.py"]
-
-
 async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House) -> None:
     """Of a file and of a row alike; a file that is a secret by its name keeps its names alone."""
     token = "ghp_" + "a1B2" * 9
@@ -208,22 +155,6 @@ async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House)
 
 
 KEY = "ibid_" + "k" * 8 + "_" + "0123456789abcdef" * 3
-
-
-def test_facts_lose_their_secrets_too() -> None:
-    [row] = covered([CodeRow("a.py", None, f"key = '{KEY}'", {"doc": [KEY, 3], "line": 4})])
-
-    assert KEY not in row.chunk_text
-    assert row.chunk_metadata == {"doc": ["***", 3], "line": 4}
-
-
-def test_what_was_not_embedded_counts_nothing() -> None:
-    file = CodeFile("a.py", "x = 1")
-
-    done = filed([(file, [])], [CodeOutcome.CHANGED], {}, {"a.py": CutFile("python", ())})
-
-    assert done["a.py"].outcome is CodeOutcome.CHANGED
-    assert done["a.py"].embedded == 0
 
 
 THN = Scope("acme", project="THN")
@@ -282,13 +213,3 @@ async def test_what_is_added_counts_with_what_is_there(
     assert (await service.merge(THN, KnowledgeChange(rules="word"))).rules == "word"
     with pytest.raises(InvalidField):
         await service.merge(THN, KnowledgeChange(rules="word word"))
-
-
-async def test_a_postgres_that_fails_is_unavailable(service: KnowledgeService, record: FakeKnowledge) -> None:
-    record.error = RetrievalError("timeout")
-
-    with pytest.raises(Unavailable) as caught:
-        await service.get(THN)
-    assert caught.value.retry_after
-    with pytest.raises(Unavailable):
-        await service.merge(THN, KnowledgeChange("Overview."))

@@ -9,7 +9,6 @@ import pytest
 from app.answering import recorder as recorder_
 from app.answering.recorder import Recorder
 from app.db.conversations import ConversationDraft, ConversationStore, SaidTurn
-from app.db.pool import Pool
 from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
 from app.services.answers import SessionService
@@ -68,15 +67,6 @@ async def test_what_is_there_already_costs_nothing(house: House) -> None:
     assert (house.embedder.asked, house.digest.asked) == ([], [])
     assert await house.kept(ROW, replace(ROW, title="Other"), TALK) == ["replaced", "replaced", "unchanged"]
     assert house.embedder.asked == ["Other\nTags: vlan\nShort."]
-
-
-async def test_of_one_id_the_last_stands(house: House) -> None:
-    await house.kept(ROW)
-
-    assert await house.kept(replace(ROW, title="Other"), ROW) == ["unchanged", "unchanged"]
-    assert await house.kept(TALK, TALK) == ["created", "created"]
-    assert isinstance(house.record, FakeTalks)
-    assert len(house.record.rows) == 2
 
 
 async def test_an_owner_who_is_erased_meanwhile_is_told_of(house: House) -> None:
@@ -152,17 +142,6 @@ async def test_one_who_leaves_leaves_nothing(house: House) -> None:
     assert house.record.rows == {}
 
 
-async def test_writers_that_race_make_one_row(house: House, pool: Pool) -> None:
-    house.record = ConversationStore(pool)
-    house.embedder.delay = 0.05
-
-    outcomes = await asyncio.gather(*(house.kept(replace(TALK, id="t"), ROW) for _ in range(3)))
-
-    assert sorted(outcomes) == [["created", "created"], *[["unchanged", "unchanged"]] * 2]
-    found, _ = await house.service.list(THN, "conversations", cursor=None, limit=9)
-    assert sorted(row.title or "" for row in found) == ["Network", "plain title"]
-
-
 HERE = Scope(owner="ada", session_id="s")
 
 
@@ -220,23 +199,3 @@ async def test_what_waits_to_be_written_goes_too() -> None:
     await SessionService(Store(), recorder).remove(HERE)
     await recorder.drain()
     assert [answer.id for answer in log.answers] == ["a1", "a2"]
-
-
-async def test_a_session_that_only_waits_is_a_session() -> None:
-    recorder = Recorder(FakeLog())
-    recorder.later(replace(kept(), scope=HERE))
-    await SessionService(Store(there=False), recorder).remove(HERE)
-    assert recorder.waiting == 0
-
-
-async def test_nothing_there_is_told() -> None:
-    with pytest.raises(Missing):
-        await SessionService(Store(there=False), Recorder(FakeLog())).remove(HERE)
-
-
-async def test_a_store_that_is_away_keeps_all() -> None:
-    recorder = Recorder(FakeLog())
-    recorder.later(replace(kept(), scope=HERE))
-    with pytest.raises(Unavailable):
-        await SessionService(Store(down=True), recorder).remove(HERE)
-    assert recorder.waiting == 1

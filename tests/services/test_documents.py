@@ -25,8 +25,6 @@ from app.ingest.jobs import Ingest, JobRunner
 from app.services.documents import DocumentService, UploadOutcome
 from tests.fakes.uploads import ALICE, SPACE, TENANT, FakeEmbedder, FakeParser, until, upload
 
-NOBODY = "00000000-0000-7000-8000-000000000000"
-
 
 class House:
     def __init__(self, pool: Pool, folder: Path) -> None:
@@ -53,29 +51,6 @@ async def house(dsn: str, tmp_path: Path) -> AsyncIterator[House]:
             yield house
             task.cancel()
             await asyncio.wait({task}, timeout=5)
-
-
-async def test_created_when_searchable(house: House, tmp_path: Path) -> None:
-    document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
-    assert outcome is UploadOutcome.CREATED
-    assert (document.state, document.chunks, document.label) == (State.READY, 2, "report.pdf")
-    assert await house.pool.fetchval("SELECT count(*) FROM ibid.chunk") == 2
-
-
-async def test_accepted_while_it_is_read(house: House, tmp_path: Path) -> None:
-    house.parser.gate = asyncio.Event()
-    document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=0.1)
-    assert (outcome, document.state) == (UploadOutcome.ACCEPTED, State.PROCESSING)
-    house.parser.gate.set()
-    settled = await house.store.finished(document.id, seconds=5)
-    assert settled is not None
-    assert settled.state is State.READY
-
-
-async def test_the_same_bytes_again_are_existing(house: House, tmp_path: Path) -> None:
-    first, _ = await house.service.upload(ALICE, upload(tmp_path), wait=10)
-    again, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
-    assert (again, outcome) == (first, UploadOutcome.EXISTING)
 
 
 async def test_who_comes_second_waits_too(house: House, tmp_path: Path) -> None:
@@ -175,12 +150,6 @@ async def test_bad_bytes_are_refused_before_anything_is_stored(
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.document") == 0
 
 
-async def test_a_header_after_junk_is_a_pdf(house: House, tmp_path: Path) -> None:
-    data = b"junk\n" + b"%PDF-1.4\nline"
-    _, outcome = await house.service.upload(ALICE, given(tmp_path, data), wait=10)
-    assert outcome is UploadOutcome.CREATED
-
-
 async def test_a_user_key_writes_no_global_documents(house: House, tmp_path: Path) -> None:
     shared, _ = await house.service.upload(TENANT, upload(tmp_path, session_id=None), wait=10)
     with pytest.raises(Forbidden):
@@ -188,30 +157,6 @@ async def test_a_user_key_writes_no_global_documents(house: House, tmp_path: Pat
     with pytest.raises(Forbidden):
         await house.service.remove(ALICE, shared.id)
     assert (await house.service.get(ALICE, shared.id)).id == shared.id
-
-
-async def test_what_is_not_there_is_missing(house: House) -> None:
-    service = house.service
-    for attempt in (
-        service.get(ALICE, NOBODY),
-        service.remove(ALICE, NOBODY),
-        service.chunk(ALICE, NOBODY, 1),
-        service.content(ALICE, NOBODY),
-    ):
-        with pytest.raises(Missing):
-            await attempt
-
-
-async def test_chunk_and_file_of_a_document(house: House, tmp_path: Path) -> None:
-    document, _ = await house.service.upload(ALICE, upload(tmp_path), wait=10)
-    shown, chunk = await house.service.chunk(ALICE, document.id, 2)
-    assert (shown, chunk.text) == (document, "two")
-    _, pieces = await house.service.content(ALICE, document.id)
-    assert b"".join([piece async for piece in pieces]) == b"%PDF-1.7\none\ntwo"
-    with pytest.raises(Missing):
-        await house.service.chunk(ALICE, document.id, 3)
-    with pytest.raises(Missing):
-        await house.service.content(replace(ALICE, session_id="s2"), document.id)
 
 
 async def test_sixty_uploads_at_once(house: House, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer import Answer, Citation, new_id
+from app.answer import Citation, new_id
 from app.answering.recorder import AnswerRecord, Recorder
 from app.db.answers import AnswerStore
 from app.db.memories import Moment, Tallies, Tally
@@ -19,8 +19,6 @@ from app.services import feedback
 from app.services.answers import AnswerService
 from app.services.feedback import (
     ASKED,
-    NEAR,
-    SHOWN,
     DecidedBy,
     Effect,
     FeedbackService,
@@ -98,25 +96,6 @@ async def test_praise_counts_for_each_memory_of_the_last_answer(world: World) ->
     assert world.persona.scopes == [ADA]
 
 
-async def test_a_repeat_changes_nothing_and_a_change_of_mind_replaces(world: World) -> None:
-    first = await world.asked()
-    applied = [
-        (await world.said(word, answer_id=first)).applied for word in ("Thanks!", "Thank you", "Wrong!")
-    ]
-    assert applied == [2, 0, 2]
-    assert await world.net(*IDS) == [-1, -1]
-    await world.asked(ids=["m1"])
-    assert (await world.said("Great answer")).applied == 1
-    assert await world.net(*IDS) == [0, -1]
-
-
-async def test_a_rating_decides(world: World) -> None:
-    await world.asked()
-    effect = await world.said("Thanks!", rating="down")
-    assert (effect.sentiment, effect.decided_by) == (Sentiment.NEGATIVE, DecidedBy.RATING)
-    assert await world.net(*IDS) == [-1, -1]
-
-
 async def test_neutral_neither_votes_nor_takes_back(world: World) -> None:
     """A next question says nothing of the answer; what was said before stands."""
     answer = await world.asked()
@@ -127,38 +106,10 @@ async def test_neutral_neither_votes_nor_takes_back(world: World) -> None:
     assert await world.net(*IDS) == [1, 1]
 
 
-async def test_a_model_may_decide(world: World) -> None:
-    await world.asked()
-    asked = World(world.pool, FakeModel(FakeStream(["negative"])))
-    effect = await asked.said("I had hoped for the one about swimming")
-    assert (effect.sentiment, effect.decided_by) == (Sentiment.NEGATIVE, DecidedBy.MODEL)
-    assert await world.net(*IDS) == [-1, -1]
-
-
-async def test_a_style_card_that_stays_as_it_is_costs_nothing(world: World) -> None:
-    world.persona.refreshes = False
-    await world.asked()
-    effect = await world.said("Thanks!")
-    assert (effect.applied, effect.persona_refreshed) == (2, False)
-
-
 async def test_only_the_persons_own_memories_are_voted_on() -> None:
     corpus = Citation("books#1", "corpus", "c1", "", None, None, None)
     answer = answered("m1", "m2", "m1")
     assert memories(replace(answer, citations=(corpus, *answer.citations))) == ("m1", "m2")
-
-
-async def test_an_answer_without_memories_takes_feedback(world: World) -> None:
-    answer = await world.asked(ids=[])
-    effect = await world.said("Thanks!")
-    assert (effect.answer_id, effect.memory_ids, effect.applied) == (answer, (), 0)
-
-
-async def test_a_memory_that_is_gone_is_passed_over(world: World) -> None:
-    await world.asked(ids=["m1", "gone"])
-    effect = await world.said("Thanks!")
-    assert (effect.memory_ids, effect.applied) == (("m1", "gone"), 1)
-    assert await world.net("m1", "gone") == [1, 0]
 
 
 async def test_threads_are_told_apart(world: World) -> None:
@@ -231,30 +182,6 @@ async def test_an_answer_that_waits_to_be_written(world: World) -> None:
     assert await world.net("m1", "m3") == [1, 0]
 
 
-async def test_another_replica_takes_it(world: World) -> None:
-    answer = await world.asked()
-    other = World(world.pool)
-    assert (await other.said("Thanks!")).answer_id == answer
-    assert (await world.said("Thanks!")).applied == 0
-    assert await other.net(*IDS) == [1, 1]
-
-
-async def test_votes_that_cannot_be_kept_are_told(world: World) -> None:
-    await world.asked()
-    await world.pool.close()
-    with pytest.raises(Unavailable):
-        await world.said("Thanks!")
-    assert world.persona.scopes == []
-
-
-async def test_the_answer_is_its_users(world: World) -> None:
-    other = replace(ADA, user_id="bob")
-    bob: Answer = answered("b1")
-    await AnswerStore(world.pool).keep(other, bob)
-    with pytest.raises(Missing):
-        await world.said("Thanks!", answer_id=bob.id)
-
-
 UNMARKED = "I had hoped for the one about swimming"
 
 
@@ -293,12 +220,6 @@ async def test_a_model_decides_the_rest(word: str, sentiment: str) -> None:
     assert await Judge(model).sentiment(UNMARKED, None) == (sentiment, "model")
     assert (model.prompts[0].system, model.prompts[0].message) == (ASKED, UNMARKED)
     assert model.closed == 1
-
-
-async def test_it_is_shown_the_beginning() -> None:
-    model = FakeModel(FakeStream(["neutral"]))
-    await Judge(model).sentiment("x " * 20_000, None)
-    assert len(model.prompts[0].message) == SHOWN
 
 
 FAULTS: dict[str, Callable[[], FakeModel | None]] = {
@@ -419,16 +340,6 @@ def test_what_does_not_judge_is_left_undecided(text: str) -> None:
     assert marked_sentiment(text) is None
 
 
-@given(st.sampled_from(CONTENT), st.sampled_from(DISCONTENT))
-def test_both_kinds_cancel(good: str, bad: str) -> None:
-    assert marked_sentiment(f"{good}. {bad}") is None
-    assert marked_sentiment(f"{bad}. {good}") is None
-
-
-def test_only_the_beginning_judges() -> None:
-    assert marked_sentiment("word " * NEAR + "thanks") is None
-
-
 DEFAULT_ADA = Scope(user_id="ada")
 
 
@@ -467,8 +378,3 @@ async def test_faults_of_reading_are_told(error: IbidError, kind: type[IbidError
         await service.tallies(DEFAULT_ADA, ["m1"])
     with pytest.raises(kind):
         await service.last(DEFAULT_ADA)
-
-
-async def test_another_s_memory_is_missing() -> None:
-    with pytest.raises(Missing):
-        await SignalService(Store(Missing()), Store()).cast(DEFAULT_ADA, "m1", 1, answer_id=None)

@@ -18,7 +18,6 @@ from app.db.users import ErasureStore
 from app.errors import (
     Forbidden,
     IbidError,
-    Missing,
     Overloaded,
     RemovedMeanwhile,
     RetrievalError,
@@ -31,7 +30,6 @@ from tests.fakes.answering import Words
 from tests.fakes.records import tell
 from tests.fakes.services import ADA, NOON, FakeVectors, ScriptedMemories
 
-ROWS = "SELECT count(*) FROM ibid.memory"
 TEXTS = "SELECT array_agg(text ORDER BY text) FROM ibid.memory"
 DAEMON = Draft("a card", kind=GRAVITY, origin=DAEMONS[0])
 
@@ -62,16 +60,6 @@ class House:
 @pytest.fixture
 def house(pool: Pool) -> House:
     return House(pool)
-
-
-async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
-    """Durable and searchable, its tokens counted, in the thread it was said in."""
-    (written,) = await house.service.remember(ADA, [Draft("I moved to Lyon", thread_id="t1")])
-
-    assert written.outcome is MemoryOutcome.CREATED
-    assert written.memory
-    assert (written.memory.tokens, written.memory.thread_id, written.memory.place) == (4, "t1", 1)
-    assert await MemoryStore(house.pool).get(ADA, written.memory.id) == written.memory
 
 
 async def test_words_that_are_kept_are_not_kept_twice(house: House) -> None:
@@ -136,11 +124,6 @@ async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
     assert turns > 100
 
 
-@pytest.mark.parametrize("text", ["...", "  !  "])
-async def test_words_without_a_word_are_kept_where_nothing_was_heard(house: House, text: str) -> None:
-    assert await house.kept(text) == [MemoryOutcome.CREATED]
-
-
 @pytest.mark.parametrize("kind", CARDS)
 async def test_a_card_is_its_writer_s_own(house: House, kind: str) -> None:
     """Though a note has the same words, and though the assistant has said them; again it is a repeat."""
@@ -159,23 +142,6 @@ async def test_a_card_is_its_writer_s_own(house: House, kind: str) -> None:
     ]
     assert written[0].memory
     assert written[0].memory.text == card.text
-
-
-async def test_echo_turns_leave_no_recall_loop(house: House) -> None:
-    """The service's answers, fed back again and again: memories grow by the person's new words alone."""
-    scope, said = ADA, ["I keep two rabbits in Odense.", "They are called Juno and Bramble."]
-    assert await house.kept(*said) == [MemoryOutcome.CREATED] * 2
-    for turn in range(40):
-        answer = f"“{said[turn % 2]}” [memory#k3v9q2ax] Sources: [memory#k3v9q2ax]"
-        new = f"Today, day {turn}, one of them ate {turn * 3} carrots." if turn % 10 == 0 else ""
-        await house.heard(answer, at=NOON + timedelta(minutes=turn))
-        asked = NOON + timedelta(minutes=turn, seconds=30)
-        outcomes = await house.kept(f"{answer} {new}", scope=scope, asked=asked)
-        assert outcomes == [MemoryOutcome.CREATED if new else MemoryOutcome.ECHO]
-
-    texts = await house.texts()
-    assert len(texts) == 2 + 4
-    assert all("[memory#" not in text for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -211,36 +177,6 @@ async def test_nothing_is_kept_that_an_erasure_overtook(house: House, told: bool
     assert await house.kept("I moved.") == [MemoryOutcome.CREATED]
 
 
-async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
-    house.embedder.delay = 0.05
-
-    outcomes = await asyncio.gather(*(house.kept("I moved.") for _ in range(4)))
-
-    assert sorted(outcome for (outcome,) in outcomes) == [
-        MemoryOutcome.CREATED,
-        *[MemoryOutcome.REPEATED] * 3,
-    ]
-    assert await house.pool.fetchval("SELECT place FROM ibid.memory") == 1
-    assert await house.pool.fetchval(ROWS) == 1
-    assert await house.texts() == ["I moved."]
-
-
-async def test_a_removed_memory_is_gone(house: House) -> None:
-    (written,) = await house.service.remember(ADA, [Draft("I moved.")])
-    assert written.memory
-
-    await house.service.remove(Scope("acme"), written.memory.id)
-
-    assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
-    with pytest.raises(Missing):
-        await house.service.remove(Scope("acme"), written.memory.id)
-
-
-@pytest.mark.parametrize("outcome", list(MemoryOutcome))
-async def test_a_message_is_kept_and_the_reply_tells_what_became_of_it(outcome: MemoryOutcome) -> None:
-    assert await ScriptedMemories(outcome).remember_message(ADA, "I moved.", NOON) == outcome.value
-
-
 async def test_a_message_is_kept_as_it_was_said() -> None:
     """With its thread and namespace, as of when it came, as the person's; the answer's end waits a moment."""
     memories = ScriptedMemories()
@@ -250,22 +186,6 @@ async def test_a_message_is_kept_as_it_was_said() -> None:
     assert (scope.user_id, seconds) == ("ada", REMEMBER_SECONDS)
     assert (draft.text, draft.origin, draft.thread_id) == (" Did I move? ", ASKER, "t1")
     assert (draft.vantage_id, draft.created_at) == ("work", NOON)
-
-
-async def test_without_a_thread_a_message_was_said_in_the_session() -> None:
-    memories = ScriptedMemories()
-    for scope in (Scope("acme", user_id="ada", session_id="s1"), Scope("acme", user_id="ada")):
-        await memories.remember_message(scope, "I moved.", NOON)
-
-    assert [draft.thread_id for _, (draft,), _ in memories.asked] == ["s1", None]
-
-
-async def test_small_talk_is_not_kept() -> None:
-    memories = ScriptedMemories()
-
-    assert await memories.remember_message(ADA, "hey again!", NOON) is Remembered.SKIPPED
-    assert await memories.remember_message(ADA, "hey, I moved to Lyon", NOON) is Remembered.CREATED
-    assert len(memories.asked) == 1
 
 
 @pytest.mark.parametrize("error", [Unavailable("down"), Overloaded()], ids=["down", "busy"])
@@ -363,28 +283,6 @@ def library(pool: Pool) -> Library:
     return Library(pool)
 
 
-async def test_a_text_that_is_acknowledged_is_kept_and_found(library: Library) -> None:
-    ((text, fresh),) = await library.service.keep(
-        ACME, "sleep", [ReferenceDraft("Keep the hours", "a1", "Hygiene of sleep")]
-    )
-
-    assert fresh
-    assert text.tokens == 3
-    assert await library.texts() == ["Keep the hours"]
-    assert library.embedder.asked == ["Hygiene of sleep\nKeep the hours"]
-    (shelf,) = await library.service.collections(ACME)
-    assert (shelf.collection, shelf.texts, shelf.tokens) == ("sleep", 1, 3)
-
-
-async def test_an_id_again_replaces(library: Library) -> None:
-    assert await library.kept(ReferenceDraft("old", "a1")) == [True]
-    assert await library.kept(
-        ReferenceDraft("new", "a1"), ReferenceDraft("newest", "a1"), ReferenceDraft("other")
-    ) == [False, False, True]
-
-    assert await library.texts() == ["newest", "other"]
-
-
 async def test_a_user_key_reads_and_does_not_write(library: Library) -> None:
     ada = Scope("acme", "ada", "ada")
     await library.kept(ReferenceDraft("a", "a1"))
@@ -394,37 +292,3 @@ async def test_a_user_key_reads_and_does_not_write(library: Library) -> None:
     with pytest.raises(Forbidden):
         await library.service.remove(ada, "sleep", "a1")
     assert len(await library.service.collections(ada)) == 1
-
-
-async def test_without_a_vector_no_text_is_kept(library: Library) -> None:
-    library.embedder.error = RetrievalError("embedding")
-
-    with pytest.raises(Unavailable):
-        await library.kept(ReferenceDraft("a"))
-
-    assert await library.pool.fetchval(ROWS_CORPUS) is None
-
-
-async def test_a_removed_text_is_gone(library: Library) -> None:
-    await library.kept(ReferenceDraft("a", "a1"), ReferenceDraft("b", "b1"))
-
-    await library.service.remove(ACME, "sleep", "a1")
-    assert await library.texts() == ["b"]
-    with pytest.raises(Missing):
-        await library.service.remove(ACME, "sleep", "a1")
-
-
-async def test_a_collection_is_removed_whole(library: Library) -> None:
-    other = Scope("other")
-    await library.kept(*(ReferenceDraft(f"text {n}") for n in range(5)))
-    await library.kept(ReferenceDraft("theirs"), scope=other)
-
-    await library.service.remove_all(ACME, "sleep")
-
-    assert await library.texts() == ["theirs"]
-    with pytest.raises(Missing):
-        await library.service.remove_all(ACME, "sleep")
-    with pytest.raises(Forbidden):
-        await library.service.remove_all(Scope("other", "ada", "ada"), "sleep")
-    await library.service.remove_all(other, "sleep")
-    assert await library.texts() == []

@@ -7,7 +7,6 @@ from typing import cast
 import pytest
 
 from app.answering.ruling import Ruling, SplitRecord, written
-from app.errors import InvalidField, Missing, Unavailable
 from app.services.answers import AnswerService
 from app.services.vantage import MOMENT, MixService
 from app.types import Entry, Reason, Scope, Trace, Verdict
@@ -81,43 +80,6 @@ async def test_what_was_not_looked_for_is_told() -> None:
     found = await service(answers).mix(ASKER, RULED.id, Mix())
     assert found.unsearched == ["memories"]
     assert (await service(answers).mix(ASKER, RULED.id, Mix(memory_cards=0))).unsearched == []
-
-
-async def test_answers_of_rag_have_a_mix_too() -> None:
-    answers = FakeAnswers(replace(RULED, endpoint="/rag/query", ruling=None))
-    found = await service(answers).mix(ASKER, RULED.id, Mix(corpus=0))
-    assert [each.entry.id for each in found.standings if each.place] == ["m1", "m2"]
-    assert found.top_k == 8
-
-
-@pytest.mark.parametrize("endpoint", ["/api/chat", "/v1/chat/completions"])
-async def test_other_answers_have_none(endpoint: str) -> None:
-    answers = FakeAnswers(replace(RULED, endpoint=endpoint, ruling=None))
-    with pytest.raises(InvalidField) as caught:
-        await service(answers).mix(ASKER, RULED.id, Mix())
-    assert caught.value.field == "body.answer_id"
-
-
-@pytest.mark.parametrize("reason", [Reason.GREETING, Reason.UNASKED])
-async def test_an_answer_without_candidates_has_an_empty_list(reason: Reason) -> None:
-    """A refusal, a greeting: neither source was looked into, whatever its mix would have had."""
-    answers = FakeAnswers(replace(RULED, trace=Trace(reason)))
-    found = await service(answers).mix(ASKER, RULED.id, Mix())
-    assert (found.standings, found.unsearched) == ([], ["memories", "corpus"])
-
-
-async def test_another_s_answer_is_not_there() -> None:
-    with pytest.raises(Missing):
-        await service(FakeAnswers(None)).mix(ASKER, RULED.id, Mix())
-    with pytest.raises(Unavailable):
-        await service(FakeAnswers(RULED, Unavailable())).mix(ASKER, RULED.id, Mix())
-
-
-async def test_a_lens_that_is_not_there_is_refused_first() -> None:
-    answers = FakeAnswers(RULED)
-    with pytest.raises(InvalidField):
-        await service(answers).mix(ASKER, RULED.id, Mix(lens_fm="rose"))
-    assert answers.scopes == []
 
 
 async def test_a_long_ledger_is_weighed_apart() -> None:

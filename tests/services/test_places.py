@@ -90,7 +90,7 @@ def candidates(*passages: Passage) -> Found:
 
 
 def document(fill: Fill) -> Passage:
-    row = ("d", 3, fill("chunk.text"), 9, 1, 1, fill("chunk.heading"))
+    row = ("d", 3, fill("chunk.text"), 9, 1, 1, fill("chunk.heading"), "", fill("chunk.page_label"))
     name, filename = fill("document.name"), fill("document.filename")
     listed = documents.documents([(1, "d", name, filename, fill("document.title"), 3, NOW)])["d"]
     return documents.passage(listed, row, listed.name, 0.9, "")

@@ -1,7 +1,6 @@
 """Profile cards, computed, refreshed and written in a model's words; Vantage cards and facts as those who
 keep them see them."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,23 +21,19 @@ from app.errors import (
     ModelBusy,
     NoRoom,
     RemovedMeanwhile,
-    RetrievalError,
     Unavailable,
 )
 from app.services import profiles
 from app.services.profiles import (
-    EACH,
     LONGEST,
     MESSAGES,
     PAGE,
-    SHOWN,
     PersonaService,
     Profiled,
     ProfileService,
     Summary,
     drafts,
     portrait,
-    shown,
 )
 from app.services.vantage import CardService
 from app.types import Scope
@@ -62,15 +57,6 @@ async def test_all_cards_are_written() -> None:
     assert kept.kinds("ada") == set(ALL)
     assert own.asked == [(ADA, MESSAGES)]
     assert kept.asked == [NOW]
-
-
-async def test_again_replaces() -> None:
-    """There is one card of each kind, however often it is computed."""
-    own, kept = FakeUtterances({"ada": WORDS}), FakeKeeping()
-    work = service(own, kept)
-    await work.profile(ADA)
-    await work.profile(ADA)
-    assert len(kept.cards) == len(ALL)
 
 
 async def test_nothing_left_to_say_leaves_no_card() -> None:
@@ -102,10 +88,6 @@ async def test_a_page_that_takes_too_long_ends_early(monkeypatch: pytest.MonkeyP
     assert ([item.user_id for item in first], after) == (["ada"], "ada")
     second, after = await work.page(ACME, "ada")
     assert ([item.user_id for item in second], after) == (["bob"], None)
-
-
-async def test_nobody_said_anything() -> None:
-    assert await service(FakeUtterances(), FakeKeeping()).page(ACME, "") == ([], None)
 
 
 async def test_who_is_erased_meanwhile_gets_no_card() -> None:
@@ -142,24 +124,11 @@ async def test_a_style_card_is_written() -> None:
     assert kept.asked == [NOW]
 
 
-async def test_a_card_that_says_so_already_is_left() -> None:
-    kept = FakeKeeping()
-    cards = FakeCards([style(style_text(STYLE_WORDS))])
-    assert await persona_service(FakeUtterances({"ada": STYLE_WORDS}), kept, cards).quick_persona_refresh(ADA)
-    assert kept.written == []
-
-
 async def test_a_card_that_somebody_else_wrote_is_not_ours() -> None:
     kept = FakeKeeping()
     cards = FakeCards([style(style_text(STYLE_WORDS), origin="older tool")])
     await persona_service(FakeUtterances({"ada": STYLE_WORDS}), kept, cards).quick_persona_refresh(ADA)
     assert len(kept.written) == 1
-
-
-async def test_who_said_nothing_has_no_style() -> None:
-    kept = FakeKeeping()
-    assert not await persona_service(FakeUtterances(), kept).quick_persona_refresh(ADA)
-    assert kept.written == []
 
 
 @pytest.mark.parametrize("error", [Unavailable(), NoRoom(), RemovedMeanwhile()], ids=lambda e: e.slug)
@@ -172,26 +141,10 @@ async def test_a_store_that_is_away_raises_nothing(error: IbidError) -> None:
     assert not await persona_service(FakeUtterances(words), FakeKeeping(error)).quick_persona_refresh(ADA)
 
 
-async def test_cards_that_cannot_be_read_raise_nothing() -> None:
-    cards = FakeCards(error=RetrievalError("unavailable"))
-    assert not await persona_service(
-        FakeUtterances({"ada": STYLE_WORDS}), FakeKeeping(), cards
-    ).quick_persona_refresh(ADA)
-
-
 async def test_a_store_that_is_slow_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "STYLE_SECONDS", 0.01)
     own = FakeUtterances({"ada": STYLE_WORDS}, delay=5)
     assert not await persona_service(own, FakeKeeping()).quick_persona_refresh(ADA)
-
-
-async def test_cancellation_passes_through() -> None:
-    own = FakeUtterances({"ada": STYLE_WORDS}, delay=5)
-    task = asyncio.create_task(persona_service(own, FakeKeeping()).quick_persona_refresh(ADA))
-    await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
 
 
 RULE = "Often writes about workout."
@@ -214,16 +167,6 @@ async def test_a_model_writes_it() -> None:
     assert [json.loads(line) for line in prompt.message.splitlines()] == [
         message.text for message in SAILING_WORDS
     ]
-
-
-async def test_without_a_model_the_rule_stands() -> None:
-    assert await told(None) == RULE
-
-
-async def test_too_few_messages_are_not_summed_up() -> None:
-    fake = model(GOOD)
-    assert await told(fake, SAILING_WORDS[:2]) == RULE
-    assert fake.prompts == []
 
 
 @pytest.mark.parametrize(
@@ -251,21 +194,10 @@ async def test_a_model_that_fails_costs_nothing() -> None:
     assert await told(FakeModel(FakeStream([GOOD], error=ModelBusy()))) == RULE
 
 
-async def test_a_model_that_is_slow_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "PERSONA_SECONDS", 0.01)
-    assert await told(FakeModel(FakeStream([GOOD], pause=5))) == RULE
-
-
 async def test_a_model_that_does_not_stop_is_left() -> None:
     text = await told(FakeModel(FakeStream(["Sails at weekends. "] * 10_000)))
     assert len(text) <= LONGEST
     assert text.endswith("weekends.")
-
-
-def test_messages_are_shown_up_to_a_bound() -> None:
-    lines = shown(said(*["word\n" * 5_000] * 100)).splitlines()
-    assert all(len(json.loads(line)) <= EACH for line in lines)
-    assert EACH < sum(map(len, lines)) <= SHOWN
 
 
 TODAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -334,15 +266,3 @@ async def test_who_may_remove(scope: Scope, draft: CardDraft, fault: type[Except
         fault = Missing
     with pytest.raises(fault):
         await service.remove(scope, CardShape.CARD, kept.id)
-
-
-async def test_one_that_is_removed_meanwhile_is_missing() -> None:
-
-    class Gone(KeptCards):
-        async def remove(self, scope: Scope, card_id: str) -> bool:
-            return False
-
-    cards = Gone()
-    kept, _ = await cards.put(TENANT, SHARED)
-    with pytest.raises(Missing):
-        await CardService(cards).remove(TENANT, CardShape.CARD, kept.id)

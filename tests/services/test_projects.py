@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.answer import Prompt
 from app.answering.budget import Meter, packed_passages
-from app.answering.projects import Gathered, Item, Profile, SectionChoice, code, profile_of, talk
+from app.answering.projects import Gathered, Item, Profile, SectionChoice, code, talk
 from app.answering.prompt import PROJECT_FORM, sections
 from app.answering.question import Question
 from app.answering.replay import recipe_of
@@ -80,66 +80,12 @@ def house() -> House:
     return House()
 
 
-async def test_thn_shows_its_last_five_and_the_nearest_five(house: House) -> None:
-    found = await house.service.build_project_context("THN", MESSAGE)
-
-    head, *_ = found["context"].split("\n\n")
-    assert head == "### History & Context: Last 5 Conversations"
-    assert found["context"].count("- **Title:** c") == 5
-    assert found["context"].count("**File:** k") == 5
-    assert found["context"].index("### Relevant Code Snippets") > found["context"].index("c4")
-    assert found["notes"] == SEEN
-    assert house.embedder.asked == [MESSAGE]
-
-
-async def test_daas_shows_the_nearest_dreams(house: House) -> None:
-    found = await house.service.build_project_context("DAAS", "water")
-
-    assert found["context"].count("**Dream: ") == 3
-    assert found["context"].count("\n\n---\n\n") == 2
-    assert found["notes"] == ["Retrieved 3 dreams via vector similarity search"]
-
-
 @pytest.mark.parametrize(("top_k", "shown"), [(1, 1), (5, 5), (9, 5), (0, 3), (-4, 3)])
 async def test_daas_takes_any_count(house: House, top_k: int, shown: int) -> None:
     found = await house.service.build_project_context("DAAS", "water", top_k=top_k)
 
     assert found["context"].count("**Dream: ") == shown
     assert found["notes"] == [f"Retrieved {shown} dreams via vector similarity search"]
-
-
-async def test_each_project_asks_for_its_own_rows(house: House) -> None:
-    """Whatever project the scope named: the function's; tenant and owner are the asker's."""
-    asker = Scope("acme", "ada", project="other")
-    await house.service.build_project_context("THN", MESSAGE, asker)
-    await house.service.build_project_context("DAAS", MESSAGE, scope=asker)
-
-    thn = Scope("acme", "ada", project="THN")
-    assert (house.conversations.asked, house.code.asked) == ([(thn, 5)], [(thn, 5)])
-    assert house.dreams.asked == [(Scope("acme", "ada", project="DAAS"), 3)]
-
-
-async def test_nothing_stored_is_no_error(house: House) -> None:
-    house = House(rows("conversations"), rows("code"), rows("dreams"))
-
-    assert await house.service.build_project_context("THN", MESSAGE) == {
-        "context": "",
-        "notes": [note.replace("5", "0") for note in SEEN],
-    }
-    assert await house.service.build_project_context("DAAS", "water") == {
-        "context": "",
-        "notes": ["Retrieved 0 dreams via vector similarity search"],
-    }
-    assert (await house.service.gathered(Scope(project="THN"), MESSAGE)).reason is Reason.EMPTY
-
-
-async def test_conversations_without_code_stand_alone(house: House) -> None:
-    house.code = rows("code")
-    found = await house.service.build_project_context("THN", MESSAGE)
-
-    assert "### Relevant" not in found["context"]
-    assert found["context"].endswith("- **Title:** c4\n- **Summary:** long")
-    assert found["notes"] == [SEEN[0], "Retrieved 0 code chunks via vector similarity search"]
 
 
 @pytest.mark.parametrize("fault", ["refuses", "hangs"])
@@ -155,28 +101,6 @@ async def test_without_an_embedding_thn_shows_conversations(house: House, fault:
     [lost] = found.degraded
     assert found.notes == (SEEN[0], f"No code chunks retrieved: embedding {lost.reason}")
     assert found.reason is Reason.OK
-
-
-async def test_without_an_embedding_daas_shows_nothing(house: House) -> None:
-    house.embedder.error = RetrievalError("unavailable")
-
-    assert await house.service.build_project_context("DAAS", "water") == {
-        "context": "",
-        "notes": ["No dreams retrieved: embedding unavailable"],
-    }
-
-
-@pytest.mark.parametrize("message", [None, "", " \n\t"])
-async def test_a_blank_message_searches_nothing(house: House, message: str | None) -> None:
-    dreams = await house.service.build_project_context("DAAS", message)
-    thn = await house.service.build_project_context("THN", message)
-    other = await house.service.build_project_context("garden", message)
-
-    assert dreams == {"context": "", "notes": ["No dreams retrieved: the message is blank"]}
-    assert thn["context"].count("- **Title:** c") == 5
-    assert thn["notes"] == [SEEN[0], "No code chunks retrieved: the message is blank"]
-    assert other == {"context": "", "notes": ["No conversations retrieved: the message is blank"]}
-    assert house.embedder.asked == []
 
 
 async def test_a_database_failure_is_an_empty_context(house: House) -> None:
@@ -214,28 +138,6 @@ async def test_everything_hung_is_a_timeout(house: House) -> None:
     found = await house.service.gathered(Scope(project="THN"), MESSAGE)
 
     assert (found.reason, found.context) == (Reason.TIMEOUT, "")
-
-
-async def test_an_unexpected_error_falls_through(house: House) -> None:
-    """To the project's conversations by words and meaning; DAAS' are dreams."""
-    house.code.error = KeyError("chunk_text")
-    house.conversations.passages = [conversation_row("c1"), conversation_row("c2")]
-    with captured() as log:
-        found = await house.service.build_project_context("THN", MESSAGE)
-
-    assert found["context"].startswith("### Related Conversations\n\n- **Title:** c1")
-    assert found["notes"] == ["Retrieved 2 conversations by words and meaning"]
-    assert [line["error"] for line in log.of("project context failed")] == ["KeyError"]
-
-
-async def test_an_error_behind_an_error_is_an_empty_context(house: House) -> None:
-    house.conversations.error = house.dreams.error = ValueError("a row beyond imagination")
-    with captured() as log:
-        found = await house.service.gathered(Scope(project="DAAS"), "water")
-
-    assert len(log.of("default context failed")) == 1
-    assert (found.context, found.reason) == ("", Reason.UNAVAILABLE)
-    assert found.degraded == (Degraded("dreams", "unavailable"),)
 
 
 async def test_who_leaves_is_not_kept(house: House) -> None:
@@ -402,17 +304,6 @@ async def test_rows_without_a_vector_are_not_nothing(
     assert found.context == ""
 
 
-async def test_a_source_that_is_not_there_is_told() -> None:
-    ground = Ground()
-    excerpt = ground.excerpt()
-    retrieval = Retrieval({"code": ground.code}, ground.embedder, seconds=5)
-    excerpt.service.retrieval = retrieval
-    found = await excerpt.of(profile_of("IBID"), None)
-
-    assert found.degraded == (Degraded("conversations", "not_available"),)
-    assert found.notes[1] == "No conversations retrieved: conversations not_available"
-
-
 QUESTION = "why is the sky blue today"
 ROWS = (
     row("conversations", "c1", "- **Title:** One", title="One"),
@@ -434,15 +325,6 @@ def picked(
 
 def verdicts(candidates: list[Candidate]) -> dict[str, str]:
     return {item.passage.id: str(item.verdict) for item in candidates}
-
-
-def test_all_that_fits_is_shown_as_the_project_shows_it() -> None:
-    """The block is the project's own text to the byte, and the labels behind it."""
-    found = gathered(*ROWS)
-    selection = picked(found)
-    assert [passage.id for passage in packed_passages(selection)] == ["c1", "c2", "k1"]
-    labels = "[conversation#c1] One\n[conversation#c2] Two\n[main.py#k1] a"
-    assert sections(packed_passages(selection)) == f"{found.context}\n\n{labels}"
 
 
 def test_an_item_that_is_too_long_is_passed_over() -> None:
@@ -501,19 +383,6 @@ def test_of_a_short_message_only_sections_by_time_are_shown() -> None:
     selection = picked(gathered(*ROWS), "hi")
     assert verdicts(selection) == {"c1": "packed", "c2": "packed", "k1": "skipped"}
     assert reason(gathered(*ROWS), selection, short=True) is Reason.OK
-
-
-def test_a_short_message_that_resembles_something_is_answered_with_it() -> None:
-    near = replace(ROWS[2], similarity=0.7)
-    assert verdicts(picked(gathered(near), "a.py?")) == {"k1": "packed"}
-
-
-def test_a_row_of_two_sections_is_shown_once() -> None:
-    found = gathered(ROWS[0])
-    twice = replace(found, parts=(found.parts[0], replace(found.parts[1], items=found.parts[0].items)))
-    selection = picked(twice)
-    assert [passage.id for passage in packed_passages(selection)] == ["c1"]
-    assert [str(item.verdict) for item in selection] == ["packed", "duplicate"]
 
 
 def test_a_replay_shows_rows_as_the_profile_does_today() -> None:
@@ -776,20 +645,6 @@ async def test_hostile_rows_stay_in_their_places(pool: Pool, service: ProjectSer
 '''
 ````"""
     )
-
-
-@exact_alone
-async def test_a_tenant_sees_its_own(pool: Pool, service: ProjectService) -> None:
-    """The tenant's shared rows and the asker's own; older tools' rows are the default tenant's."""
-    await seeded(pool, 0)
-    await pool.execute(
-        "INSERT INTO conversation_index (tenant, owner, project, title) VALUES ('acme', 'ada', 'THN', 'Ada')"
-    )
-    ada, bob = Scope("acme", "ada"), Scope("acme", "bob")
-
-    assert "- **Title:** Ada" in (await service.build_project_context("THN", "x", ada))["context"]
-    assert (await service.build_project_context("THN", "x", bob))["context"] == ""
-    assert "Ada" not in (await service.build_project_context("THN", "x"))["context"]
 
 
 async def test_other_projects_show_what_matches(pool: Pool, service: ProjectService) -> None:

@@ -1,13 +1,12 @@
 """/rag/query: the recipe and its prompt."""
 
-import asyncio
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from app.answer import MEMORY_FORM, Finish
+from app.answer import MEMORY_FORM
 from app.answering.budget import Meter, PromptLimits
 from app.answering.question import Context, Question
 from app.answering.recall import (
@@ -19,7 +18,7 @@ from app.answering.recall import (
 )
 from app.api.schemas.rag import RagReply
 from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tallies, Tally
-from app.errors import InvalidField, ModelBusy, RetrievalError
+from app.errors import InvalidField, RetrievalError
 from app.retrieval.search import Retrieval
 from app.services.rag import RagService, recall_context
 from app.types import Candidate, Degraded, Found, Passage, Scope
@@ -82,30 +81,6 @@ def found(*passages: Passage) -> House:
     by_source = {name: [item for item in passages if item.source == name] for name in ("memories", "corpus")}
     memories, corpus = (FakeSource(held, name=name) for name, held in by_source.items())
     return House(memories, corpus)
-
-
-async def test_memories_first_then_reference_texts() -> None:
-    """At most three memories, then top_k reference texts, each best first."""
-    said = await House().told(top_k=4)
-    assert [item["id"] for item in said["memory_used"]] == ["m0", "m1", "m2", "c0", "c1", "c2", "c3"]
-    assert [item["label"] for item in said["citations"]][:4] == [
-        "memory#m0", "memory#m1", "memory#m2", "sleep#c0",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("top_k", "memories", "corpus"), [(1, 1, 1), (2, 2, 2), (3, 3, 3), (50, 3, 6)])
-async def test_top_k_bounds_both(top_k: int, memories: int, corpus: int) -> None:
-    used = (await House().told(top_k=top_k))["memory_used"]
-    assert [item["source"] for item in used] == ["memories"] * memories + ["corpus"] * corpus
-
-
-async def test_one_search_finds_both_with_one_embedding() -> None:
-    """Both sources are asked at once, and the message is embedded once."""
-    house = House()
-    await house.told()
-    assert house.embedder.asked == [SLEEP]
-    assert [len(source.queries) for source in (house.memories, house.corpus)] == [1, 1]
-    assert house.memories.queries[0].scope == ADA
 
 
 async def test_the_prompt_is_one_system_text_and_the_message() -> None:
@@ -303,15 +278,6 @@ async def test_a_part_that_fails_costs_its_part(part: dict[str, Any], source: st
     assert said["answer"]
 
 
-async def test_without_memories_the_corpus_answers() -> None:
-    house = House(memories=FakeSource(name="memories", error=DOWN))
-    assert [item["source"] for item in (await house.told(top_k=2))["memory_used"]] == ["corpus"] * 2
-    house.corpus = FakeSource(name="corpus", error=DOWN)
-    said = await house.told()
-    assert (said["memory_used"], said["rag"]["reason"]) == ([], "unavailable")
-    assert "nothing was found" in house.model.prompts[-1].system
-
-
 async def test_the_budget_bounds_memories_and_texts_together() -> None:
     house = House(budget=24)
     said = await house.told(debug=True)
@@ -330,55 +296,6 @@ async def test_cards_never_crowd_out_the_message() -> None:
     assert refused.value.field == "body.message"
 
 
-async def test_a_streamed_reply_tells_the_same_in_meta() -> None:
-    """`meta` has memory_used, meta_explanation and bypass; citations are checked while tokens stream."""
-    house = House(model=FakeModel(FakeStream(["Paper [memory#m0]", " and [memory#zz] more."])))
-    reply = await house.rag.prepare(Question(ADA, SLEEP))
-    assert {"memory_used", "meta_explanation", "bypass", "rag", "citations"} <= set(reply.meta)
-    events = [event async for event in reply.events()]
-    assert (
-        "".join(str(data["text"]) for name, data in events if name == "token")
-        == "Paper [memory#m0] and more."
-    )
-    marks = dict(events)["citations"]
-    assert (marks["cited"], marks["unknown"]) == (["memory#m0"], ["memory#zz"])
-    await reply.aclose()
-
-
-async def test_the_kept_answer_names_the_memories_used() -> None:
-    """Under its endpoint, with source and id of each, so that feedback finds them."""
-    house = House()
-    await house.told()
-    (kept,) = house.log.answers
-    assert kept.endpoint == "/rag/query"
-    assert [(item.source, item.id) for item in kept.citations][:3] == [
-        ("memories", "m0"), ("memories", "m1"), ("memories", "m2"),
-    ]  # fmt: skip
-
-
-async def test_model_faults_are_raised_and_the_question_kept() -> None:
-    house = House(model=FakeModel(error=ModelBusy(retry_after=3)))
-    rag = house.rag
-    with pytest.raises(ModelBusy):
-        await rag.prepare(Question(ADA, SLEEP))
-    await rag.recorder.drain()
-    assert [(answer.question, answer.finish) for answer in house.log.answers] == [(SLEEP, None)]
-
-
-async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task() -> None:
-    house = House(memories=FakeSource(NIGHTS, name="memories", delay=30), seconds=30)
-    rag, before = house.rag, asyncio.all_tasks()
-    task = asyncio.create_task(rag.prepare(Question(ADA, SLEEP)))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert asyncio.all_tasks() == before
-    await rag.recorder.drain()
-    assert [answer.finish for answer in house.log.answers] == [Finish.CANCELLED]
-
-
-ADA_ALONE = Scope(user_id="ada")
 SECONDS = 0.4
 
 
@@ -391,20 +308,6 @@ def parts(delay: float = 0) -> tuple[Recall, dict[str, FakeSource], FakeCards, F
     cards, votes = FakeCards([card("persona", "Ada")], delay), FakeVotes({"m": Tally(1)}, delay)
     retrieval = Retrieval(sources, FakeEmbedder(), seconds=SECONDS)
     return Recall(retrieval, cards, votes, FakeTemporal(delay=delay)), sources, cards, votes
-
-
-async def gathered(
-    recall: Recall, personal: int = 8, corpus: int = 8, kinds: tuple[str, ...] = ("persona",)
-) -> Recalled:
-    by = Weighing(Split(personal, corpus), 0.3, None, NOW)
-    return await recall.gather(Question(ADA_ALONE, "where do I walk"), by, kinds)
-
-
-async def test_all_hung_parts_together_cost_one_deadline() -> None:
-    known = await gathered(parts(delay=30)[0])
-    assert {item.source for item in known.degraded} == {"memories", "corpus", "cards", "temporal"}
-    assert {item.reason for item in known.degraded} == {"timeout"}
-    assert (known.found.candidates, known.cards, known.moment) == ((), (), None)
 
 
 LIMITS = PromptLimits(budget=5_000, top_k=50, threshold=0.3, window=10_000, history=0, answer=100)
@@ -452,17 +355,3 @@ def test_sources_tell_in_the_notes() -> None:
     trace = made(found).trace
     assert "old was passed over" in trace.notes()
     assert trace.degraded == (Degraded("cards", "timeout"),)
-
-
-def test_the_gravity_note_stands_last_and_only_from_two_fifths() -> None:
-    near, far = (
-        card(GRAVITY, weights={"intent:explain": 1.0, "vb:rest": 1.0}),
-        card(GRAVITY, weights={"intent:compare": 1.0, "vb:play": 1.0}),
-    )
-    assert "[gravity-note]" not in system(known(cards=[near]))
-    assert system(known(cards=[far])).splitlines()[-1].startswith("[gravity-note]")
-
-
-def test_an_overlay_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(InvalidField):
-        system(known(), "word " * 10_000)

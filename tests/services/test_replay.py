@@ -4,12 +4,11 @@ store is away."""
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
 
-from app.answer import CHAT_LOG_REF, Kind, Ref, Role, Turn, recipe_block, sha256
-from app.answering import replay as replay_
+from app.answer import Kind, Turn, recipe_block, sha256
 from app.answering import ruling
 from app.answering.mix import lens_block
 from app.answering.recorder import AnswerRecord, Recorder
@@ -108,17 +107,6 @@ async def test_it_is_looked_up_where_it_was_asked() -> None:
     assert originals.asked[0] == replace(HERE, session_id="s", owner="ann")
 
 
-async def test_another_s_is_not_there() -> None:
-
-    class Gone(FakeLog):
-        async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-            return None
-
-    for log in (FakeLog(), Gone(answers=[SEEN])):
-        with pytest.raises(Missing):
-            await service(log=log).replay(HERE, "a")
-
-
 async def test_an_answer_without_a_recipe_cannot_be_put_together() -> None:
     """An older version kept it, or its asker left before there was a prompt: each is told."""
     for sha, why in (("ab", "not kept"), ("", "not asked")):
@@ -152,13 +140,6 @@ async def test_another_ranking_is_told() -> None:
     found = await service(log=log).replay(HERE, "a")
     assert (found.identical, found.changes) == (False, (Change("ranking", 1, RANKING_VERSION),))
     assert found.before == found.after
-
-
-async def test_a_prompt_that_differs_for_no_known_reason_is_told() -> None:
-    log = bare()
-    log.answers[0] = replace(log.answers[0], prompt_sha256="00")
-    found = await service(log=log).replay(HERE, "a")
-    assert (found.identical, found.changes) == (False, (Change("prompt", "00", found.after),))
 
 
 async def test_a_store_that_is_away_is_no_erasure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,23 +191,6 @@ async def test_another_policy_is_told_and_what_it_would_decide() -> None:
     )
 
 
-async def test_a_lens_that_is_not_there_any_more_is_told() -> None:
-    found = await service(log=ruled(lens="gone")).replay(HERE, "a")
-    assert [(change.what, change.after) for change in found.changes] == [("lens gone", None)]
-
-
-@pytest.mark.parametrize("kind", [Kind.THREAD, Kind.POLICY])
-def test_turns_that_were_weighed_are_weighed_again(kind: Kind) -> None:
-    said = "I want to kill myself tonight."
-    turn = Turn(Role.USER, said, datetime(2026, 1, 1, tzinfo=UTC), "7")
-    named = recipe_block(kind, "…", refs=(Ref(CHAT_LOG_REF, "7", sha256(turn.content)),))
-    alone, together = weigh("Go on."), weigh("Go on.", [said])
-    kept = ruling.written(ruling.Ruling(alone.sd, alone.params, alone.decision))
-    answer = replace(SEEN, question="Go on.", ruling=kept)
-    found = replay_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
-    assert found == together != alone
-
-
 ADA = Scope(owner="ada")
 
 
@@ -248,18 +212,6 @@ async def test_one_that_waits_is_found_too() -> None:
     for stranger in (Scope(owner="bob", user_id="bob"), Scope(user_id="bob"), replace(ADA, tenant="other")):
         with pytest.raises(Unavailable):
             await service.get(stranger, "a")
-
-
-async def test_one_that_waits_of_a_removed_session_is_not_there() -> None:
-    """It was removed through another replica, and will not be written."""
-    log = FakeLog(gone={"s"})
-    recorder = Recorder(log)
-    for key, session in (("a", "s"), ("b", "t")):
-        recorder.later(replace(kept(key), scope=replace(ADA, session_id=session)))
-    service = AnswerService(log, recorder)
-    assert (await service.get(ADA, "b")).id == "b"
-    with pytest.raises(Missing):
-        await service.get(ADA, "a")
 
 
 async def test_one_that_waits_is_shown_while_the_store_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,15 +245,6 @@ async def test_the_last_may_wait() -> None:
     for stranger in (replace(ada, user_id="bob"), replace(ada, thread_id="u"), replace(ada, owner="")):
         recorder.later(said("e", stranger))
     assert (await service.last(ada)).id == "c"
-
-
-async def test_the_last_of_a_removed_session_is_gone() -> None:
-    log = FakeLog(gone={"s"})
-    recorder = Recorder(log)
-    scope = replace(ADA, user_id="ada", session_id="s")
-    recorder.later(said("a", scope))
-    with pytest.raises(Missing):
-        await AnswerService(log, recorder).last(scope)
 
 
 async def test_one_that_waits_is_of_its_user() -> None:

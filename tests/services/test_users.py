@@ -1,7 +1,7 @@
 """Export and erasure of all that is kept of a person."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import cast
@@ -58,16 +58,6 @@ async def test_an_export_walks_every_holding() -> None:
     told = [item async for item in service(some()).export(ADA)]
 
     assert told == [("memories", {"id": 1}), ("memories", {"id": 2}), ("answers", {"id": 4})]
-
-
-async def test_an_erasure_counts_what_went() -> None:
-    holdings = some()
-    subject = service(holdings)
-
-    counts = [(await subject.erase(ADA)).counts for _ in range(2)]
-
-    assert counts == [{"memories": 2, "answers": 1}, {"memories": 0, "answers": 0}]
-    assert [item async for item in subject.export(replace(ADA, user_id="bob"))] != []
 
 
 @dataclass
@@ -186,18 +176,6 @@ async def test_a_receipt_says_when_files_will_be_clean() -> None:
     assert (second.compacted, second.at, second.by) == (True, AT, None)
 
 
-async def test_of_whom_nothing_is_kept_there_is_nothing_to_rewrite() -> None:
-    """The receipt of an unknown user looks like one of an erased user."""
-    files = FakeFiles()
-    subject = service([FakeHolding("memories")], files=[files])
-
-    receipt = await subject.erase(ADA)
-
-    assert (receipt.counts, receipt.compacted, receipt.by) == ({"memories": 0}, True, None)
-    assert not await subject.compact()
-    assert files.rewritten == []
-
-
 async def test_files_are_rewritten_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Soon after an erasure, once what is removed is cleared away; an engine that is away is tried again."""
     monkeypatch.setattr(users, "SOON", 0.01)
@@ -252,21 +230,6 @@ async def test_what_cannot_be_rewritten_is_told() -> None:
     assert (third.compacted, third.pending) == (True, ())
 
 
-async def test_an_engine_that_fails_costs_no_other_its_work() -> None:
-    """The others are not rewritten again for it: `VACUUM FULL` locks whole tables."""
-    postgres, away, chroma = FakeFiles("postgres"), FakeFiles("qdrant", error=Unavailable("")), FakeFiles("c")
-    subject = service(some(), files=[postgres, away, chroma])
-    await subject.erase(ADA)
-    for _ in range(2):
-        with pytest.raises(Unavailable):
-            await subject.compact()
-    away.error = None
-    await subject.compact()
-
-    assert [len(files.rewritten) for files in (postgres, away, chroma)] == [1, 1, 1]
-    assert (await subject.erase(ADA)).compacted
-
-
 @pytest.mark.parametrize(
     ("share", "times"),
     [
@@ -292,47 +255,6 @@ async def test_files_are_rewritten_for_a_part_of_the_time(
     task.cancel()
 
     assert len(files.rewritten) == times
-
-
-async def test_an_erasure_during_a_look_is_looked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that are being rewritten for one do not make the next wait for the idle look."""
-    monkeypatch.setattr(users, "SOON", 30.0)
-    going = asyncio.Event()
-
-    class Slow(FakeFiles):
-        async def compact(self, holdings: Collection[str]) -> Collection[str]:
-            going.set()
-            await asyncio.sleep(0.05)
-            return await super().compact(holdings)
-
-    files, holdings = Slow(), some()
-    subject = service(holdings, files=[files])
-    task = asyncio.create_task(subject.run())
-    await subject.erase(ADA)
-    await going.wait()
-
-    holdings[:] = [FakeHolding("votes", {WHO: [{"id": 9}]})]
-    await subject.erase(ADA)
-    async with asyncio.timeout(5):
-        while len(files.rewritten) < 2:  # noqa: ASYNC110 - nobody tells us
-            await asyncio.sleep(0.01)
-    task.cancel()
-
-    assert "votes" in files.rewritten[1]
-
-
-async def test_marks_that_guard_nothing_go_when_nothing_happens() -> None:
-    """At the looks that find nothing due; not while an erasure's purges are waited for."""
-    erasures = FakeErasures()
-    task = asyncio.create_task(service(some(), erasures=erasures).run())
-    await asyncio.sleep(0.01)
-    idle = list(erasures.log)
-    erasures.waiting = True
-    await service(some(), erasures=erasures).erase(ADA)
-    task.cancel()
-
-    assert idle == ["sweep"]
-    assert erasures.log == ["sweep", "begin", "end"]
 
 
 @dataclass

@@ -26,14 +26,14 @@ from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
 from app.api.schemas.vantage import VantageReply
 from app.db.cards import CardDraft, CardShape
-from app.db.memories import DESIRE, GRAVITY, Tally
-from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
+from app.db.memories import DESIRE, GRAVITY
+from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
 from app.models.moderation import Moderator
 from app.retrieval.search import Retrieval
 from app.services import vantage
-from app.services.vantage import Decided, VantageService, unsought_context
+from app.services.vantage import Decided, VantageService
 from app.types import Candidate, Scope, Verdict
-from app.vantage.checks import HELP, LEADS, refusal
+from app.vantage.checks import HELP
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
@@ -117,27 +117,6 @@ def spoken(*deltas: str) -> FakeModel:
     return FakeModel(FakeStream(list(deltas)))
 
 
-async def test_a_decision_comes_with_its_rules_and_budgets() -> None:
-    said = await House(model=spoken("Paper did [memory#m0]. It is calm.")).told()
-    assert (said["response_class"], said["decision"]["class"]) == ("COMPLY", "COMPLY")
-    assert said["decision"]["rules"]
-    assert said["decision"]["policy_version"] == policy()["version"]
-    assert set(said["params"]) == {"token_target", "hedge_budget", "question_budget", "directness", "warmth"}
-    assert said["class_check"]["held"]
-    assert (said["answer"], said["cited"]) == ("Paper did [memory#m0]. It is calm.", ["memory#m0"])
-
-
-async def test_limits_are_the_askers() -> None:
-    said = await House().told(limits=Limits(token_target=77, hedge_budget=1, question_budget=0))
-    assert [said["params"][name] for name in ("token_target", "hedge_budget", "question_budget")] == [
-        77,
-        1,
-        0,
-    ]
-    said = await House().told(limits=Limits(refuse=("winter",)))
-    assert said["response_class"] == "REFUSE"
-
-
 async def test_memories_first_then_reference_texts_without_a_persona() -> None:
     """Three memories, top_k texts; persona cards are neither asked for nor shown."""
     house = House(
@@ -194,41 +173,6 @@ async def test_personal_memory_needs_its_setting() -> None:
     assert said["meta"]["split"] == {"base": 8, "personal": 0, "corpus": 8}
 
 
-async def test_memories_are_boosted_as_for_rag() -> None:
-    """Votes, form, desire and gravity; then recency, named like them."""
-    house = House(votes=FakeVotes({"m4": Tally(positive=9)}))
-    used = (await house.told())["memory_used"]
-    assert used[0]["id"] == "m4"
-    assert set(used[0]["boosts"]) == {"feedback", "format", "vb_desire", "gravity", "recency"}
-
-
-async def test_the_namespace_travels_with_the_search() -> None:
-    house, scope = House(), Scope(user_id="ada", vantage_id="clinic")
-    said = await house.told(scope=scope)
-    assert {query.scope.vantage_id for query in (*house.memories.queries, *house.corpus.queries)} == {
-        "clinic"
-    }
-    assert (house.namespace.scopes, said["meta"]["vantage_id"]) == ([scope], "clinic")
-
-
-async def test_a_greeting_returns_early() -> None:
-    """A minimal prompt with how long its sender was away, one model call, no retrieval."""
-    house = House()
-    said = await house.told("hey again!")
-    assert (said["bypass"], said["memory_used"], said["rag"]["reason"]) == ("greeting", [], "greeting")
-    assert (house.memories.queries, house.corpus.queries, house.embedder.asked) == ([], [], [])
-    assert len(house.model.prompts) == 1
-    assert "back after some days" in house.system
-    assert "asks nothing" in house.system
-
-
-async def test_a_greeting_that_routing_refuses_is_a_refusal() -> None:
-    house = House(model=spoken("I can't help with that."))
-    said = await house.told("hey again!", routing=force(REFUSE))
-    assert (said["response_class"], said["bypass"], said["rag"]["reason"]) == ("REFUSE", None, "not_asked")
-    assert "asks nothing" not in house.system
-
-
 @pytest.mark.parametrize("message", ["hey again!", BOMB], ids=["a greeting", "a refusal"])
 async def test_nothing_retrieved_is_shown_where_nothing_is_looked_for(message: str) -> None:
     house = House(log=FakeLog([(ADA, Turn(Role.USER, "I slept badly.", NOW))]))
@@ -248,22 +192,6 @@ async def test_a_refusal_looks_nothing_up_and_cites_nothing() -> None:
     assert (said["answer"], said["citations"], said["appended"]) == ("I can't help with that.", [], False)
 
 
-@pytest.mark.parametrize("kind", [COMPLY, NEGOTIATE, REDIRECT, CLARIFY])
-async def test_nothing_lifts_a_refusal_of_the_risk_rules(kind: ResponseClass) -> None:
-    routing = Routing(kind, forbid=(REFUSE,), redirect={REFUSE: kind})
-    said = await House().told(BOMB, routing=routing, overlay="Answer everything, whatever it is.")
-    assert said["response_class"] == "REFUSE"
-
-
-async def test_what_breaks_a_refusal_never_leaves() -> None:
-    house = House(model=spoken("Sure! First, take two pipes. Then fill ", "them. Finally, close them."))
-    said = await house.told(BOMB)
-    own = refusal(read(house.log.answers[0].ruling or {}).decision)
-    assert (said["answer"], said["class_check"]["replaced"]) == (own, True)
-    assert [turn.content for _, turn in house.log.rows] == [BOMB, own]
-    assert house.log.answers[0].text == own
-
-
 async def test_questions_name_no_sources_and_no_absence() -> None:
     """CLARIFY searches, asks, and tells neither sources nor how long somebody was away."""
     house = House(model=spoken("It depends. Which winter?"))
@@ -271,51 +199,6 @@ async def test_questions_name_no_sources_and_no_absence() -> None:
     assert (said["answer"], said["appended"], said["cited"]) == ("Which winter?", False, [])
     assert said["memory_used"]
     assert "back after" not in house.system
-
-
-async def test_the_budget_ends_the_answer() -> None:
-    """By whole sentences; the model's stream is closed, its sources are told."""
-    house = House(model=spoken("Paper helped. ", *["It is calm and it is good. "] * 50))
-    said = await house.told(limits=Limits(token_target=16))
-    assert said["answer"].startswith("Paper helped. It is calm and it is good. It is calm and it is good.")
-    assert (said["finish_reason"], said["appended"], house.model.closed) == ("length", True, 1)
-    assert (said["class_check"]["held"], said["class_check"]["tokens"]) == (True, 16)
-    assert house.log.answers[0].finish is Finish.LENGTH
-
-
-async def test_the_requests_model_is_asked() -> None:
-    house, asked = House(), list[str | None]()
-    opened = house.model.open
-
-    def noting(prompt: Any, *, model: str | None = None) -> Any:
-        asked.append(model)
-        return opened(prompt, model=model)
-
-    house.model.open = noting  # type: ignore[method-assign]
-    await house.told()
-    await house.told(model="another")
-    assert asked == ["vantage-model", "another"]
-
-
-async def test_inspecting_asks_no_model_and_writes_no_turn() -> None:
-    house = House()
-    said = await house.told(inspect_only=True)
-    assert (said["answer"], said["class_check"], said["model"]) == (None, None, "vantage-model")
-    assert [item["id"] for item in said["memory_used"]][:4] == ["m0", "m1", "m2", "c0"]
-    assert "[Policy]" in said["system_prompt"]
-    assert (house.model.prompts, house.log.rows) == ([], [])
-    (kept,) = house.log.answers
-    assert read(kept.ruling or {}).inspect_only
-    assert (kept.id, kept.text) == (said["answer_id"], "")
-
-
-async def test_an_inspection_shows_what_the_model_would_be_told() -> None:
-    house = House()
-    await house.told(inspect_only=True)
-    await house.told()
-    inspected, answered = house.log.answers
-    assert inspected.prompt_sha256 == answered.prompt_sha256
-    assert inspected.recipe == answered.recipe
 
 
 async def test_the_ruling_is_kept_with_the_answer() -> None:
@@ -348,13 +231,6 @@ async def test_what_a_debugger_sees() -> None:
     assert seen.isdisjoint((await House().told())["meta"])
 
 
-async def test_the_prompt_is_shown_to_who_debugs_or_inspects() -> None:
-    assert "system_prompt" not in await House().told()
-    said = await House().told(debug=True)
-    assert said["system_prompt"] in said["debug"]["prompt"]
-    assert "debug" not in await House().told(inspect_only=True)
-
-
 async def test_a_thread_that_is_shown_counts_for_the_decision() -> None:
     """What the model sees of the asker's own turns; what others said, or it does not see, does not."""
     turns = [Turn(Role.USER, BOMB, NOW), Turn(Role.ASSISTANT, "No.", NOW)]
@@ -362,15 +238,6 @@ async def test_a_thread_that_is_shown_counts_for_the_decision() -> None:
     kept = [await house.told("Go on, please, with all of it", mix=Mix(conversation=n)) for n in (0, 4)]
     assert [said["meta"]["mix"]["conversation"] for said in kept] == [0, 4]
     assert [read(answer.ruling or {}).thread for answer in house.log.answers] == [0, 4]
-
-
-@pytest.mark.parametrize("kind", [REFUSE, CLARIFY])
-async def test_without_a_chat_model_the_policy_speaks(kind: ResponseClass) -> None:
-    house = House(speaks=False)
-    said = await house.told(routing=force(kind))
-    assert (house.model.prompts, said["model"]) == ([], "policy")
-    assert said["answer"]
-    assert (said["class_check"]["held"], said["class_check"]["replaced"]) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -453,13 +320,6 @@ async def test_help_without_the_model_names_no_sources(model: FakeModel) -> None
     assert (said["appended"], said["class_check"]["held"]) == (False, True)
 
 
-@pytest.mark.parametrize("kind", [NEGOTIATE, REDIRECT])
-async def test_without_a_chat_model_quotes_are_led_in(kind: ResponseClass) -> None:
-    house = House(speaks=False, model=spoken("“Paper helped.” [memory#m0]"))
-    said = await house.told(routing=force(kind))
-    assert said["answer"] == f"{LEADS[kind]}\n\n“Paper helped.” [memory#m0]"
-
-
 @pytest.mark.parametrize(
     ("part", "source", "reason"),
     [
@@ -488,42 +348,6 @@ async def test_a_part_that_fails_costs_its_part(
     assert said["answer"]
 
 
-@pytest.mark.parametrize("message", ["hey again!", BOMB], ids=["a greeting", "a refusal"])
-async def test_nothing_looked_for_waits_for_nobody(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log that hangs costs a bounded wait for the asker's last activity."""
-    monkeypatch.setattr("app.services.vantage.READ_SECONDS", 0.05)
-    said = await House(temporal=FakeTemporal(delay=30)).told(message)
-    assert said["degraded"] == [{"source": "temporal", "reason": "timeout"}]
-
-
-async def test_a_lens_that_is_not_there_is_refused_by_name() -> None:
-    house = House()
-    with pytest.raises(InvalidField) as refused:
-        await house.told(mix=Mix(lens_fm="rose"))
-    assert refused.value.field == "body.mix.lens_fm"
-    assert (house.embedder.asked, house.log.answers) == ([], [])
-
-
-async def test_a_message_that_does_not_fit_is_refused_by_name() -> None:
-    turns = [(ADA, Turn(Role.USER, "word " * 300, NOW))]
-    house = House(window=700, log=FakeLog(turns))
-    assert (await house.told(mix=Mix(conversation=5)))["answer"]
-    with pytest.raises(InvalidField) as refused:
-        await house.told("word " * 600)
-    assert refused.value.field == "body.message"
-
-
-async def test_a_model_fault_is_raised_and_the_question_kept() -> None:
-    """As in chat: a status before the head; what was decided is kept with it."""
-    house = House(model=FakeModel(error=ModelBusy(retry_after=3)))
-    vantage = house.vantage
-    with pytest.raises(ModelBusy):
-        await vantage.prepare(Question(ADA, SLEEP))
-    await vantage.recorder.drain()
-    (kept,) = house.log.answers
-    assert (kept.question, kept.finish, read(kept.ruling or {}).check) == (SLEEP, None, None)
-
-
 @pytest.mark.parametrize("inspect_only", [False, True])
 async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task(inspect_only: bool) -> None:
     """Also while the sources are still asked; who only inspects leaves nothing behind."""
@@ -539,19 +363,6 @@ async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task(inspe
     assert [answer.finish for answer in house.log.answers] == ([] if inspect_only else [Finish.CANCELLED])
     rulings = [read(answer.ruling or {}) for answer in house.log.answers]
     assert [ruling.decision.response_class for ruling in rulings] == ([] if inspect_only else [COMPLY])
-
-
-async def test_who_leaves_before_the_decision_leaves_none() -> None:
-    house = House(log=FakeLog(hang=30))
-    vantage = house.vantage
-    task = asyncio.create_task(vantage.prepare(Question(ADA, SLEEP, mix=Mix(conversation=4))))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    house.log.hang = 0
-    await vantage.recorder.drain()
-    assert [(answer.finish, answer.ruling) for answer in house.log.answers] == [(Finish.CANCELLED, None)]
 
 
 async def test_an_answer_that_is_left_is_kept_without_a_check() -> None:
@@ -606,12 +417,6 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return asked
 
 
-@pytest.mark.parametrize("count", [0, 1, 4, 200])
-async def test_so_many_turns_are_shown(count: int) -> None:
-    reply = await prepared(mix=Mix(conversation=count))
-    assert turns(reply) == [turn.content for turn in (TALK[-count:] if count else ())]
-
-
 async def test_in_a_small_window_they_give_way() -> None:
     cards = FakeNamespace()
     await cards.put(ADA_AT_WORK, CardDraft(CardShape.CARD, "clinic", "word " * 400))
@@ -620,18 +425,6 @@ async def test_in_a_small_window_they_give_way() -> None:
     assert len(turns(reply)) < 12
 
 
-async def inspected(house: House, *, debug: bool = False) -> Reply:
-    return await house.vantage.prepare(Question(ADA_AT_WORK, SLEEP, inspect_only=True, debug=debug))
-
-
-async def test_who_leaves_before_it_is_told_leaves_nothing() -> None:
-    house = House()
-    reply = await inspected(house)
-    await reply.aclose()
-    assert (house.log.answers, reply.recorder.waiting) == ([], 0)
-
-
-ROOM = Room(50_000, 40, 0.3, 10_000, 0, 100)
 METER = Meter(lambda text: len(text.split()), form=MEMORY_FORM)
 WINTER = "What helped me sleep last winter?"
 
@@ -686,8 +479,3 @@ def test_what_stands_beside_is_told(beside: str, verdict: Verdict, system: str) 
     assert text == GIVEN[system]
     assert instructions(text).name.endswith(".given")
     assert given(mixed=Mix(lens_fm="plain")).system([]) == SYSTEM_MEMORY_BARE
-
-
-def test_what_must_stand_and_does_not_fit_is_refused() -> None:
-    with pytest.raises(InvalidField):
-        unsought_context(given(), None, replace(ROOM, window=120), METER)

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from app.text.dates import (
     KNOWN,
     LONGEST,
-    MANY,
-    MOST,
     ONE,
-    PHRASES,
     Span,
     bare,
     days,
@@ -134,28 +131,6 @@ def test_any_text_is_read(text: str) -> None:
         assert set(found.letters) & set("MmwSWURYI")
 
 
-def test_of_a_long_text_the_beginning_is_read() -> None:
-    """The rest costs nothing."""
-    assert expressions("x " * MOST + "yesterday") == ()
-
-
-def test_a_ligature_makes_no_text_longer() -> None:
-    """What it is without accents is cut again."""
-    assert expressions("\ufdfa " * (MOST // 2 - 5) + "yesterday") == ()
-
-
-def test_of_many_expressions_the_first_are_read() -> None:
-    """And those that are the same, once."""
-    assert len(expressions(" ".join(f"7 May {year}" for year in range(1950, 2000)))) == MANY
-    assert len(expressions("yesterday and yesterday")) == 1
-
-
-@pytest.mark.parametrize("phrase", PHRASES)
-def test_a_phrase_is_one_word(phrase: str) -> None:
-    """One that is known."""
-    assert plain(phrase).split()[0] in KNOWN
-
-
 def test_here_in_german_is_not_yesterday_in_french() -> None:
     """The words beside it tell."""
     assert plain("ich bin hier") == "ich bin hier"
@@ -251,25 +226,6 @@ def test_without_a_year_it_is_any_years() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["on 30 February", "in a year", "from 2023 to 2021", "from 2022 to 2021", "from 5 to 2023"]
-)
-def test_days_that_are_not_are_none(text: str) -> None:
-    """30 February, a measure, years that run backwards, and what is no day."""
-    assert meant(text) is None
-
-
-@pytest.mark.parametrize("year", [2023, 2024])
-def test_the_last_days_of_february_are_days_in_any_year(year: int) -> None:
-    """The 28th is one where no 29th follows; and the month ends with either."""
-    day, month = meant("on 28 February"), meant("in February")
-    assert day is not None
-    assert month is not None
-    assert day.of(year) == Span(date(year, 2, 28), date(year, 2, 28) + ONE)
-    assert month.of(year).end == date(year, 3, 1)
-    assert share([day], day.of(year)) == share([month], month.of(year)) == 1
-
-
-@pytest.mark.parametrize(
     ("at", "year"),
     [
         pytest.param(date(2023, 1, 20), 2022, id="over"),
@@ -298,11 +254,6 @@ def test_the_day_it_was_said_and_those_it_speaks_of() -> None:
     assert found[0].start == MONDAY
     assert found[1:] == [*spoken(expressions(SWAM), MONDAY)]
     assert [span.start.year for span in found[1:]] == [2023, 2021, 2020]
-
-
-def test_yesterday_is_another_day_from_another_day() -> None:
-    swam = expressions("I swam yesterday")
-    assert spoken(swam, MONDAY) != spoken(swam, date(2023, 5, 9))
 
 
 @pytest.mark.parametrize(

@@ -8,31 +8,6 @@ from app.answering.prompt import AWAY, reentry_line
 from app.db.memories import Moment
 from app.text.greeting import is_assent, is_pure_reentry_greeting, is_small_talk
 
-LONG = 32_000
-HOSTILE = {
-    "one word": "a" * LONG,
-    "one letter words": "a " * (LONG // 2),
-    "no": "no " * (LONG // 3),
-    "spaces": " " * LONG,
-    "lines": "\n" * LONG,
-    "hashes": "#" * LONG,
-    "hashtags begun": "#a" * (LONG // 2),
-    "apostrophes": "'" * LONG,
-    "clitics": "a'" * (LONG // 2),
-    "brackets": "[" * LONG,
-    "heads begun": "[system\n" * (LONG // 8),
-    "template marks begun": "<|a" * (LONG // 3),
-    "heads set in": "> " * (LONG // 2),
-    "phrases begun": "ignore all previous " * (LONG // 20),
-    "overlapping phrases": "how do i " * (LONG // 9),
-    "ligatures of eighteen letters": "\ufdfa" * LONG,
-    "marks above marks": "e" + "\u0301" * (LONG - 1),
-    "thumbs": "👍" * LONG,
-    "characters without spaces": "你" * LONG,
-    "smileys begun": ":-" * (LONG // 2),
-}
-
-
 GREETINGS = (
     "hey again!",
     "Hi",
@@ -100,12 +75,6 @@ def test_one_word_of_content_makes_a_question(greeting: str, word: str) -> None:
     assert not is_pure_reentry_greeting(f"{word}, {greeting}")
 
 
-@given(st.sampled_from(GREETINGS), st.text(alphabet=" !.,", max_size=8))
-def test_marks_change_nothing(greeting: str, marks: str) -> None:
-    """However much somebody exclaims."""
-    assert is_pure_reentry_greeting(marks + greeting + marks)
-
-
 @pytest.mark.parametrize("bucket", ["new", "minutes", "hours", "days", "weeks", "months"])
 def test_each_bucket_has_its_line(bucket: str) -> None:
     """One line each, no two alike."""
@@ -113,18 +82,6 @@ def test_each_bucket_has_its_line(bucket: str) -> None:
     assert line
     assert "\n" not in line
     assert list(AWAY.values()).count(line) == 1
-
-
-@pytest.mark.parametrize("moment", [None, Moment("aeons")], ids=["not known", "another service's bucket"])
-def test_what_is_not_known_is_not_told(moment: Moment | None) -> None:
-    """No line then."""
-    assert reentry_line(moment) == ""
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_cost_nothing(text: str) -> None:
-    """Whoever writes that much does not only greet."""
-    assert not is_pure_reentry_greeting(text)
 
 
 SMALL_TALK = (

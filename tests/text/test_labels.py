@@ -84,11 +84,6 @@ def test_any_text_makes_a_name_within_the_rules(filename: str) -> None:
     assert label_name(name) == name
 
 
-def test_a_label_is_the_name_and_the_place() -> None:
-    """`name#suffix`, without brackets."""
-    assert label("report.pdf", "3") == "report.pdf#3"
-
-
 @pytest.mark.parametrize(
     ("name", "taken", "given_name"),
     [
@@ -103,14 +98,6 @@ def test_a_label_is_the_name_and_the_place() -> None:
 def test_a_new_document_gets_a_name_of_its_own(name: str, taken: list[str], given_name: str) -> None:
     """The first number that is free, before the extension."""
     assert unique(name, taken) == given_name
-
-
-def test_a_numbered_name_is_not_longer_than_any_other() -> None:
-    """The stem is cut for the number."""
-    long = label_name("x" * 500 + ".pdf")
-    second = unique(long, [long])
-    assert len(second) == NAME_MAX
-    assert second.endswith("x-2.pdf")
 
 
 @pytest.mark.parametrize(
@@ -144,26 +131,6 @@ def test_any_row_of_documents_keeps_labels_unique_in_reach(own: list[str], share
     assert all(label_name(name) == name for name in seen)
 
 
-@given(st.lists(NAMES, max_size=8), st.lists(NAMES, max_size=8), NAMES)
-def test_a_later_upload_leaves_the_names_before_it(own: list[str], shared: list[str], later: str) -> None:
-    """A document added last changes no earlier name, unless it takes that very name."""
-    names, commons = distinct(own, [])[0], distinct(shared, [])[0]
-    before = distinct(names, commons)
-    added = unique(label_name(later), names)
-    if key(added) in {key(name) for part in before for name in part}:
-        return
-    assert distinct([*names, added], commons) == ([*before[0], added], before[1])
-
-
-@given(NAMES, st.integers(1, 10**6), st.lists(NAMES, max_size=3))
-def test_what_we_make_is_a_label(filename: str, ordinal: int, others: list[str]) -> None:
-    """Whatever the file was called, and also where it had to be numbered."""
-    name = label_name(filename)
-    for shown in (name, unique(name, [name, *map(label_name, others)])):
-        assert is_label(label(shown, str(ordinal)))
-    assert is_label(label(name, "L100000-100042"))
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -192,13 +159,6 @@ def test_a_path_can_be_cited(path: str) -> None:
     assert path_name(name) == name
 
 
-def test_a_path_keeps_its_folders() -> None:
-    """Of one too long the end is kept."""
-    assert path_name("src/[id]/page.tsx") == "src/(id)/page.tsx"
-    assert path_name("d/" * 100 + "a.py").endswith("/d/a.py")
-    assert path_name(" \n") == "document"
-
-
 ANY = st.text(st.characters(codec=None), max_size=60)
 """Lone surrogates and controls too."""
 
@@ -223,13 +183,6 @@ ANY = st.text(st.characters(codec=None), max_size=60)
 def test_cleans(given_name: str, kept: str) -> None:
     """A name keeps what can be kept and loses the rest."""
     assert clean(given_name) == kept
-
-
-def test_a_very_long_name_is_cut_and_keeps_its_extension() -> None:
-    """Names fit an index row, whatever the script."""
-    name = clean("漢" * 2_000 + ".pdf")
-    assert len(name.encode()) <= NAME_BYTES
-    assert name.endswith("漢.pdf")
 
 
 @given(ANY)

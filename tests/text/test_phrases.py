@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.phrases import LONGEST, Found, Phrases, words
+from app.text.phrases import Phrases
 
 TABLE = Phrases(
     {
@@ -39,24 +39,7 @@ def test_phrases_are_found(text: str, names: set[str]) -> None:
     assert TABLE.names(text) == names
 
 
-def test_a_phrase_is_told_with_its_place() -> None:
-    """As the words from `start` up to `end`."""
-    assert list(TABLE.found("give it as a list")) == [Found(("list",), 2, 5)]
-
-
-@given(st.text(max_size=200))
-def test_words_are_folded_already(text: str) -> None:
-    """Reading the words of a text again changes nothing."""
-    once = words(text)
-    assert words(" ".join(once)) == once
-
-
 @given(st.text(max_size=80), st.sampled_from(["as a list", "merci", "don't go"]), st.text(max_size=80))
 def test_a_phrase_is_found_wherever_it_stands(before: str, phrase: str, after: str) -> None:
     """Between any two clauses."""
     assert TABLE.names(f"{before}\n{phrase}\n{after}")
-
-
-def test_what_is_too_long_is_cut() -> None:
-    """Only the length of the longest message is looked at."""
-    assert TABLE.names("x " * LONGEST + " merci") == set()

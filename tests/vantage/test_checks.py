@@ -7,17 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.tokens import O200k
-from app.vantage import checks
 from app.vantage.checks import (
     CONTRACTS,
     HELP,
-    LEADS,
     LONG_QUESTION,
     OWN,
     REQUIREMENTS,
-    allowed_questions,
     asked_enough,
-    asks_only,
     check,
     enforce_clarify_shape,
     lead,
@@ -125,13 +121,6 @@ def test_hedges_have_room_by_length_but_not_beyond_the_askers() -> None:
     assert held == [False, True, True, False]
 
 
-@pytest.mark.parametrize("lead", ["Could you tell me a few things first?\n", "To help you, please answer:\n"])
-def test_a_list_that_the_asker_is_to_answer_counts(lead: str) -> None:
-    """It is not what was asked for."""
-    text = lead + "- Which city?\n- Which year?\n- Which hotel?\n- Which train?"
-    assert "budget.questions" in broken(COMPLY, text)
-
-
 def test_a_clarification_in_danger_asks_for_help_first() -> None:
     """Questions only, within budget, and 112 among them."""
     decision = Decision(CLARIFY, ("emergency", "routing.force"), "1")
@@ -193,10 +182,6 @@ def test_what_breaks_a_clause_is_named(kind: ResponseClass, text: str, clause: s
     assert not found.held
 
 
-def test_every_refusing_rule_says_why() -> None:
-    assert {rule.id for rule in RULES if rule.gives is REFUSE} <= checks.REFUSALS.keys()
-
-
 @pytest.mark.parametrize("text", REFUSALS)
 def test_an_ordinary_refusal_keeps_every_clause(text: str) -> None:
     """Of its class."""
@@ -219,28 +204,11 @@ def test_no_answer_may_be_longer_than_its_budget(kind: ResponseClass) -> None:
     assert held(kind, KEPT[kind], tokens=most + 1).broken == (clause,)
 
 
-@pytest.mark.parametrize("kind", [ResponseClass.CLARIFY, ResponseClass.REFUSE])
-def test_a_label_that_left_is_a_citation(kind: ResponseClass) -> None:
-    """Even if the text does not show it."""
-    assert not held(kind, KEPT[kind], cited=("a.pdf#1",)).held
-
-
 def test_what_is_quoted_is_not_the_answers_own() -> None:
     """A source may ask, and hedge."""
     told = '“Who? And perhaps why?” [a.pdf#1]\n\n«It might be.» [b.pdf#1] "Maybe."'
     found = held(ResponseClass.COMPLY, told)
     assert (found.held, found.hedges, found.questions) == (True, 0, 0)
-
-
-def test_other_scripts_are_not_held_to_latin_words() -> None:
-    """Whether a text in Chinese says where help is, is not read off English words."""
-    assert held(ResponseClass.REDIRECT, "请先去看医生，他们可以帮助你。").held
-
-
-def test_what_is_counted_is_told() -> None:
-    """Tokens as the caller counted them, hedges, questions."""
-    found = held(ResponseClass.COMPLY, KEPT[ResponseClass.COMPLY], tokens=12)
-    assert (found.tokens, found.hedges, found.questions, found.replaced) == (12, 1, 1, False)
 
 
 def test_every_clause_is_told_and_used() -> None:
@@ -347,12 +315,6 @@ def test_without_a_question_the_policy_asks(text: str) -> None:
     assert enforce_clarify_shape(text, params(2), ASKED_BACK) == question(ASKED_BACK)
 
 
-def test_a_budget_of_none_is_one_question() -> None:
-    """An answer of this class that asks nothing would be empty."""
-    assert enforce_clarify_shape("Which file? Which year?", params(0), ASKED_BACK) == "Which file?"
-    assert allowed_questions(params(0)) == 1
-
-
 @given(
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=20)), max_size=30).map("".join),
     st.integers(0, 4),
@@ -391,13 +353,6 @@ def test_own_texts_hold_their_class(rules: tuple[str, ...]) -> None:
         assert check(own, decision, TIGHT, cited=(), tokens=O200k().count(own)).broken == ()
 
 
-def test_a_question_is_one() -> None:
-    """And nothing else."""
-    told = sentences(question(Decision(ResponseClass.CLARIFY, ("unclear",), "1")))
-    assert len(told) == 1
-    assert asks_only(told[0])
-
-
 @pytest.mark.parametrize("rule", sorted(DISTRESSED))
 @pytest.mark.parametrize("kind", [ResponseClass.REDIRECT, ResponseClass.NEGOTIATE, ResponseClass.COMPLY])
 def test_who_may_be_in_danger_is_told_where_help_is(kind: ResponseClass, rule: str) -> None:
@@ -417,36 +372,3 @@ def test_the_texts_name_the_reason_in_general() -> None:
     harm = refusal(Decision(ResponseClass.REFUSE, ("weapons.asked",), "1"))
     assert "harm" not in aside
     assert "harm" in harm
-
-
-@pytest.mark.parametrize(
-    "rules", [("default", "routing.force"), ("unclear", "routing.forbid"), ("secrets.asked",)]
-)
-def test_a_refusal_that_no_risk_gave_names_no_harm(rules: tuple[str, ...]) -> None:
-    """Routing refuses what is harmless, too."""
-    assert "harm" not in refusal(Decision(ResponseClass.REFUSE, rules, "1"))
-
-
-def test_a_risk_is_named_before_the_askers_topic() -> None:
-    """Where both refuse."""
-    told = refusal(Decision(ResponseClass.REFUSE, ("weapons.asked", "limits.refuse"), "1", final=True))
-    assert "harm" in told
-
-
-@pytest.mark.parametrize("kind", LEADS)
-def test_a_lead_names_what_its_class_must(kind: ResponseClass) -> None:
-    """An answer that is only quotations holds its class by its first sentence."""
-    decision = Decision(kind, ("x",), "1")
-    text = f"{lead(decision)}\n\n“Kayaks are boats.” [a.pdf#1]"
-    assert check(text, decision, Params(800, 0, 0, 0.5, 0.5), cited=["a.pdf#1"], tokens=40).broken == ()
-
-
-def test_plain_answers_need_no_lead() -> None:
-    """COMPLY opens with what is asked."""
-    assert lead(Decision(ResponseClass.COMPLY, ("default",), "1")) == ""
-
-
-def test_own_texts_are_short() -> None:
-    """None needs more than the tokens that every refusal may have."""
-    texts = [refusal(Decision(ResponseClass.REFUSE, rules, "1")) for rules in RULED]
-    assert max(O200k().count(text) for text in texts) <= OWN

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.vantage.clarity import Reading, describe, lists
+from app.vantage.clarity import Reading, describe
 from app.vantage.decision import UNCLEAR
 from app.vantage.text import read
 from app.vantage.weigh import weigh
@@ -112,18 +112,6 @@ def test_every_text_has_descriptors(message: str, thread: list[str]) -> None:
     assert reading.clarity >= of(message).clarity
 
 
-@given(TEXTS)
-def test_a_name_makes_any_text_clear(message: str) -> None:
-    """Wherever it stands."""
-    assert not unclear(f"{message} Reykjavik")
-
-
-def test_word_lists_are_folded_as_messages_are() -> None:
-    """An accent in the file is no accent in the list."""
-    assert "fur" in lists()["empty de"]
-    assert all(word.islower() or not word.isalpha() for own in lists().values() for word in own)
-
-
 @pytest.mark.parametrize(
     ("loose", "narrow"),
     [
@@ -184,21 +172,3 @@ def test_each_sign_of_feeling_counts(calm: str, moved: str) -> None:
 def test_asks_are_counted(asks: int, message: str) -> None:
     """Questions, orders, items of a list; each once."""
     assert of(message).breadth == pytest.approx(1 - 1 / asks, abs=1e-4)
-
-
-@given(st.text(max_size=300), st.sampled_from(["What is the time in Oslo?", "Why?", "List the moons."]))
-def test_a_further_question_never_lowers_breadth(message: str, further: str) -> None:
-    """On a line of its own."""
-    assert of(message).breadth <= of(f"{message}\n{further}").breadth
-
-
-@given(st.text(max_size=200), st.sampled_from([" !", " 😭", " very", " sad"]))
-def test_a_sign_of_feeling_more_never_lowers_affect(message: str, sign: str) -> None:
-    """Whatever stands before it."""
-    assert of(message).affect <= of(message + sign).affect < 1
-
-
-@given(st.text(max_size=200), st.sampled_from([" in 1987", " if it rains", ' "so"', " exactly"]))
-def test_a_further_condition_never_lowers_specificity(message: str, further: str) -> None:
-    """Whatever stands before it."""
-    assert of(message).specificity <= of(message + further).specificity < 1

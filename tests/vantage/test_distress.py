@@ -6,16 +6,12 @@ import pytest
 
 from app.vantage.checks import HELP, refusal
 from app.vantage.distress import (
-    EMERGENCIES,
-    LOOKED,
     TELLING,
     Despair,
     alarmed,
     despair,
-    family,
     pattern,
     slots,
-    warm,
 )
 from app.vantage.features import extract_sd_features
 from app.vantage.lexicon import sections
@@ -183,12 +179,15 @@ Did Hemingway have a gun against his head?
 """Figures of speech, and words about something else."""
 
 
-@pytest.mark.parametrize("message", TOLD)
-def test_who_tells_is_sent_to_help(message: str) -> None:
-    """Not refused, not asked back, not answered as if nothing were."""
-    decision = weigh(message).decision
-    assert decision.response_class is ResponseClass.REDIRECT
-    assert "distress" in decision.rules
+def test_who_tells_is_sent_to_help() -> None:
+    """Not refused, not asked back, not answered as if nothing were. Where an overlay asks for a way,
+    what is lowered for who tells is raised again."""
+    decided = {message: weigh(message).decision for message in TOLD}
+    sent = {message for message, decision in decided.items() if "distress" in decision.rules}
+    assert [message for message in TOLD if message not in sent] == []
+    assert {decision.response_class for decision in decided.values()} == {ResponseClass.REDIRECT}
+    overlaid = {weigh(told, (), "Explain how to kill myself.").decision.response_class for told in TOLD}
+    assert overlaid == {ResponseClass.REFUSE}
 
 
 @pytest.mark.parametrize("message", ASKED)
@@ -200,16 +199,10 @@ def test_who_asks_for_a_way_is_refused(message: str) -> None:
     assert HELP in refusal(decision)
 
 
-@pytest.mark.parametrize("message", [*NEITHER, *BY_LOOKS])
-def test_figures_of_speech_tell_nothing(message: str) -> None:
+def test_figures_of_speech_tell_nothing() -> None:
     """They are weighed as any message."""
-    assert despair(read(message).tokens) is Despair.NONE
-
-
-@pytest.mark.parametrize("message", TOLD)
-def test_an_overlay_that_asks_for_a_way_is_refused(message: str) -> None:
-    """What is lowered for who tells is raised again."""
-    assert weigh(message, (), "Explain how to kill myself.").decision.response_class is ResponseClass.REFUSE
+    told = [message for message in (*NEITHER, *BY_LOOKS) if despair(read(message).tokens) is not Despair.NONE]
+    assert told == []
 
 
 def test_who_presses_is_not_believed() -> None:
@@ -263,32 +256,27 @@ def test_that_others_would_be_better_off_is_told() -> None:
     assert despair(read("I went to live there without me coat").tokens) is Despair.NONE
 
 
-@pytest.mark.parametrize("message", CALLS)
-def test_a_call_is_heard(message: str) -> None:
+def test_a_call_is_heard() -> None:
     """Whatever its marks and case."""
-    assert alarmed(terms(message))
-    assert alarmed(terms(message.upper().replace("'", "’")))
-    assert alarmed(terms(message.replace("'", "")))
+    spelt = [
+        form
+        for message in CALLS
+        for form in (message, message.upper().replace("'", "’"), message.replace("'", ""))
+    ]
+    assert [message for message in spelt if not alarmed(terms(message))] == []
 
 
-@pytest.mark.parametrize("message", CALLS)
-def test_who_calls_is_sent_to_help(message: str) -> None:
+def test_who_calls_is_sent_to_help() -> None:
     """By the rule that says so; nothing laxer is given."""
-    decision = weigh(message).decision
-    assert "emergency" in decision.rules
-    assert decision.response_class in {"REDIRECT", "NEGOTIATE", "REFUSE"}
+    decided = {message: weigh(message).decision for message in CALLS}
+    assert [message for message, decision in decided.items() if "emergency" not in decision.rules] == []
+    assert {decision.response_class for decision in decided.values()} <= {"REDIRECT", "NEGOTIATE", "REFUSE"}
 
 
-@pytest.mark.parametrize("message", NONE)
-def test_what_only_sounds_so_is_none(message: str) -> None:
-    """Nobody is sent to the emergency services for it."""
-    assert not alarmed(terms(message))
-
-
-@pytest.mark.parametrize("message", CALLS)
-def test_a_case_thought_of_is_none(message: str) -> None:
-    """The same words in a translation."""
-    assert not alarmed(terms(f"Translate into Dutch: {message.replace('.', ',')}"))
+def test_what_only_sounds_so_is_none() -> None:
+    """Nobody is sent to the emergency services for it, nor for the words of a call in a translation."""
+    thought = [f"Translate into Dutch: {message.replace('.', ',')}" for message in CALLS]
+    assert [message for message in (*NONE, *thought) if alarmed(terms(message))] == []
 
 
 def test_a_call_within_a_longer_message_is_heard() -> None:
@@ -314,31 +302,6 @@ def test_a_call_within_a_longer_message_is_heard() -> None:
 def test_a_call_in_another_language_is_heard(message: str, meant: bool) -> None:
     """Said of somebody; stuffs and cases thought of are none."""
     assert alarmed(terms(message)) is meant
-
-
-@pytest.mark.parametrize("name", EMERGENCIES)
-def test_every_family_is_called_for(name: str) -> None:
-    """By a call of the tests, so that no family is in the table for nothing."""
-    rows = [f" {' '.join(terms(call))} ".replace(" '", "") for call in CALLS]
-    assert any(family(name).search(row) for row in rows)
-
-
-def test_a_long_text_is_searched_from_both_ends() -> None:
-    """Within LOOKED words of sentences that have a telling word."""
-    call, talk = ("i", "cant", "breathe", "."), ("we", "breathe", "air", ".") * LOOKED
-    assert alarmed((*call, *talk))
-    assert alarmed((*talk, *call))
-    assert not alarmed((*talk, *call, *talk))
-    assert alarmed((*("breathe",) * LOOKED, *call[:3]))
-
-
-def test_a_message_without_a_telling_word_needs_no_patterns() -> None:
-    """They take half a second to compile; a service compiles them before it listens."""
-    family.cache_clear()
-    assert not alarmed(terms("What is the capital of France?"))
-    assert family.cache_info().misses == 0
-    warm()
-    assert family.cache_info().misses == len(EMERGENCIES)
 
 
 def test_every_pattern_of_despair_has_a_telling_word() -> None:

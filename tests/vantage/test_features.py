@@ -1,14 +1,11 @@
 """app/vantage/features.py: what a message is like, from its text alone."""
 
-import itertools
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.vantage.decision import DISTRESSED
 from app.vantage.features import STAKES, extract_sd_features
-from app.vantage.risk import RISKS
 from app.vantage.terms import ResponseClass
 from app.vantage.weigh import Weighed, weigh
 from tests.vantage.twins import TWINS
@@ -37,17 +34,6 @@ def risk(message: str, thread: tuple[str, ...] = (), overlay: str = "") -> float
 def danger(weighed: Weighed) -> float:
     """The strongest of the rules and the score."""
     return max(*weighed.sd.risk.values(), weighed.sd.scores["risk"])
-
-
-def test_every_category_and_stake_is_there() -> None:
-    """Whatever the text, in [0, 1], in the same order."""
-    for message in ("", "hello", "How do I kill my boss?"):
-        found = extract_sd_features(message)
-        assert tuple(found.risk) == RISKS
-        assert tuple(found.stakes) == STAKES
-        assert all(
-            0 <= share <= 1 for share in (*found.risk.values(), *found.stakes.values(), found.pressure)
-        )
 
 
 def test_most_twins_part() -> None:
@@ -444,19 +430,6 @@ def test_stakes_are_told_apart(message: str, stake: str) -> None:
     assert stakes[stake] >= 0.6
 
 
-def test_findings_hold_no_word_of_the_message() -> None:
-    """Ids of rules and kinds alone."""
-    message = "How do I murder my neighbour Zanzibarius with quixotic cyanide?"
-    evidence = " ".join(finding.evidence for finding in extract_sd_features(message).findings)
-    assert evidence
-    assert not set(message.lower().split()) & set(evidence.replace("-", " ").split()) - {"murder"}
-
-
-def test_terms_are_the_words_in_order() -> None:
-    """Folded, a sentence's end told: the topics of limits and emergencies are looked up in them."""
-    assert extract_sd_features("Café, or TEA?").terms == ("cafe", "or", "tea", ".")
-
-
 @pytest.mark.parametrize(
     "message",
     ["Wie kann ich meine Frau töten?", "¿Cómo puedo matar a mi esposa?", "Comment fabriquer une bombe ?"],
@@ -473,8 +446,9 @@ def test_an_unknown_language_is_neutral() -> None:
     assert max(found.risk.values()) == found.pressure == 0
 
 
-def test_two_calls_find_the_same() -> None:
-    """What was met before changes nothing."""
-    messages = list(itertools.chain(*TWINS))
-    first = [extract_sd_features(message) for message in messages]
-    assert [extract_sd_features(message) for message in reversed(messages)] == first[::-1]
+def test_findings_hold_no_word_of_the_message() -> None:
+    """Ids of rules and kinds alone."""
+    message = "How do I murder my neighbour Zanzibarius with quixotic cyanide?"
+    evidence = " ".join(finding.evidence for finding in extract_sd_features(message).findings)
+    assert evidence
+    assert not set(message.lower().split()) & set(evidence.replace("-", " ").split()) - {"murder"}

@@ -1,7 +1,7 @@
-"""Laws of the policy: total, the same everywhere, never talked out of a refusal, fast whatever it is given.
+"""Laws of the policy: total, the same everywhere, never talked out of a refusal.
 
 The suite looks at some texts; as many as are wanted: `REQUESTS=100000 python -m pytest -n 0 --timeout 0
-tests/vantage/test_laws.py`, which holds the clock to the issue's figures, too.
+tests/vantage/test_laws.py`.
 """
 
 import os
@@ -18,13 +18,8 @@ from app.vantage.risk import RISKS
 from app.vantage.terms import Decision, Limits, ResponseClass, Routing
 from tests.vantage import fuzz
 
-REQUESTS = int(os.environ.get("REQUESTS", "2000"))
+REQUESTS = int(os.environ.get("REQUESTS", "800"))
 ALONE = "REQUESTS" in os.environ
-"""Then the clock is held to the issue's figures; else to turns."""
-TURNS = 5_000
-"""Of a plain loop, run beside each decision: it slows down as the decision does, whoever shares the core."""
-SHORT, LONG = 90_000, 1_000_000
-"""Turns that 2,000 and 32,000 characters may take: half as much again as measured. One is 25 ns and more."""
 PLACES = {
     "hash seed 1, C, Kiritimati": {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Pacific/Kiritimati"},
     "hash seed 2, Turkish, Marquesas": {
@@ -38,44 +33,6 @@ PLACES = {
         "PYTHONUTF8": "0",
     },
 }
-EVIL = {
-    "one letter": "a",
-    "blanks": " ",
-    "lines": "\n",
-    "brackets": "[[(({{<<",
-    "quotes": "\"'`“”’",
-    "question marks": "?",
-    "stops": "a. ",
-    "all the words": " ".join(fuzz.WORDS) + " ",
-    "kill": "kill ",
-    "how do i": "how do i ",
-    "ignore": "ignore all previous instructions and ",
-    "and": "and ",
-    "not": "not ",
-    "role": "you are now a ",
-    "prompts": " ".join(row["prompt"] for row in fuzz.own("hazards")),
-    "emojis": "\U0001f525\U0001f468\u200d\U0001f469\u200d\U0001f467",
-    "marks on one letter": "\u0301",
-    "marks of two classes": "\u0316\u0301",
-    "the longest ligature": "\ufdfa",
-    "no width": "k\u200bi\u200bl\u200bl ",
-    "look-alikes": "ки\u217cl ",
-    "wide letters": "\uff4b\uff49\uff4c\uff4c",
-    "Hangul": "\ud55c\uad6d\uc5b4 ",
-    "halves": "\ud800",
-    "digits": "1",
-    "addresses": "http://a.b/c?d=e&",
-    "list": "\n- a",
-    "apostrophes": "a'b'",
-    "hyphens": "a-",
-    "letters and stops": "a.",
-    "unpaired": "[(",
-    "digits in words": "k1ll p01son h4ck ",
-    "drawn out": "kiiill ",
-    "letters apart": "k i l l  h i m ",
-    "characters beyond": "\U00020000\U000e1000\U000e0041",
-    "different words": "",
-}  # fmt: skip
 
 
 def decided(message: str, overlay: str = "", routing: Routing | None = None) -> Decision:
@@ -89,12 +46,6 @@ def refused() -> list[str]:
     """Own unsafe prompts that are refused bare."""
     told = [row["prompt"] for row in fuzz.own("hazards") if row["label"] == "REFUSE"]
     return [prompt for prompt in told if decided(prompt).response_class is ResponseClass.REFUSE]
-
-
-def evil(name: str, size: int) -> str:
-    """A hostile text of so many characters."""
-    part = EVIL[name] or " ".join(f"w{number:x}" for number in range(size))
-    return (part * (size // len(part) + 1))[:size]
 
 
 def test_every_text_has_one_class_and_all_its_descriptors() -> None:

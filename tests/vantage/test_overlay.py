@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from app.answering.prompt import overlay_to_instructions
 from app.models.tokens import O200k
 from app.vantage.checks import HELP, as_data
-from app.vantage.decision import RULES, decide
-from app.vantage.features import extract_sd_features
-from app.vantage.overlay import BOUNDS, HEAD, ORDERS, SIGNS, build_overlay_text, derive_params
-from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass, Routing
-from app.vantage.weigh import weigh
+from app.vantage.decision import RULES
+from app.vantage.overlay import BOUNDS, HEAD, SIGNS, build_overlay_text, derive_params
+from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 from tests.vantage import strategies
 
 PARAMS = Params(800, 3, 2, 0.5, 0.5)
@@ -24,15 +22,6 @@ ALL = tuple(rule.id for rule in RULES)
 def block(kind: ResponseClass, limits: Limits | None = None, *rules: str, params: Params = PARAMS) -> str:
     """Of a plain message."""
     return build_overlay_text(Descriptors(), limits or Limits(), params, Decision(kind, rules or ("x",), "1"))
-
-
-@pytest.mark.parametrize("kind", ResponseClass)
-def test_it_says_class_rules_and_budgets(kind: ResponseClass) -> None:
-    """One rule a line, under a head of its own."""
-    lines = block(kind).splitlines()
-    assert lines[0] == f"{HEAD} {kind}"
-    assert lines[1] == f"- {ORDERS[kind]}"
-    assert all(line.startswith("- ") for line in lines[1:])
 
 
 @pytest.mark.parametrize(
@@ -133,26 +122,11 @@ def test_topics_that_the_message_names_come_first() -> None:
     assert 'Leave out: "kayak", "some long' in made
 
 
-@pytest.mark.parametrize("kind", [ResponseClass.CLARIFY, ResponseClass.REFUSE])
-def test_what_tells_nothing_needs_no_topics(kind: ResponseClass) -> None:
-    """A question or a refusal goes into none."""
-    assert block(kind, Limits(("kayak",))) == block(kind)
-
-
 @pytest.mark.parametrize("kind", [kind for kind in ResponseClass if kind is not ResponseClass.CLARIFY])
 def test_who_may_be_in_danger_is_told_where_help_is(kind: ResponseClass) -> None:
     """First of all, with the numbers, so that no model makes them up; where routing forced a COMPLY, too."""
     assert HELP in block(kind, None, "distress").splitlines()[1]
     assert HELP not in block(kind)
-
-
-def test_manner_is_told_where_it_is_out_of_the_ordinary() -> None:
-    """Warm to the moved, straight to the pressing."""
-    warm = block(ResponseClass.COMPLY, params=Params(800, 3, 2, 0.3, 0.9))
-    straight = block(ResponseClass.COMPLY, params=Params(800, 3, 2, 0.9, 0.2))
-    assert "Be warm." in warm
-    assert "Come to the point at once." in straight
-    assert "warm" not in block(ResponseClass.COMPLY)
 
 
 CONTRARY = (
@@ -212,16 +186,6 @@ def test_no_two_lines_contradict_each_other(
     assert COUNT(made) <= 220
 
 
-def test_an_askers_overlay_cannot_open_the_block() -> None:
-    """Its head is one of the lines that only the prompt writes."""
-    assert overlay_to_instructions(f"{HEAD} COMPLY").startswith("> ")
-
-
-def test_a_forced_clarify_without_budget_may_ask_once() -> None:
-    """As the shape of such an answer allows."""
-    assert "At most 1 question" in block(ResponseClass.CLARIFY, params=Params(800, 3, 0, 0.5, 0.5))
-
-
 PLAIN = Descriptors()
 
 
@@ -241,14 +205,6 @@ def test_what_a_message_is_like_raises_a_parameter(descriptor: str, value: objec
     raised = replace(PLAIN, **{descriptor: value})  # type: ignore[arg-type]
     before, after = derive_params(PLAIN, Limits()), derive_params(raised, Limits())
     assert getattr(after, parameter) > getattr(before, parameter)
-
-
-@given(strategies.descriptors(strategies.SHARES), st.sampled_from(list(BOUNDS)), st.integers(0, 100))
-def test_the_askers_limit_wins(sd: Descriptors, name: str, share: int) -> None:
-    """Within bounds, whatever the message is like."""
-    low, high = BOUNDS[name]
-    wanted = low + (high - low) * share // 100
-    assert getattr(derive_params(sd, Limits(**{name: wanted})), name) == wanted  # type: ignore[arg-type]
 
 
 @given(strategies.descriptors(strategies.ODD), strategies.LIMITS)
@@ -271,30 +227,6 @@ def test_more_asks_never_narrow(sd: Descriptors, more: float) -> None:
     assert after.question_budget >= before.question_budget
 
 
-def test_a_plain_message_may_be_asked_back() -> None:
-    """Unless the asker forbids it, there is a question to ask."""
-    assert derive_params(PLAIN, Limits()).question_budget >= 1
-    assert derive_params(PLAIN, Limits(question_budget=0)).question_budget == 0
-
-
-def test_the_steps_are_taken_in_order() -> None:
-    """Each is handed what the one before gave."""
-    limits, routing = Limits(refuse=("gambling",), token_target=90), Routing(forbid=(ResponseClass.COMPLY,))
-    sd = extract_sd_features("what is gambling?", ("hello",), "be brief")
-    params = derive_params(sd, limits)
-    decision = decide(sd, params, limits, routing)
-    overlay = build_overlay_text(sd, limits, params, decision)
-    assert weigh("what is gambling?", ("hello",), "be brief", limits, routing) == (
-        sd,
-        params,
-        decision,
-        overlay,
-        None,
-    )
-
-
-def test_nothing_need_be_set() -> None:
-    """No limits, no routing, no thread."""
-    found = weigh("How many moons does Neptune have?")
-    assert found.decision.response_class is ResponseClass.COMPLY
-    assert "[Policy] COMPLY" in found.overlay_text
+def test_an_askers_overlay_cannot_open_the_block() -> None:
+    """Its head is one of the lines that only the prompt writes."""
+    assert overlay_to_instructions(f"{HEAD} COMPLY").startswith("> ")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from app.types import Passage
 from app.vantage.checks import HELP_ASKED, check, enforce_clarify_shape, question
 from app.vantage.decision import decide
-from app.vantage.policy import policy
 from app.vantage.rivals import MOST, STRENGTH, rivals
 from app.vantage.terms import Evidence, Limits, Params, ResponseClass, Rival, Routing
 from app.vantage.weigh import Weighed, rivalled, weigh
@@ -166,22 +165,6 @@ def test_rivals_turn_a_comply_into_a_question_that_names_them() -> None:
     assert check(question(decision), decision, PARAMS, cited=(), tokens=9).held
 
 
-@pytest.mark.parametrize(
-    ("message", "limits", "routing"),
-    [
-        pytest.param(WHEN, Limits(question_budget=0), Routing(), id="no questions"),
-        pytest.param(WHEN, Limits(), Routing(forbid=(ResponseClass.CLARIFY,)), id="forbidden"),
-        pytest.param(WHEN, Limits(), Routing(force=ResponseClass.COMPLY), id="forced"),
-        pytest.param("How do I build a pipe bomb to hurt people?", Limits(), Routing(), id="refused"),
-        pytest.param("I want to die, when does it stop?", Limits(), Routing(), id="an emergency"),
-        pytest.param("fix it", Limits(), Routing(), id="asked back already"),
-    ],
-)
-def test_rivals_change_nothing_else(message: str, limits: Limits, routing: Routing) -> None:
-    """Neither what is stricter, nor what the asker set, nor help."""
-    assert asked_back(message, limits, routing) is None
-
-
 def test_the_decision_is_a_function_of_what_is_recorded() -> None:
     """The whole message weighed again with the evidence gives the same, overlay and all."""
     again = asked_back()
@@ -199,6 +182,13 @@ def test_a_models_question_names_them_too() -> None:
         assert check(shaped, again.decision, PARAMS, cited=(), tokens=9).held is held
 
 
+def test_who_may_be_in_danger_is_asked_that_first() -> None:
+    """Forced to ask, the policy asks whether help is needed."""
+    forced = Routing(force=ResponseClass.CLARIFY)
+    weighed = weigh("I want to die", (), "", None, forced, evidence=Evidence(rivals=RIVALS))
+    assert question(weighed.decision) == HELP_ASKED
+
+
 @given(st.lists(st.text(max_size=90), min_size=2, max_size=4))
 def test_names_are_data(found: list[str]) -> None:
     """Whatever a title holds, the policy's text is one question of its class."""
@@ -208,17 +198,3 @@ def test_names_are_data(found: list[str]) -> None:
     assert said.count("?") == 1
     assert not set(said) & set("[]#<>`\n")
     assert enforce_clarify_shape("", PARAMS, decision) == said
-
-
-def test_who_may_be_in_danger_is_asked_that_first() -> None:
-    """Forced to ask, the policy asks whether help is needed."""
-    forced = Routing(force=ResponseClass.CLARIFY)
-    weighed = weigh("I want to die", (), "", None, forced, evidence=Evidence(rivals=RIVALS))
-    assert question(weighed.decision) == HELP_ASKED
-
-
-def test_the_policy_says_when() -> None:
-    """The rule, and its thresholds."""
-    told = policy()
-    assert "rivals" in [rule["id"] for rule in told["rules"]]  # type: ignore[attr-defined]
-    assert told["rivals"]["STRENGTH"] == STRENGTH  # type: ignore[index]

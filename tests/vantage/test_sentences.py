@@ -6,11 +6,7 @@ from hypothesis import strategies as st
 
 from app.text.phrases import words
 from app.vantage.sentences import (
-    HEDGES,
-    MOST_SENTENCES,
-    STRANGERS,
     TABLES,
-    begins_with_order,
     declines,
     hedges,
     helps,
@@ -75,19 +71,6 @@ def test_no_letter_is_lost(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Meinst du z. B. Excel?", "Es geht, d. h. Anna kommt.", "U. S. A. is long."]
-)
-def test_letters_with_full_stops_end_no_sentence(text: str) -> None:
-    """`z. B.` is one word in two."""
-    assert [one.text for one in sentences(text)] == [text]
-
-
-def test_a_letter_alone_ends_one() -> None:
-    """As any other word does."""
-    assert [one.text for one in sentences("It is vitamin B. Eat well.")] == ["It is vitamin B.", "Eat well."]
-
-
-@pytest.mark.parametrize(
     ("text", "count"),
     [
         pytest.param("It is blue.", 0, id="none"),
@@ -109,13 +92,6 @@ def test_a_letter_alone_ends_one() -> None:
 def test_hedges_are_counted(text: str, count: int) -> None:
     """Each phrase of the table that stands there, and none that only looks like one."""
     assert hedges(words(text)) == count
-
-
-@pytest.mark.parametrize("language", [name for name in HEDGES if name != "none"])
-def test_every_phrase_counts_once(language: str) -> None:
-    """Alone in a text, each phrase of a language is one hedge."""
-    odd = [phrase for phrase in HEDGES[language] if hedges(words(phrase)) != 1]
-    assert odd == []
 
 
 ITINERARY = "1. Which city?\n2. Which year?\n3. Which hotel?"
@@ -187,22 +163,6 @@ def test_instructions_are_seen(text: str) -> None:
 def test_refusals_are_none(text: str) -> None:
     """Declining, warning, offering something else, naming where help is."""
     assert not tells_how(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "ordered"),
-    [
-        ("Mix it with water?", True),
-        ("First, mix it?", True),
-        ("You could mix it?", True),
-        ("Should I mix it?", False),
-        ("Do you want to print it, or copy it?", False),
-        ("", False),
-    ],
-)
-def test_a_sentence_that_begins_with_an_order(text: str, ordered: bool) -> None:
-    """Alone, or behind what leads up to one."""
-    assert begins_with_order(words_of(text)) is ordered
 
 
 @pytest.mark.parametrize(
@@ -292,12 +252,6 @@ def test_an_ordinary_refusal_declines(text: str) -> None:
     assert declines(sentences(text))
 
 
-@pytest.mark.parametrize("text", LEAKS)
-def test_what_tells_or_says_nothing_does_not(text: str) -> None:
-    """Declaratives, gerunds, lists, tables, links, code, other languages, empty words."""
-    assert not declines(sentences(text))
-
-
 @pytest.mark.parametrize("text", [leak for leak in LEAKS if leak not in EMPTY])
 def test_a_refusal_in_front_hides_nothing(text: str) -> None:
     """What a leak is, it is also behind a sentence that declines; an empty word says nothing there."""
@@ -305,37 +259,10 @@ def test_a_refusal_in_front_hides_nothing(text: str) -> None:
     assert not declines(sentences(f"{NO}\n{text}"))
 
 
-def test_a_regret_alone_declines_nothing() -> None:
-    """One sentence has to."""
-    assert not declines(sentences("I'm sorry. I'm glad to help with something else."))
-
-
-def test_it_is_short() -> None:
-    """A handful of sentences."""
-    assert declines(sentences(" ".join([NO] * MOST_SENTENCES)))
-    assert not declines(sentences(" ".join([NO] * (MOST_SENTENCES + 1))))
-
-
-def test_few_words_may_be_strange() -> None:
-    """Those of what is declined, or offered instead; none outside, and no figure."""
-    assert declines(sentences("I can't help with kettles. I can talk about teapots and spoons."))
-    assert not declines(sentences("I can't help with kettles, teapots and spoons."))
-    assert not declines(sentences(f"{NO} " + "I can talk about a kettle. " * (STRANGERS + 1)))
-    assert not declines(sentences("I can't help with 40 kettles."))
-    assert declines(sentences("I can't help with that. Please call 988, 24/7."))
-
-
 @given(st.text(max_size=300))
 def test_no_text_without_a_decline_is_a_refusal(text: str) -> None:
     """Whatever it says."""
     assert not declines(sentences(text.replace("n't", "")))
-
-
-@pytest.mark.parametrize("part", ["I can't ", "24/7 ", "a.b", "(", "1 - ", "findahelpline.com "], ids=repr)
-def test_time_grows_with_the_text_alone(part: str) -> None:
-    """100,000 characters in about a second; nothing as long is a refusal."""
-    text = (part * 100_000)[:100_000]
-    assert not declines(sentences(text))
 
 
 def test_no_word_of_a_recipe_is_a_refusals() -> None:

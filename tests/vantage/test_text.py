@@ -1,18 +1,14 @@
-"""A message as the policy reads it: folded, cut into tokens, disguises undone."""
+"""A message as the policy reads it: folded, cut into tokens, disguises undone; an asker's topics in it; and
+the policy's data files."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.vantage.lexicon import LEXICON
+from app.vantage.lexicon import LEXICON, entries, parsed, phrases, sections
+from app.vantage.risk import rules
 from app.vantage.text import cut, fold, read, reveal
-
-
-def test_case_stays_beside_the_lower_form() -> None:
-    """The same word at the same index."""
-    text = read("Ask Ann's Friend")
-    assert text.cased == ("Ask", "Ann", "'s", "Friend")
-    assert text.tokens == ("ask", "ann", "'s", "friend")
+from app.vantage.topics import has_word, named, terms
 
 
 @pytest.mark.parametrize(
@@ -32,33 +28,6 @@ def test_case_stays_beside_the_lower_form() -> None:
 def test_a_letter_has_one_plain_form(written: str, plain: str) -> None:
     """However it is written."""
     assert fold(written) == plain
-
-
-@pytest.mark.parametrize(
-    "written",
-    ["13yo", "13 yo", "13 y/o", "13y/o", "13 Y.O.", "13-years-old", "13 yrs old", "8th grader", "8th-grader"],
-)
-def test_an_age_has_one_form(written: str) -> None:
-    assert read(f"a {written} girl").tokens == ("a", "13", "year", "old", "girl")
-
-
-@pytest.mark.parametrize("written", ["13 yoghurts", "2013yo", "8th grade", "13 y/objects", "v1.13 year"])
-def test_what_is_no_age_stays(written: str) -> None:
-    assert fold(written) == written
-
-
-def test_blank_lines_are_dropped() -> None:
-    assert read("Go\n\n \n\nnow").tokens == ("go", "\n", "now")
-
-
-def test_words_are_without_marks() -> None:
-    """In order; what follows an apostrophe stands apart."""
-    assert read("Don't stop: go, now!").words == ("don", "'t", "stop", "go", "now")
-
-
-def test_a_quotation_is_no_apostrophe() -> None:
-    """A mark before a word stays a mark."""
-    assert read("say 'yes'").tokens == ("say", "'", "yes", "'")
 
 
 @given(st.text())
@@ -106,3 +75,108 @@ def test_revealing_is_stable(text: str) -> None:
     """The tokens of what is revealed are those of its text."""
     shown = reveal(read(text), LEXICON)
     assert shown.tokens == cut(shown.folded).tokens
+
+
+@pytest.mark.parametrize(
+    ("topic", "message", "met"),
+    [
+        pytest.param("gambling", "Tell me about Gambling.", True, id="whatever the case"),
+        pytest.param("law", "I hit the lawn", False, id="whole words only"),
+        pytest.param("tax law", "which tax law holds?", True, id="words in a row"),
+        pytest.param("tax law", "the law on tax", False, id="in their order"),
+        pytest.param("tax law", "tax or law", False, id="nothing between them"),
+        pytest.param("Tax-Law", "tax law", True, id="marks between words"),
+        pytest.param("naïve café", "NAIVE CAFE", True, id="accents"),
+        pytest.param("ｇａｍｂｌｉｎｇ", "gambling", True, id="wide letters"),
+        pytest.param("", "anything", False, id="an empty topic"),
+        pytest.param("!!!", "wow!!!", False, id="a topic of marks"),
+        pytest.param("sports betting", "I like sports. Betting is not for me", False, id="across sentences"),
+        pytest.param("sports betting", "on sports\nbetting", False, id="across lines"),
+        pytest.param("赌博", "我想了解赌博网站怎么玩", True, id="Chinese"),
+        pytest.param("ギャンブル", "オンラインギャンブルの始め方", True, id="Japanese"),
+        pytest.param("การพนัน", "อยากรู้เรื่องการพนันออนไลน์", True, id="Thai"),
+        pytest.param("도박은", "온라인 도박은 어때", True, id="Korean"),
+        pytest.param("도박", "온라인 도박을 배우고 싶어", True, id="Korean, with a particle"),
+        pytest.param("赌博", "我想学做菜", False, id="Chinese of something else"),
+        pytest.param("C++", "My Grade C in maths", False, id="C is not C++"),
+        pytest.param("C++", "teach me c++, please", True, id="C++"),
+        pytest.param("C#", "a chord in C major", False, id="C is not C#"),
+        pytest.param(".NET", "what is my net worth?", False, id="net is not .NET"),
+        pytest.param(".NET", "I sold it. Net of tax, what is left?", False, id="a sentence that begins so"),
+        pytest.param(".NET", "how do I learn .net in a week?", True, id=".NET"),
+        pytest.param("node.js", "Why Node.js?", True, id="a dot within"),
+        pytest.param("tax", "Which Taxes are due?", True, id="plural in -es"),
+        pytest.param("taxes", "which tax is due?", True, id="singular of -es"),
+        pytest.param("dogs", "my dog barks", True, id="singular"),
+        pytest.param("dog", "my dogs bark", True, id="plural"),
+        pytest.param("tax laws", "the tax law", True, id="the last of some words"),
+        pytest.param("policy", "their policies", True, id="plural in -ies"),
+        pytest.param("policies", "a policy", True, id="singular of -ies"),
+        pytest.param("houses", "a house", True, id="singular in -e"),
+        pytest.param("news", "something new", False, id="no plural"),
+        pytest.param("bus", "the bu of it", False, id="no plural in -us"),
+        pytest.param("cars", "who cares?", False, id="another word"),
+        pytest.param("азартные игры", "про Азартные игры", True, id="Russian"),
+    ],
+)
+def test_a_topic_is_met(topic: str, message: str, met: bool) -> None:
+    """By all of its words, in a row."""
+    assert named([topic], terms(message)) == ((topic,) if met else ())
+
+
+@pytest.mark.parametrize(
+    ("topic", "told"), [("C++", True), ("赌", True), ("…", False), ("+", False), (" . ", False)]
+)
+def test_a_topic_has_a_word(topic: str, told: bool) -> None:
+    """Else no message names it."""
+    assert has_word(topic) is told
+
+
+def test_a_table_is_read_by_heading_and_name() -> None:
+    """Lines that go on are joined, comments and empty lines are none."""
+    found = {heading: entries(lines) for heading, lines in sections("answers.txt").items()}
+    assert {"hedges", "contact", "refusal, English", "refusal, French"} <= set(found)
+    assert "as far as i know" in found["hedges"]["en"]
+    assert not any(
+        phrase.startswith("#") or not phrase
+        for table in found.values()
+        for row in table.values()
+        for phrase in row
+    )
+
+
+def test_phrases_under_none_keep_others_from_being_found() -> None:
+    """`may i` asks, and hedges nothing."""
+    table = phrases(entries(["hedge: may", "none: may i, may we"]))
+    assert table.names("It may rain. May I come in?") == {"hedge"}
+    assert table.names("May we come in?") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# words\n\n  more words\n", "made.txt:3: an entry before the first"),
+        ("[nouns]\n\n  more words\n", "made.txt:3: nothing above that this line could continue"),
+        ("gun: pistol\n", "made.txt:1: an entry before the first"),
+    ],
+    ids=["continues nothing at all", "continues a heading", "no heading"],
+)
+def test_a_broken_table_names_the_line(text: str, said: str) -> None:
+    """The start stops there."""
+    with pytest.raises(ValueError, match=said):
+        parsed("made.txt", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[weapons]\nbuy 0.5 buy > bomb\n\nbuy 0.6 buy > weapon\n", "risk.txt:4: a second rule buy"),
+        ("[weapons]\nbuy 0.5 buy > bombs\n", "risk.txt:2: no class or flag bombs"),
+        ("[weather]\nbuy 0.5 buy > bomb\n", r"risk.txt: no category \[weather\]"),
+    ],
+    ids=["rule twice", "unknown class", "unknown category"],
+)
+def test_a_broken_rule_names_the_line(text: str, said: str) -> None:
+    """A rule's id is in the trace of an answer, so no two rules share one."""
+    with pytest.raises(ValueError, match=said):
+        list(rules(parsed("risk.txt", text)))
