@@ -19,22 +19,22 @@ from typing import Protocol, runtime_checkable
 from app.answer import DOCUMENT_FORM, GREETING_FORM, MEMORY_FORM, Finish, Prompt, Role
 from app.answering.followup import resolve
 from app.answering.prompt import PROJECT_FORM, plain_markup
-from app.answering.quotable import ENDED, quotable
+from app.answering.quotable import BAR, ENDED, GAP, quotable
 from app.errors import RetrievalError
 from app.models.base import Delta, Embedder, ModelStream
 from app.retrieval.terms import terms
 from app.text.greeting import is_pure_reentry_greeting
 from app.types import ChunkKind, Passage, Reason
 
-NEAR, PRIOR, CUE, NAMED = 0.3, 0.25, 0.2, 0.3
+NEAR, CUE, NAMED, RELEVANT = 0.3, 0.2, 0.3, 2.0
 """Weights relative to the share of the question's terms in the quote itself, which has weight 1."""
 LEAST, LEAST_BY_WORDS = 0.0, 0.45
 """Least score of an answer, as the cross-encoder's logit and by words: unrelated quotes score lower."""
-NEARLY, ENOUGH = 2.0, 0.85
+NEARLY, ENOUGH = 6.0, 0.85
 """A further quote is at most so many logits below the best, or has at least this share of its score."""
 LISTED, READ_LISTED = 0.5, -4.0
 """Factor and logits for tables of contents and indexes of exhibits, which name what is elsewhere."""
-READ_WORDS, READ_NAMED = 2.0, 2.0
+READ_WORDS, READ_NAMED = 1.0, 2.0
 """Logits for a score of 1 by words, and for a document that the question names, where it names some."""
 MOST, MOST_WORDS = 3, 60
 """Quotes, and words of all together, unless the first alone has more."""
@@ -82,8 +82,6 @@ class Quote:
     terms: frozenset[int]
     near: frozenset[int]
     """Terms of its surroundings: adjacent quotes, heading, title."""
-    prior: float
-    """From the rank of its passage: 1 for the first, falling."""
     named: float = 0.0
     """How far the question names its document, in [0, 1]."""
     score: float = 0.0
@@ -103,14 +101,13 @@ def quotes(passages: Sequence[Passage], question: str) -> list[Quote]:
     """Everything that can be quoted, in order; a repeated text once, from the best passage."""
     found: dict[str, Quote] = {}
     named = named_documents(question, passages)
-    for rank, passage in enumerate(passages):
+    for passage in passages:
         parts = quotable(passage.text)
         bags = [frozenset(terms(f"{part.context} {part.text}")) for part in parts]
         about = frozenset(terms(f"{passage.title} {passage.fields.get('heading') or ''}"))
         for n, part in enumerate(parts):
             near = about.union(*bags[max(0, n - 1) : n + 2])
-            prior, by_name = 1 / (1 + rank) ** 0.5, named[document(passage)]
-            quote = Quote(part.text, passage, part.context, bags[n], near, prior, by_name)
+            quote = Quote(part.text, passage, part.context, bags[n], near, named[document(passage)])
             found.setdefault(part.text, quote)
     return list(found.values())
 
@@ -164,13 +161,15 @@ def by_words(question: str, offered: Sequence[Quote]) -> list[Quote]:
     weights = rarities(asked, offered)
     total = sum(weights.values()) or 1.0
     gives = [given for asks, given in ASKED if asks.search(question)]
+    best = max((quote.passage.score for quote in offered), default=0.0)
 
     def score(quote: Quote) -> float:
         own = sum(weights[term] for term in quote.terms & asked) / total
         around = sum(weights.get(term, 0.0) for term in quote.near & asked) / total - own
         cue = CUE if any(given.search(quote.text) for given in gives) else 0.0
         listed = LISTED if quote.listed else 1.0
-        return (own + NEAR * around + PRIOR * quote.prior + cue) * form(quote) * listed + NAMED * quote.named
+        by_passage = NAMED * quote.named + RELEVANT * (quote.passage.score - best)
+        return (own + NEAR * around + cue) * form(quote) * listed + by_passage
 
     return best_first(replace(quote, score=score(quote)) for quote in offered)
 
@@ -216,12 +215,12 @@ def alike(one: Quote, other: Quote) -> bool:
 NAME = "extractive"
 SCORE_SECONDS = 0.5
 """Deadline of the cross-encoder; quotes that it has read by then count."""
-SHORTLIST, AT_ONCE = 48, 8
+SHORTLIST, AT_ONCE = 24, 4
 """Quotes that it reads, best by words first, and how many in one call."""
-CHARACTERS = 12_000
-"""Of all that it reads for one question, the question itself counted for each quote."""
-HEADING = 80
-"""Characters of the heading that it reads before a quote."""
+CHARACTERS = 4_800
+"""Of all that it reads, the question counted with each quote: a sixth of a second on two cores."""
+HEADING, CAPTION, SENTENCE = 30, 60, 260
+"""Characters that it reads of the heading, of the caption and head of a table, and of the quote."""
 PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
 """A delta: four words."""
 
@@ -331,7 +330,9 @@ def shown_to_scorer(quote: Quote) -> str:
     name = " ".join(NAME_WORD.findall(document(quote.passage).removesuffix(".pdf")))
     heading = str(quote.passage.fields.get("heading") or "").rpartition(" › ")[2][:HEADING]
     place = ", ".join(filter(None, (name, heading)))
-    return f"{place}: {quote.context} {quote.text}"
+    head, gap, row = quote.text.partition(GAP)
+    text = f"{head[:CAPTION]} {row}" if gap else quote.text
+    return f"{place}: {quote.context[-CAPTION:]} {text.replace(BAR, ' ')[:SENTENCE]}"
 
 
 def unsaid(ranked: Sequence[Quote], prompt: Prompt) -> list[Quote]:

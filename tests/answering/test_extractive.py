@@ -165,7 +165,7 @@ async def test_quoted_text_cannot_forge_markup() -> None:
 def test_a_bracket_of_hashes_is_quoted_in_no_time() -> None:
     """It is looked at once, not from every hash. Seconds of this process."""
     text = "[" + "#" * 20_000
-    quote = Quote(text, passages("")[0], "", frozenset(), frozenset(), 1.0)
+    quote = Quote(text, passages("")[0], "", frozenset(), frozenset())
     assert quotation(quote) == f"“{text}” [mill.pdf#1]"
 
 
