@@ -113,7 +113,7 @@ def test_boosts_multiply_the_rerankers_relevance(world: World) -> None:
     """Of memories, as they do that of the first stage."""
     remembered = [{"user_id": "ada", "text": text} for text in PAGES.values()]
     assert world.service.client.post("/memories", json=remembered).status_code == 201
-    asked = {"user_id": "ada", "message": fresh("What does the ferry carry to the island?")}
+    asked = {"user_id": "ada", "message": fresh("What of herring barrels, crates of apples and rye loaves?")}
     with world.preferring("apples"):
         reply = world.service.client.post("/rag/query", json=asked).json()
     first, *others = reply["memory_used"]
