@@ -30,7 +30,7 @@ NEAR, CUE, NAMED, RELEVANT = 0.3, 0.2, 0.3, 2.0
 """Weights relative to the share of the question's terms in the quote itself, which has weight 1."""
 LEAST, LEAST_BY_WORDS = 0.0, 0.45
 """Least score of an answer, as the cross-encoder's logit and by words: unrelated quotes score lower."""
-NEARLY, ENOUGH = 6.0, 0.85
+NEARLY, ENOUGH = 4.0, 0.85
 """A further quote is at most so many logits below the best, or has at least this share of its score."""
 LISTED, READ_LISTED = 0.5, -4.0
 """Factor and logits for tables of contents and indexes of exhibits, which name what is elsewhere."""
@@ -297,7 +297,8 @@ class Extractive:
             [plain_markup(one) for one in prompt.passages] if prompt.form == PROJECT_FORM else prompt.passages
         )
         ranked = await asyncio.to_thread(lambda: by_words(question, quotes(passages, question)))
-        ranked = unsaid(ranked, prompt) or ranked
+        if question != prompt.message:
+            ranked = unsaid(ranked, prompt) or ranked
         closest = NEAREST.get(prompt.form, CLOSEST)
         read = await self.read(question, ranked)
         if not read:
@@ -336,7 +337,7 @@ def shown_to_scorer(quote: Quote) -> str:
 
 
 def unsaid(ranked: Sequence[Quote], prompt: Prompt) -> list[Quote]:
-    """The quotes that the last answer did not give."""
+    """The quotes that the last answer did not give: a follow-up asks for more."""
     last = next((turn.content for turn in reversed(prompt.turns) if turn.role is Role.ASSISTANT), "")
     return [quote for quote in ranked if f"“{quote.text}”" not in last]
 

@@ -215,7 +215,8 @@ def test_a_trace_shows_no_text_of_what_was_used(world: tuple[World, Service]) ->
     """Nor does the row of the trace table: by hashes and ids alone."""
     asked, service = world
     shown = traced(service, asked.answers["rag"])
-    rest = {name: value for name, value in shown.items() if name not in ("answer", "question", "searched")}
+    own = ("answer", "spans", "question", "searched")
+    rest = {name: value for name, value in shown.items() if name not in own}
     assert not any(text in str(rest) for text in (*SAID, BOOK["text"], OLDER, "Likes lists", "sailor"))
 
 
@@ -295,7 +296,7 @@ def test_what_a_project_kept_then_is_told_by_hash(world: tuple[World, Service]) 
         "knowledge: project_knowledge THN": True,
         "project_notes: project_notes THN": False,
     }
-    shown = str(found) + str({**traced(service, thn), "question": "", "answer": ""})
+    shown = str(found) + str({**traced(service, thn), "question": "", "answer": "", "spans": []})
     assert not any(
         word in shown for word in ("harbour", "A quay", "High at nine", "was moved", "def quillon")
     )
