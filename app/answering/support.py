@@ -213,8 +213,7 @@ def compared(
     said = Text.of(sentence, LONGEST)
     if len(sentence) > LONGEST or len(said.terms) < FEW:
         return Support.UNCHECKED
-    parts = [Text(part).plain for part in said.text.split(GAP)]
-    if said.plain.strip() and all(part in passage.plain for part in parts):
+    if is_verbatim(said, passage):
         return Support.STRONG
     if not paraphrases or len(passage.text) >= MOST:
         return Support.UNCHECKED
@@ -223,6 +222,12 @@ def compared(
         whole = Text("\n".join(each.text for each in together))
         return Support.NONE if judged(said, whole) is Support.NONE else Support.WEAK
     return found
+
+
+def is_verbatim(said: Text, passage: Text) -> bool:
+    """True if the passage has a text word for word, apart from what an ellipsis leaves out."""
+    parts = [Text(part).plain for part in said.text.split(GAP)]
+    return bool(said.plain.strip()) and all(part in passage.plain for part in parts)
 
 
 QUOTES = {"”": "“", "»": "«", "“": "„", "」": "「", "』": "『", '"': '"'}

@@ -183,14 +183,17 @@ class Columns:
         first = next((n for n, (_, _, count) in enumerate(found) if count >= least), len(found))
         self.edges = [(left, right) for left, right, _ in found[first:]]
         """(left, right) of the columns; figures before the first one that several rows have are of labels."""
-        labels = [cell.right for row in rows for cell in row.cells[:1] if self.edges and len(row.cells) > 1]
-        self.labels = median([min(right, self.left) for right in labels]) if labels else 0.0
-        """Where half of the labels end."""
+        self.labels = self.end_of_labels(rows) if self.edges else 0.0
         self.are_clear = 0 < len(self.edges) <= MAX_COLUMNS and self.fit(rows)
 
     @property
     def left(self) -> float:
         return self.edges[0][0]
+
+    def end_of_labels(self, rows: Sequence[Row]) -> float:
+        """Where half of the labels end; 0 without labels."""
+        ends = [min(row.cells[0].right, self.left) for row in rows if len(row.cells) > 1]
+        return median(ends) if ends else 0.0
 
     def fit(self, rows: Sequence[Row]) -> bool:
         """True if hardly any row has two figures in one column, or figures without a column."""
@@ -227,8 +230,11 @@ class Columns:
 
     def is_head(self, row: Row) -> bool:
         """True if the cells of a row without figures are above columns, or beside them on the left."""
-        above = [cell for cell in row.cells if cell.right > self.left]
+        above = self.over_columns(row.cells)
         return bool(above) and all(self.is_above(cell) for cell in above)
+
+    def over_columns(self, cells: Sequence[Cell]) -> list[Cell]:
+        return [cell for cell in cells if cell.right > self.left]
 
     def is_above(self, cell: Cell) -> bool:
         """True if a cell is right above the columns that it covers: in line with them, and over no label and
@@ -284,22 +290,26 @@ class Columns:
         before: list[str] = []
         after: list[str] = []
         levels = levels_of([cell for row in rows for cell in row.cells])
-        above = [[cell for cell in level if cell.right > self.left] for level in levels]
+        above = list(map(self.over_columns, levels))
         lowest = max(n for n, level in enumerate(above) if level)
         for n, level in enumerate(levels):
-            is_dated = all(map(are_dates, above[n:][:1])) or (
-                n < lowest and all(map(are_dates, above[n + 1 :]))
-            )
-            spans = dict(zip(above[n], self.spans(above[n], is_dated), strict=True))
+            spans = self.spans_of_level(above, n)
             for cell in level:
                 columns = spans.get(cell, [])
                 if not columns:
                     (after if n > lowest else names[0]).append(cell.text)
                 elif self.is_caption(cell, columns, names, is_alone=len(level) == 1):
                     before.append(cell.text)
-                for column in columns if before[-1:] != [cell.text] else ():
-                    names[column + 1].append(cell.text)
+                else:
+                    for column in columns:
+                        names[column + 1].append(cell.text)
         return [*before, *head_lines(names), *after]
+
+    def spans_of_level(self, above: Sequence[Sequence[Cell]], n: int) -> dict[Cell, list[int]]:
+        """The columns under each head of a level. Dates may stand below it, down to the lowest head."""
+        below = above[n + 1 :]
+        is_dated = are_dates(above[n]) or (any(below) and all(map(are_dates, below)))
+        return dict(zip(above[n], self.spans(above[n], is_dated), strict=True))
 
     def spans(self, level: Sequence[Cell], is_dated: bool) -> list[list[int]]:
         """The columns under each of the heads beside each other: those that it covers. Dates and what is

@@ -22,7 +22,7 @@ import structlog
 
 from app.db.pool import Pool, retrieval_faults
 from app.errors import Rejected, RetrievalError, Unavailable
-from app.retrieval.bm25 import Mask, content
+from app.retrieval.bm25 import Content, Mask, content
 from app.retrieval.index import (
     Address,
     IndexSearch,
@@ -201,8 +201,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         similar = {
             address: self.similar(cosines[address]) if address in cosines else None for address in chosen
         }
-        by_words = bool(chosen) and (not query.legible or None in similar.values())
-        words = await asyncio.to_thread(content, query.text) if by_words else None
+        words = await _content(query, similar.values()) if chosen else None
         passages = await self.passages(reached, search, similar) if chosen else {}
         search.attach_token_counts(passages)
         ids = {address: passage.id for address, passage in passages.items()}
@@ -321,6 +320,13 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
             )
         cosines |= found
         return [address for address, _ in search.ranked(found.items())[:DATED]]
+
+
+async def _content(query: Query, similarities: Collection[float | None]) -> Content | None:
+    """The question's content, if words alone decide for some passages."""
+    if query.legible and None not in similarities:
+        return None
+    return await asyncio.to_thread(content, query.text)
 
 
 def _legs(  # noqa: PLR0917 - all that the search found
