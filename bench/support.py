@@ -1,4 +1,4 @@
-"""How often `answering/support.py` is right about sentences that people judged, with Wilson's intervals.
+"""How often `bench/judgement.py` is right about sentences that people judged, with Wilson's intervals.
 
 usage: python -m bench.support [--json] [--bounds] [--models] FOLDER...
 The fields of a folder's *.jsonl tell its kind: `claim`, `evidence`, `support` (ExpertQA), `response`,
@@ -24,8 +24,8 @@ import numpy as np
 from app.answer import Support
 from app.answering.enforcement import SentenceBuffer
 from app.answering.quotable import sentences as quotable
-from app.answering.support import Text, contradicts, score, support
 from app.retrieval.vocabulary import shipped
+from bench.judgement import Text, contradicts, score, support
 from bench.policy import lines, rate, rows
 
 ADDRESS = re.compile(r"^\[\d+\]\s*https?://\S+\s*")
@@ -100,7 +100,7 @@ def balanced(told: Sequence[Judged], said: Sequence[bool]) -> float:
 
 def figures(told: Sequence[Judged]) -> dict[str, Any]:
     began = time.process_time()
-    said = [support(one.sentence, one.passage, paraphrases=True) for one in told]
+    said = [support(one.sentence, one.passage) for one in told]
     took = time.process_time() - began
     by = {label: [one for one, found in zip(told, said, strict=True) if found is label] for label in Support}
     plain = [(one, found) for one, found in zip(told, said, strict=True) if not one.generic]

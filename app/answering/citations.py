@@ -35,7 +35,7 @@ WRAPPERS = " \t\u00a0*`\"'"
 UNBRACKET = str.maketrans("[]【】", "()()")
 
 
-class Mark(NamedTuple):
+class CitationMark(NamedTuple):
     """A citation in the output: `text[start:end]` is `[label]`. In a link's text and in inline code, which
     are not changed, it is the brackets as written."""
 
@@ -44,11 +44,11 @@ class Mark(NamedTuple):
     end: int
 
 
-def marks_of(labels: Iterable[str], at: int) -> list[Mark]:
+def marks_of(labels: Iterable[str], at: int) -> list[CitationMark]:
     """The marks of `[a.pdf#1] [b.pdf#4]` at a place of the output."""
-    found: list[Mark] = []
+    found: list[CitationMark] = []
     for name in labels:
-        found.append(Mark(name, at, at + len(name) + 2))
+        found.append(CitationMark(name, at, at + len(name) + 2))
         at = found[-1].end + 1
     return found
 
@@ -413,7 +413,7 @@ class CitationFilter:
         """Packed labels that were sent, distinct, in order of first appearance."""
         self.unknown: list[str] = []
         """Labels that were removed, likewise."""
-        self.marks: list[Mark] = []
+        self.marks: list[CitationMark] = []
         """Where the output cites, in order."""
         self._known = catalogue(labels)
         self._rest = ""
@@ -516,7 +516,7 @@ class CitationFilter:
     def _cite(self, cited: Iterable[str], start: int, end: int) -> None:
         """Labels in brackets that are sent as they are."""
         self._count(cited, ())
-        self.marks += [Mark(name, start, end) for name in cited]
+        self.marks += [CitationMark(name, start, end) for name in cited]
 
     def _count(self, cited: Iterable[str], unknown: Iterable[str]) -> None:
         self.cited += [name for name in cited if name not in self.cited]

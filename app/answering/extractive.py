@@ -1,9 +1,9 @@
 """The extractive answerer: quotes what answers, each with its citation; no model that writes.
 
 Passages are cut into what can be quoted alone (`quotable.py`). The best by the question's terms (IDF among
-them), the passage's rank and the documents that the question names are then read beside the question by the
-bundled cross-encoder, if it answers within `SCORE_SECONDS`; it decides. Blocking work of some 40 ms runs in
-a thread. Raises nothing: without a sentence that answers, it says so. Source: docs/adr/0007.
+them), the passage's relevance and the documents that the question names are then read beside the question
+by the bundled cross-encoder, if it answers within `SCORE_SECONDS`; it decides. Blocking work of some 40 ms
+runs in a thread. Raises nothing: without a sentence that answers, it says so. Source: docs/adr/0007.
 """
 
 import asyncio

@@ -40,6 +40,8 @@ from app.retrieval.tags import (
 from app.tasks import Stages, deadline, elapsed, timely
 from app.types import MEMORIES, Candidate, Clock, Degraded, Reason, Scope, Trace, Verdict
 
+HISTORY_SHARE = 1 / 3
+"""Share of RAG_TIMEOUT_SECONDS for reading earlier turns that the search waits for."""
 HISTORY_TURNS = 200
 """Most turns read from the log."""
 HISTORY_SECONDS = 2.0

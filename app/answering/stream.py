@@ -113,8 +113,14 @@ class Reply:
 
     def __post_init__(self) -> None:
         self._citations = self.context.citations
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing of the answer has been read."""
+        self._text.clear()
         self._filter = CitationFilter(citation.label for citation in self._citations)
         self._spans = Spans({passage.label: passage.text for passage in self.context.prompt.passages})
+        self._fed = 0
 
     @property
     def model(self) -> str:
@@ -205,8 +211,7 @@ class Reply:
         self._finish = delta.finish or self._finish
         self._usage = delta.usage or self._usage
         if delta.restart:
-            self._text.clear()
-            self._filter = CitationFilter(citation.label for citation in self._citations)
+            self._begin()
         text = self._filter.feed(delta.text) if delta.text else ""
         if text:
             self._text.append(text)

@@ -65,7 +65,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     lines: Sequence[str]
     cells: Sequence[Cell]
 
@@ -92,7 +92,7 @@ def table_text(lines: Sequence[Line]) -> list[str]:
     return found
 
 
-def parts(rows: Sequence[Row]) -> Iterator[tuple[int, int, "Columns"]]:
+def parts(rows: Sequence[TableRow]) -> Iterator[tuple[int, int, "Columns"]]:
     """(first, end, columns) of the tables in these rows: all of them if the columns are clear, else as many
     as share columns. A table begins where rows without figures, or with dates alone, follow others."""
     whole = Columns(rows)
@@ -132,8 +132,8 @@ def beside(groups: Sequence[list[Line]]) -> list[list[Line]]:
     return found
 
 
-def rows_of(groups: Sequence[Sequence[Line]]) -> list[Row]:
-    return [Row([line.text for line in group], list(cells_of(group))) for group in groups]
+def rows_of(groups: Sequence[Sequence[Line]]) -> list[TableRow]:
+    return [TableRow([line.text for line in group], list(cells_of(group))) for group in groups]
 
 
 def cells_of(group: Sequence[Line]) -> Iterator[Cell]:
@@ -174,7 +174,7 @@ def continues_cell(cell: Cell, word: Cell, size: float) -> bool:
 class Columns:
     """The columns of a table, from the figures of its rows."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[TableRow]) -> None:
         valued = [row.figures for row in rows if row.figures]
         if len(valued) == 1:
             valued += [list(row.cells) for row in rows if has_only_dates(row.text)]
@@ -190,12 +190,12 @@ class Columns:
     def left(self) -> float:
         return self.edges[0][0]
 
-    def end_of_labels(self, rows: Sequence[Row]) -> float:
+    def end_of_labels(self, rows: Sequence[TableRow]) -> float:
         """Where half of the labels end; 0 without labels."""
         ends = [min(row.cells[0].right, self.left) for row in rows if len(row.cells) > 1]
         return median(ends) if ends else 0.0
 
-    def fit(self, rows: Sequence[Row]) -> bool:
+    def fit(self, rows: Sequence[TableRow]) -> bool:
         """True if hardly any row has two figures in one column, or figures without a column."""
         places = [[self.index(cell) for cell in row.cells if cell.is_figure] for row in rows]
         valued = [each for each in places if set(each) - {None}]
@@ -217,7 +217,7 @@ class Columns:
         nearest = min(range(len(self.edges)), key=lambda n: abs(sum(self.edges[n]) / 2 - cell.middle))
         return within or [nearest]
 
-    def values(self, row: Row) -> list[str] | None:
+    def values(self, row: TableRow) -> list[str] | None:
         """[label, value of each column]; None if the row has no figure in a column, or prose."""
         found: list[list[str]] = [[] for _ in range(len(self.edges) + 1)]
         for cell in row.cells:
@@ -228,7 +228,7 @@ class Columns:
         has_figure = any(cell.is_figure and self.index(cell) is not None for cell in row.cells)
         return [" ".join(texts) for texts in found] if has_figure else None
 
-    def is_head(self, row: Row) -> bool:
+    def is_head(self, row: TableRow) -> bool:
         """True if the cells of a row without figures are above columns, or beside them on the left."""
         above = self.over_columns(row.cells)
         return bool(above) and all(self.is_above(cell) for cell in above)
@@ -249,7 +249,7 @@ class Columns:
         in_line = abs(cell.left - left) < NEAR or abs(cell.right - right) < NEAR
         return in_line or left - NEAR <= cell.middle <= right + NEAR
 
-    def text(self, rows: Sequence[Row]) -> list[str]:
+    def text(self, rows: Sequence[TableRow]) -> list[str]:
         """The table as lines of text."""
         kinds = [self.kind(row) for row in rows]
         found: list[str] = []
@@ -260,7 +260,7 @@ class Columns:
             at += len(run)
         return found
 
-    def kind(self, row: Row) -> str:
+    def kind(self, row: TableRow) -> str:
         if has_only_dates(row.text):
             right = all(cell.left >= self.labels - NEAR and cell.right > self.left for cell in row.cells)
             return "head" if self.is_head(row) or (row.cells and right) else "caption"
@@ -268,10 +268,10 @@ class Columns:
             return "row"
         return "head" if not row.figures and self.is_head(row) else "caption"
 
-    def line(self, row: Row) -> str:
+    def line(self, row: TableRow) -> str:
         return BAR.join(self.values(row) or [row.text]).strip()
 
-    def above_rows(self, run: Sequence[Row], kinds: Sequence[str]) -> list[str]:
+    def above_rows(self, run: Sequence[TableRow], kinds: Sequence[str]) -> list[str]:
         """Captions and heads between two rows: the heads make one head, at the place of the last."""
         heads = [n for n, kind in enumerate(kinds) if kind == "head"]
         if not heads:
@@ -283,7 +283,7 @@ class Columns:
         after = [line for row in run[last + 1 :] for line in row.lines]
         return [*before, *self.head([run[n] for n in heads]), *after]
 
-    def head(self, rows: Sequence[Row]) -> list[str]:
+    def head(self, rows: Sequence[TableRow]) -> list[str]:
         """The head and the rule below it. Names above all columns are captions before it, labels below the
         names are captions after it."""
         names: list[list[str]] = [[] for _ in range(len(self.edges) + 1)]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -162,19 +162,25 @@ def with_whole_words(text_page: pdfium.PdfTextPage, text: str) -> str:
     """The page's text without the spaces and line ends that PDFium puts between the letters of words in some
     files that draw each letter alone. The text stays as long, as places in it are asked for: a letter and the
     next are joined by JOINER."""
-    words = text.split()
-    torn = len(words) >= MIN_WORDS and sum(len(word) == 1 for word in words) >= LETTERS_SHARE * len(words)
-    parts = [(0, len(text))] if torn else [part.span() for part in TORN.finditer(text)]
-    found = list(text)
-    for space in (space for part in parts for space in SPACES.finditer(text, *part)):
-        index = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: space.start()]) - 1)
-        after = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: space.end()]))
+    found, spaces = list(text), spaces_between_letters(text)
+    places = utf16_places(text, [place for space in spaces for place in space.span()])
+    for space, start, end in zip(spaces, places[::2], places[1::2], strict=True):
+        index = native.FPDFText_GetCharIndexFromTextIndex(text_page, start - 1)
+        after = native.FPDFText_GetCharIndexFromTextIndex(text_page, end)
         left, right = char_box(text_page, index), char_box(text_page, after)
         height = left.top - left.bottom
         if abs(left.bottom - right.bottom) < LOWER / 2 * height and right.left > left.left:
             char = JOINER if right.left - left.right < SPACE * height else " "
             found[space.start() : space.end()] = char * len(space[0])
     return "".join(found)
+
+
+def spaces_between_letters(text: str) -> list[re.Match[str]]:
+    """The spaces of runs of single letters; of the whole page if most of it is such."""
+    words = text.split()
+    torn = len(words) >= MIN_WORDS and sum(len(word) == 1 for word in words) >= LETTERS_SHARE * len(words)
+    parts = [(0, len(text))] if torn else [part.span() for part in TORN.finditer(text)]
+    return [space for part in parts for space in SPACES.finditer(text, *part)]
 
 
 def with_double_letters(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> str:
@@ -185,10 +191,11 @@ def with_double_letters(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, tex
     if 2 * count < len(text):
         return text
     gaps: dict[int, int] = {}
-    for gap in GAP.finditer(text):
-        index = native.FPDFText_GetCharIndexFromTextIndex(text_page, utf16_length(text[: gap.start()]))
+    starts = [gap.start() for gap in GAP.finditer(text)]
+    for start, place in zip(starts, utf16_places(text, starts), strict=True):
+        index = native.FPDFText_GetCharIndexFromTextIndex(text_page, place)
         if is_narrow(text_page, index):
-            gaps[gap.start()] = index
+            gaps[start] = index
     objects = [native.FPDFPage_GetObject(page, n) for n in range(count if gaps else 0)]
     places = {address(each): n for n, each in enumerate(objects)}
     letters = list(text)
@@ -242,6 +249,12 @@ def text_lines(text_page: pdfium.PdfTextPage, text: str, number: int) -> list[Li
 def utf16_length(text: str) -> int:
     """The length as PDFium counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf16_places(text: str, places: Sequence[int]) -> list[int]:
+    """Places of a text, in ascending order, as PDFium counts them."""
+    lengths = (utf16_length(text[start:end]) for start, end in pairwise([0, *places]))
+    return list(accumulate(lengths))
 
 
 def split_rows(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> list[Line]:

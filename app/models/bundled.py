@@ -17,6 +17,7 @@ import numpy as np
 from app.errors import RetrievalError, StartError
 from app.models.encoder import CHARACTERS, DIM, MODEL, SCORE_SIZE, SIZE, Kind, Lanes, load, paired
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
+from app.retrieval.relevance import LEGIBLE
 from app.retrieval.vocabulary import letters, spelling
 from app.types import Embedding, space_name
 
@@ -89,10 +90,6 @@ BEGINNING = 200
 """Characters that show whether the model can read a question: 60 µs, on the loop."""
 SHORT = 256
 """Longest question in bytes of the short lane: up to 10 ms of CPU."""
-
-
-LEGIBLE = 0.5
-"""Weight of similarity below which the models do not know the language."""
 
 
 class Model(Protocol):

@@ -49,7 +49,7 @@ REASONS = re.compile(r"think|reason|(?<![a-z0-9])(?:r1|qwq)(?![a-z0-9])", re.IGN
 """Names of models whose chat templates usually begin a thought: believed until an answer shows it."""
 
 
-class Place(Enum):
+class Phase(Enum):
     BEGINNING = auto()  # what came may yet become `<think>`
     THOUGHT = auto()  # behind `<think>`
     HELD = auto()  # in a thought that the prompt began, or in the answer
@@ -64,7 +64,7 @@ class Thoughts:
     def __init__(self, inside: bool | None = None) -> None:
         self.inside = inside  # in a thought that the prompt began; None: unknown
         self.lone: bool | None = None  # True if such a thought ended
-        self.place = Place.BEGINNING
+        self.place = Phase.BEGINNING
         self.pieces: list[str] = []  # since the last thought
         self.sent = 0
         self.after = False  # behind a thought, where blanks are dropped
@@ -72,33 +72,33 @@ class Thoughts:
 
     @property
     def unsure(self) -> bool:
-        return self.place is Place.HELD and not self.inside
+        return self.place is Phase.HELD and not self.inside
 
     def feed(self, text: str) -> list[Delta]:
         """What is certain now; a delta with `restart` takes back everything before it."""
         self.pieces.append(text)
-        if self.place is Place.BEGINNING:
+        if self.place is Phase.BEGINNING:
             text = "".join(self.pieces).lstrip()
             if len(text) < len(THINK) and THINK.startswith(text):
                 return []
-            self.place = Place.THOUGHT if text.startswith(THINK) else Place.HELD
+            self.place = Phase.THOUGHT if text.startswith(THINK) else Phase.HELD
             self.pieces = [text] if self.after else self.pieces
         window = self.tail + text
         self.tail = window[-len(THOUGHT) :]
         if THOUGHT in window and (rest := self.behind()) is not None:
             return self.begin(rest)
-        sure = self.place is Place.ANSWER or (self.place is Place.HELD and self.inside is False)
+        sure = self.place is Phase.ANSWER or (self.place is Phase.HELD and self.inside is False)
         return self.release() if sure else []
 
     def behind(self) -> str | None:
         """The text behind a thought; None: no thought ended."""
         said = "".join(self.pieces)
-        if self.place is Place.THOUGHT:
+        if self.place is Phase.THOUGHT:
             return said.partition(THOUGHT)[2]
         before, _, rest = said.rpartition(THOUGHT)
         if self.after or THINK in before or before.count("```") % 2 or before.endswith(("`", '"', "'")):
             return None
-        answers = self.place is Place.ANSWER or self.inside is False
+        answers = self.place is Phase.ANSWER or self.inside is False
         if answers and not (rest and "\n" in (before[-1:], rest[0])):
             return None
         self.lone = True
@@ -107,19 +107,19 @@ class Thoughts:
     def begin(self, rest: str) -> list[Delta]:
         taken_back = [Delta(restart=True)] if self.sent else []
         self.inside, self.after = False, True
-        self.place, self.pieces, self.sent, self.tail = Place.BEGINNING, [], 0, ""
+        self.place, self.pieces, self.sent, self.tail = Phase.BEGINNING, [], 0, ""
         return [*taken_back, *(self.feed(rest) if rest else [])]
 
     def release(self) -> list[Delta]:
-        self.place = Place.ANSWER
+        self.place = Phase.ANSWER
         found, self.sent = self.pieces[self.sent :], len(self.pieces)
         return [Delta(text) for text in found if text]
 
     def end(self, finish: Finish | None) -> list[Delta]:
         """The rest, unless it is a thought: one that the limit of length, or a fault (None), cut short."""
-        cut = self.place is Place.HELD and self.inside and finish is not Finish.STOP
-        blank = self.place is Place.BEGINNING and self.after and not "".join(self.pieces).strip()
-        if self.place is Place.THOUGHT or cut or blank:
+        cut = self.place is Phase.HELD and self.inside and finish is not Finish.STOP
+        blank = self.place is Phase.BEGINNING and self.after and not "".join(self.pieces).strip()
+        if self.place is Phase.THOUGHT or cut or blank:
             return []
         if self.lone is None and finish and "".join(self.pieces).strip():
             self.lone = False

@@ -40,6 +40,7 @@ from app.answering.budget import (
 )
 from app.answering.followup import answers, names_nothing, refers, resolve
 from app.answering.pipeline import (
+    HISTORY_SHARE,
     HISTORY_TURNS,
     Pipeline,
     Run,
@@ -88,8 +89,6 @@ from app.types import Candidate, Degraded, Found, PendingDocument, Query, Reason
 
 KNOWLEDGE_SECONDS = 2.0
 """Deadline of reading the project's knowledge; after it the answer goes without."""
-HISTORY_SHARE = 1 / 3
-"""Share of RAG_TIMEOUT_SECONDS for reading earlier turns that the search waits for."""
 PENDING_SECONDS = 1.0
 """Deadline of listing documents that are still being read, if nothing matched."""
 INLINE_CHARACTERS = 16_000

@@ -14,6 +14,7 @@ from app.answer import BREAK, GREETING_FORM, MEMORY_FORM, Kind, Turn, build_syst
 from app.answering.budget import Meter, PromptLimits, answered, packed_passages, share
 from app.answering.followup import answers, refers, resolve
 from app.answering.pipeline import (
+    HISTORY_SHARE,
     HISTORY_TURNS,
     Pipeline,
     Run,
@@ -57,8 +58,6 @@ PERSONA_SHARE = 4
 """The persona block has at most this fraction (1/n) of the window's free tokens."""
 GREETING_SECONDS = 2.0
 """Deadline of reading a greeting's last activity."""
-HISTORY_SHARE = 1 / 3
-"""Share of RAG_TIMEOUT_SECONDS for reading earlier turns that the search waits for."""
 
 
 @dataclass(frozen=True, slots=True)

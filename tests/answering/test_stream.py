@@ -68,6 +68,17 @@ async def test_an_unknown_label_never_leaves() -> None:
     assert [text[span.start : span.end] for span in marks["spans"]] == ["[a.pdf#1]"]
 
 
+async def test_what_was_streamed_and_taken_back_leaves_no_spans() -> None:
+    """More citations than the answer has were judged while the reasoning was sent."""
+    log = FakeLog()
+    thought = [f"Point {n} is so [a.pdf#1]. " for n in range(4)]
+    said: list[str | Delta] = [*thought, Delta(restart=True), "Blue [a.pdf#1]. Yes."]
+    told = await events(FakeStream(said), log)
+    assert told[-1][0] == "done"
+    assert [(span.start, span.end) for span in dict(told)["citations"]["spans"]] == [(5, 14)]
+    assert log.answers[0].text == "Blue [a.pdf#1]. Yes."
+
+
 async def test_what_the_model_takes_back_is_not_the_answer() -> None:
     """Its reasoning, labels included, is neither in the record nor in a reply that is sent whole."""
     log = FakeLog()

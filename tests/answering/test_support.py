@@ -22,11 +22,9 @@ PACKED = {
 }
 
 
-def spans(
-    deltas: Sequence[str], packed: Mapping[str, str] = PACKED, *, paraphrases: bool = True
-) -> tuple[str, tuple[Span, ...]]:
+def spans(deltas: Sequence[str], packed: Mapping[str, str] = PACKED) -> tuple[str, tuple[Span, ...]]:
     """The text as it leaves, and its spans."""
-    one, found = CitationFilter(packed), Spans(packed, paraphrases=paraphrases)
+    one, found = CitationFilter(packed), Spans(packed)
     text = ""
     for delta in deltas:
         text += (sent := one.feed(delta))
@@ -111,77 +109,50 @@ def test_a_quote_is_what_the_citation_stands_behind(said: str, quotes: list[str 
     assert [span.quote for span in spans([said])[1]] == quotes
 
 
-COPY = "Growth came mainly from cloud services in Europe, said Jane Miller."
-CHINESE = "公司二零二三年的收入增长了百分之十二。这主要来自云服务。运营成本没有上升。"
-ARABIC = "ارتفعت إيرادات الشركة في عام 2023 بنسبة اثني عشر بالمئة. لم ترتفع التكاليف."
-
-
 @pytest.mark.parametrize(
-    ("sentence", "passage", "found"),
+    ("sentence", "found"),
     [
-        pytest.param(COPY, REVENUE, {Support.STRONG}, id="verbatim"),
-        pytest.param("GROWTH came mainly from\ncloud services", REVENUE, {Support.STRONG}, id="case, lines"),
-        pytest.param("Acme Corporation reported revenue of $4.215 billion for fiscal 2023", REVENUE,
-                     {Support.STRONG}, id="another unit"),
-        pytest.param("Revenue of $4,215 million was reported for fiscal 2023, an increase of 12%", REVENUE,
-                     {Support.STRONG}, id="paraphrase, rounded"),
-        pytest.param("Acme Corporation reported revenue of $4,512 million for fiscal 2023", REVENUE,
-                     {Support.WEAK}, id="wrong figure"),
-        pytest.param("Growth came mainly from cloud services in Europe, said Paul Smith.", REVENUE,
-                     {Support.WEAK}, id="wrong name"),
-        pytest.param("Growth did not come mainly from cloud services in Europe, said Jane Miller.", REVENUE,
-                     {Support.WEAK}, id="negated"),
-        pytest.param("Operating costs did rise.", REVENUE, {Support.WEAK}, id="negation dropped"),
-        pytest.param("Penguins breed on the coldest continent during winter.", REVENUE, {Support.NONE},
-                     id="other topic"),
-        pytest.param("Der Umsatz ist gestiegen, und die Kosten sind nicht gestiegen.", REVENUE,
-                     {Support.UNCHECKED}, id="another language"),
-        pytest.param("收入增长了百分之十二", REVENUE, {Support.UNCHECKED}, id="another script"),
-        pytest.param("", REVENUE, {Support.UNCHECKED}, id="empty"),
-        pytest.param("Europe.", REVENUE, {Support.UNCHECKED}, id="one word"),
-        pytest.param("…!", REVENUE, {Support.UNCHECKED}, id="no word"),
-        pytest.param("Penguins breed in winter.", "", {Support.NONE, Support.UNCHECKED}, id="empty passage"),
-        pytest.param("word " * 100_000, REVENUE, {Support.UNCHECKED}, id="huge sentence"),
-        pytest.param("Penguins breed in winter.", "word " * 10**6, {Support.UNCHECKED}, id="huge passage"),
-        pytest.param("这主要来自云服务。", CHINESE, {Support.STRONG}, id="verbatim Chinese"),
-        pytest.param("运营成本上升了百分之五十。", CHINESE, {Support.WEAK}, id="wrong Chinese"),
-        pytest.param("لم ترتفع التكاليف", ARABIC, {Support.STRONG}, id="verbatim Arabic"),
+        pytest.param("GROWTH came mainly from\ncloud services", Support.STRONG, id="case, lines"),
+        pytest.param("Acme Corporation reported revenue … Growth came mainly", Support.STRONG, id="a gap"),
+        pytest.param("Growth came mainly from cloud services in Asia.", Support.UNCHECKED, id="another word"),
+        pytest.param("Acme reported revenue of $4,512 million", Support.UNCHECKED, id="another figure"),
+        pytest.param("", Support.UNCHECKED, id="empty"),
+        pytest.param("Europe.", Support.UNCHECKED, id="one word"),
+        pytest.param("…!", Support.UNCHECKED, id="no word"),
+        pytest.param("word " * 100_000, Support.UNCHECKED, id="huge"),
     ],
-)  # fmt: skip
-def test_support(sentence: str, passage: str, found: set[Support]) -> None:
-    assert support(sentence, passage, paraphrases=True) in found
+)
+def test_word_for_word_is_strong(sentence: str, found: Support) -> None:
+    assert support(sentence, REVENUE) is found
 
 
-def test_a_sentence_that_needs_both_passages_is_weak_at_least() -> None:
-    one = "Lisbon was rebuilt after the earthquake by order of the marquis."
-    other = "Its tram lines carry tourists up the seven hills every day."
-    sentence = "Rebuilt by order, its tram lines carry tourists."
-    alone = {support(sentence, each, paraphrases=True) for each in (one, other)}
-    both = {support(sentence, each, (one, other), paraphrases=True) for each in (one, other)}
-    assert Support.NONE not in both, alone
+def test_a_copy_in_a_script_without_spaces_is_strong() -> None:
+    passage = "公司二零二三年的收入增长了百分之十二。这主要来自云服务。"
+    assert support("这主要来自云服务。", passage) is Support.STRONG
+    assert support("这主要来自软件服务。", passage) is Support.UNCHECKED
 
 
 def test_each_citation_is_judged_against_its_own_passage() -> None:
     said = (
         "Operating costs did not rise [a.pdf#1]. The board of Acme approved a dividend [a.pdf#1] [b.pdf#2]."
     )
-    assert [span.support for span in spans([said])[1]] == [Support.STRONG, Support.WEAK, Support.STRONG]
+    assert [span.support for span in spans([said])[1]] == [Support.STRONG, Support.UNCHECKED, Support.STRONG]
 
 
 @pytest.mark.parametrize(
     "said", ["- Operating costs did not rise [a.pdf#1]", "Operating costs did not rise. [a.pdf#1] So?"]
 )
 def test_the_sentence_is_what_a_reader_takes_for_it(said: str) -> None:
-    assert spans([said], paraphrases=False)[1][0].support is Support.STRONG
+    assert spans([said])[1][0].support is Support.STRONG
 
 
 def test_only_what_is_word_for_word_is_told() -> None:
     """The judgement of paraphrases is below its bar."""
     said = "Operating costs did not rise [a.pdf#1]. Costs rose [a.pdf#1]. Penguins breed in winter [a.pdf#1]."
-    found = [span.support for span in spans([said], paraphrases=False)[1]]
+    found = [span.support for span in spans([said])[1]]
     assert found == [Support.STRONG, Support.UNCHECKED, Support.UNCHECKED]
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_is_judged(sentence: str, passage: str) -> None:
-    assert support(sentence, passage, paraphrases=True) in Support
+    assert support(sentence, passage) in Support
