@@ -1,6 +1,6 @@
 """A judgement of paraphrases without a model, which `bench.support` measures. The service does not use it.
 
-What the passage has word for word is carried. Otherwise the shares of the sentence's words and word pairs
+A sentence that the passage has word for word is carried. Otherwise the shares of the sentence's words and word pairs
 that the passage has decide, and its figures, names and negations must be the passage's: good on BEGIN, below
 the bar on ExpertQA (docs/measurements/support.md).
 """
@@ -46,7 +46,7 @@ SCALES = {
 }
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 ROUNDING, ROUNDED_FROM = 0.05, 10
-"""A figure from 10 on stands for one that is at most 5 % off and has its digits when rounded: 45 for 45.2."""
+"""A figure from 10 on replaces one that is at most 5 % off and has its digits when rounded: 45 for 45.2."""
 NAME = re.compile(r"(?<=[\w,;:)’'\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w’'-]+")
 """A word with a capital that does not begin its sentence."""
 CAPITALISED = 0.4
@@ -134,7 +134,7 @@ def values(found: re.Match[str]) -> frozenset[float]:
 
 
 def rounds(value: float, other: float) -> bool:
-    """True if the first stands for the second, rounded."""
+    """True if the first is the second, rounded."""
     if value < ROUNDED_FROM or abs(value - other) > ROUNDING * other:
         return False
     digits = max(2, len(f"{value:.10g}".replace(".", "").rstrip("0")))
