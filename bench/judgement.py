@@ -1,6 +1,6 @@
 """A judgement of paraphrases without a model, which `bench.support` measures. The service does not use it.
 
-A sentence that the passage has word for word is carried. Otherwise the shares of the sentence's words and word pairs
+A sentence that the passage has word for word is carried. Otherwise the shares of its words and word pairs
 that the passage has decide, and its figures, names and negations must be the passage's: good on BEGIN, below
 the bar on ExpertQA (docs/measurements/support.md).
 """
