@@ -41,8 +41,8 @@ def compared(sentence: str, passage: str) -> Support:
     """`passage`: as `plain` gives it."""
     if len(sentence) > LONGEST or len(set(terms(sentence))) < FEW:
         return Support.UNCHECKED
-    parts = [plain(part) for part in sentence.split(GAP)]
-    said = any(part.strip() for part in parts) and all(part in passage for part in parts)
+    parts = [part for part in map(plain, sentence.split(GAP)) if not part.isspace()]
+    said = bool(parts) and all(part in passage for part in parts)
     return Support.STRONG if said else Support.UNCHECKED
 
 

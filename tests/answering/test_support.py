@@ -114,6 +114,7 @@ def test_a_quote_is_what_the_citation_stands_behind(said: str, quotes: list[str 
     [
         pytest.param("GROWTH came mainly from\ncloud services", Support.STRONG, id="case, lines"),
         pytest.param("Acme Corporation reported revenue … Growth came mainly", Support.STRONG, id="a gap"),
+        pytest.param("… mainly from cloud services in Europe …", Support.STRONG, id="a piece of a sentence"),
         pytest.param("Growth came mainly from cloud services in Asia.", Support.UNCHECKED, id="another word"),
         pytest.param("Acme reported revenue of $4,512 million", Support.UNCHECKED, id="another figure"),
         pytest.param("", Support.UNCHECKED, id="empty"),
