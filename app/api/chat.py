@@ -61,7 +61,7 @@ async def begun(
     ask = asked(body, who, request.app.state.settings.rag.top_k_max, debug=await shows_debug(opened))
     watch = body.on_disconnect == "cancel"
     preparing = opened.chat.prepare(ask)
-    async with prepared(request, preparing, SHAPES, stream=body.stream, watch=watch) as answer:
+    async with prepared(request, preparing, SHAPES.events, stream=body.stream, watch=watch) as answer:
         yield answer
 
 

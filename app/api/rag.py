@@ -50,7 +50,7 @@ async def begun(
         remember=body.remember,
         debug=await shows_debug(opened),
     )
-    async with prepared(request, opened.rag.prepare(question), SHAPES, stream=body.stream) as answer:
+    async with prepared(request, opened.rag.prepare(question), SHAPES.events, stream=body.stream) as answer:
         yield answer
 
 

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import structlog
 from fastapi import Request
@@ -36,7 +36,7 @@ PING_SECONDS = 15.0
 LAST_WORD_SECONDS = 0.5
 """Time for the client to read the last event of an interrupted answer."""
 # With the content type, because Starlette would add a charset, which `text/event-stream` does not have.
-EVENT_HEADERS = {"Content-Type": MEDIA, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+EVENT_HEADERS: Mapping[str, str] = {"Content-Type": MEDIA, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 T = TypeVar("T")
 ENDINGS: set[asyncio.Task[None]] = set()
@@ -64,6 +64,24 @@ async def download(
     return StreamingResponse(body(), headers=headers, media_type=media_type)
 
 
+class Wire(Protocol):
+    """How an answer is sent: Ibid's own events (`Events`), or another protocol's."""
+
+    headers: Mapping[str, str]
+
+    def event(self, name: str, data: Mapping[str, object]) -> bytes:
+        """An event of `Reply` (`meta`, `token`, `citations`, `done`), framed; b"" sends nothing."""
+
+    def error(self, error: IbidError) -> bytes:
+        """An error after the 200. Nothing follows it but `end`."""
+
+    def end(self) -> bytes:
+        """What closes the stream, after `done` and after an error."""
+
+    def whole(self, told: Mapping[str, object]) -> Response:
+        """The answer as one object, from `Reply.whole`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shapes:
     """The models of an endpoint's answer: its `meta` and `done` events, and the whole (`stream: false`)."""
@@ -72,63 +90,94 @@ class Shapes:
     done: type[Out]
     whole: type[Out]
 
-
-@dataclass(frozen=True, slots=True)
-class PreparedAnswer:
-    """An answer that is ready to be sent, and the form its client wants."""
-
-    reply: Reply
-    shapes: Shapes
-    instance: str
-    """The request's id."""
-    receive: Receive
-    stream: bool
-    watch: bool
-
-    async def response(self) -> Response:
-        if self.stream:
-            return EventStream(self.reply, self.shapes, self.instance, watch=self.watch)
-        whole = self.reply.whole()
-        told = await (unless_gone(self.receive, whole) if self.watch else whole)
-        return Json(self.shapes.whole.model_validate(told))
+    def events(self, reply: Reply, instance: str) -> Wire:
+        return Events(self, reply.answer_id, instance)
 
 
-@asynccontextmanager
-async def prepared(
-    request: Request,
-    preparing: Coroutine[Any, Any, Reply],
-    shapes: Shapes,
-    *,
-    stream: bool,
-    watch: bool = True,
-) -> AsyncIterator[PreparedAnswer]:
-    """Runs everything that can fail while a status can still be sent, and closes the reply at the end. With
-    `watch`, a client's disconnect cancels the work; without it, the request continues without a reader."""
-    reply = await (unless_gone(request.receive, preparing, lost=Reply.aclose) if watch else preparing)
-    try:
-        yield PreparedAnswer(reply, shapes, request_id(request.scope), request.receive, stream, watch)
-    finally:
-        await reply.aclose()
+class Events:
+    """Ibid's own events. Each has an id `<answer_id>:<n>`, n from 1; `instance` is the request's id."""
 
+    headers: Mapping[str, str] = EVENT_HEADERS
 
-class EventStream(Response):
-    """An answer as server-sent events. `instance` is the request's id; with `watch`, a client's disconnect
-    cancels the answer."""
-
-    def __init__(self, reply: Reply, shapes: Shapes, instance: str, *, watch: bool = True) -> None:
-        self.status_code = 200
-        self.background = None
-        self.init_headers(EVENT_HEADERS)
-        self._reply = reply
-        self._instance = instance
-        self._watch = watch
+    def __init__(self, shapes: Shapes, answer_id: str, instance: str) -> None:
         # Tokens are encoded by hand: each is one text, and there are hundreds.
         self._models: dict[str, type[Out]] = {
             "meta": shapes.meta,
             "citations": CitationMarks,
             "done": shapes.done,
         }
+        self._whole = shapes.whole
+        self._answer_id = answer_id
+        self._instance = instance
         self._count = 0
+
+    def event(self, name: str, data: Mapping[str, object]) -> bytes:
+        model = self._models.get(name)
+        return self._framed(name, encoded(model.model_validate(data) if model else data))
+
+    def error(self, error: IbidError) -> bytes:
+        return self._framed("error", encoded(problem_of(error, self._instance)))
+
+    def end(self) -> bytes:
+        return b""
+
+    def whole(self, told: Mapping[str, object]) -> Response:
+        return Json(self._whole.model_validate(told))
+
+    def _framed(self, name: str, data: bytes) -> bytes:
+        """JSON escapes line breaks, so the data is one line whatever the text."""
+        self._count += 1
+        head = f"id: {self._answer_id}:{self._count}\nevent: {name}\ndata: "
+        return b"%b%b\n\n" % (head.encode(), data)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAnswer:
+    """An answer that is ready to be sent, and the form its client wants."""
+
+    reply: Reply
+    wire: Wire
+    receive: Receive
+    stream: bool
+    watch: bool
+
+    async def response(self) -> Response:
+        if self.stream:
+            return EventStream(self.reply, self.wire, watch=self.watch)
+        whole = self.reply.whole()
+        return self.wire.whole(await (unless_gone(self.receive, whole) if self.watch else whole))
+
+
+@asynccontextmanager
+async def prepared(
+    request: Request,
+    preparing: Coroutine[Any, Any, Reply],
+    wire: Callable[[Reply, str], Wire],
+    *,
+    stream: bool,
+    watch: bool = True,
+) -> AsyncIterator[PreparedAnswer]:
+    """Runs everything that can fail while a status can still be sent, and closes the reply at the end. `wire`
+    gets the reply and the request's id. With `watch`, a client's disconnect cancels the work; without it, the
+    request continues without a reader."""
+    reply = await (unless_gone(request.receive, preparing, lost=Reply.aclose) if watch else preparing)
+    try:
+        framing = wire(reply, request_id(request.scope))
+        yield PreparedAnswer(reply, framing, request.receive, stream, watch)
+    finally:
+        await reply.aclose()
+
+
+class EventStream(Response):
+    """An answer as server-sent events. With `watch`, a client's disconnect cancels the answer."""
+
+    def __init__(self, reply: Reply, wire: Wire, *, watch: bool = True) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers(wire.headers)
+        self._reply = reply
+        self._wire = wire
+        self._watch = watch
         self._done = False
         self._ready = b""
         """Events that wait for the next one, or for the end."""
@@ -164,7 +213,8 @@ class EventStream(Response):
             await self._end(send)
 
     async def _end(self, send: Send) -> None:
-        await send({"type": "http.response.body", "body": self._ready, "more_body": False})
+        body = self._ready + self._wire.end()
+        await send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _tell(self, send: Send) -> None:
         try:
@@ -174,15 +224,15 @@ class EventStream(Response):
             if not self._done:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LAST_WORD_SECONDS):
-                        await self._error(send, stopping())
+                        self._error(stopping())
                         await self._end(send)
             raise
         except IbidError as error:
             log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
-            await self._error(send, error)
+            self._error(error)
         except Exception:
             log.exception("answer failed", answer_id=self._reply.answer_id)
-            await self._error(send, unexpected())
+            self._error(unexpected())
 
     async def _answer(self, send: Send) -> None:
         await self._event(send, "meta", self._reply.meta)
@@ -193,21 +243,15 @@ class EventStream(Response):
         finally:
             await close(events)
 
-    async def _error(self, send: Send, error: IbidError) -> None:
-        await self._send(send, "error", encoded(problem_of(error, self._instance)), more=True)
+    def _error(self, error: IbidError) -> None:
+        self._ready += self._wire.error(error)
 
     async def _event(self, send: Send, name: str, data: Mapping[str, object], *, more: bool = False) -> None:
-        model = self._models.get(name)
+        """Events that are ready at the same time are sent together, so that a service that falls behind its
+        model catches up."""
         self._done = name == "done"
-        await self._send(send, name, encoded(model.model_validate(data) if model else data), more=more)
-
-    async def _send(self, send: Send, name: str, data: bytes, *, more: bool = False) -> None:
-        """One event. JSON escapes line breaks, so the data is one line whatever the text. Events that are
-        ready at the same time are sent together, so a service that falls behind its model catches up."""
-        self._count += 1
-        head = f"id: {self._reply.answer_id}:{self._count}\nevent: {name}\ndata: "
-        self._ready += b"%b%b\n\n" % (head.encode(), data)
-        if not more:
+        self._ready += self._wire.event(name, data)
+        if self._ready and not more:
             body, self._ready = self._ready, b""
             await piece(send, body)
 

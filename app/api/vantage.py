@@ -76,7 +76,7 @@ async def begun(
 ) -> AsyncIterator[PreparedAnswer]:
     debug = request.app.state.settings.vantage.debug or await shows_debug(opened)
     preparing = opened.vantage.prepare(asked(body, who, debug=debug))
-    async with prepared(request, preparing, SHAPES, stream=body.stream) as answer:
+    async with prepared(request, preparing, SHAPES.events, stream=body.stream) as answer:
         yield answer
 
 

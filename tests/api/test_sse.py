@@ -15,7 +15,7 @@ from starlette.types import Message
 from app.answering.stream import Reply
 from app.api import sse
 from app.api.chat import SHAPES
-from app.api.sse import EventStream, unless_gone
+from app.api.sse import EventStream, Wire, unless_gone
 from app.errors import ModelTimeout
 from tests.fakes.logged import Lines
 from tests.fakes.server import Event, events
@@ -23,6 +23,10 @@ from tests.fakes.services import FakeReply
 
 ASK = {"message": "hi", "session_id": "s"}
 SECRET = "the patient's name is Ada"
+
+
+def wire(reply: FakeReply) -> Wire:
+    return SHAPES.events(cast(Reply, reply), "request-1")
 
 
 class Client:
@@ -49,7 +53,7 @@ class Client:
 
     async def hear(self, reply: FakeReply, *, watch: bool = True) -> None:
         """The stream of a reply."""
-        stream = EventStream(cast(Reply, reply), SHAPES, "request-1", watch=watch)
+        stream = EventStream(cast(Reply, reply), wire(reply), watch=watch)
         await stream({"type": "http"}, self.receive, self.send)
 
     @property
@@ -81,7 +85,7 @@ async def test_meta_comes_before_the_first_token_is_asked_for() -> None:
         await asyncio.Event().wait()
         return {}
 
-    task = asyncio.create_task(EventStream(cast(Reply, reply), SHAPES, "r")({"type": "http"}, receive, send))
+    task = asyncio.create_task(EventStream(cast(Reply, reply), wire(reply))({"type": "http"}, receive, send))
     async with asyncio.timeout(1):
         await got.wait()
     task.cancel()
@@ -171,7 +175,7 @@ async def test_an_answer_left_in_the_middle_is_ended(client: httpx.AsyncClient) 
         await leave.wait()
         return {"type": "http.disconnect"}
 
-    task = asyncio.create_task(EventStream(cast(Reply, reply), SHAPES, "r")({"type": "http"}, receive, send))
+    task = asyncio.create_task(EventStream(cast(Reply, reply), wire(reply))({"type": "http"}, receive, send))
     await blocked.wait()
     leave.set()
     async with asyncio.timeout(1):
@@ -196,7 +200,7 @@ async def cut(reply: FakeReply, mark: str) -> list[Event]:
             heard.set()
             await asyncio.sleep(0)
 
-    task = asyncio.create_task(EventStream(cast(Reply, reply), SHAPES, "r")({"type": "http"}, receive, send))
+    task = asyncio.create_task(EventStream(cast(Reply, reply), wire(reply))({"type": "http"}, receive, send))
     await heard.wait()
     task.cancel()
     await asyncio.wait({task})
