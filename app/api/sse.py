@@ -36,7 +36,11 @@ PING_SECONDS = 15.0
 LAST_WORD_SECONDS = 0.5
 """Time for the client to read the last event of an interrupted answer."""
 # With the content type, because Starlette would add a charset, which `text/event-stream` does not have.
-EVENT_HEADERS: Mapping[str, str] = {"Content-Type": MEDIA, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+EVENT_HEADERS: Mapping[str, str] = {
+    "Content-Type": MEDIA,
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+}
 
 T = TypeVar("T")
 ENDINGS: set[asyncio.Task[None]] = set()
