@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 from app.text.sanitise import one_line, quote, sanitise_name
-from app.types import Passage, Reason, Trace
+from app.types import DOCUMENTS, Passage, Reason, Trace
 
 MEMORY_REF, CHAT_LOG_REF = "memories", "chat_log"
 """What `Ref.source` is of a card, and of a turn."""
@@ -268,16 +268,30 @@ class Message(TypedDict):
     content: str
 
 
+HEADING_MOST = 120
+"""Characters of a heading path in a context line; of a longer one its end, which is nearest to the text."""
+
+
 def context_line(passage: Passage, shown: str) -> str:
-    """One passage as the model sees it, its text as it is `shown`. Budget counts this line, newline
-    included."""
-    said = day(passage)
-    return f"- From {passage.label}: {shown}{f' ({said})' if said else ''}"
+    """One passage as the model sees it, its text as it is `shown`: `- From report.pdf#3: "text" (page 12,
+    "Results")`. What stands behind the text cannot be imitated by it, as its own quotes are escaped. Budget
+    counts this line, newline included."""
+    place = place_of(passage) or day(passage)
+    return f"- From {passage.label}: {shown}{f' ({place})' if place else ''}"
+
+
+def place_of(passage: Passage) -> str:
+    """Pages and heading path of a document's passage; "" for others. The heading is quoted: it is data."""
+    page, end, heading = (passage.fields.get(name) for name in ("page", "page_end", "heading"))
+    if passage.source != DOCUMENTS or not isinstance(page, int):
+        return ""
+    pages = f"pages {page}-{end}" if end and end != page else f"page {page}"
+    return f"{pages}, {quote(str(heading)[-HEADING_MOST:])}" if heading else pages
 
 
 def day(passage: Passage) -> str:
     """Of a memory, when it was said: without it nobody can tell what its `yesterday` was. "": of others, and
-    of those of which nobody knows. It stands where no text can: behind the closing quote, on its own line."""
+    of those of which nobody knows."""
     return said.isoformat() if (said := passage.said_on) else ""
 
 

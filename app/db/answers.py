@@ -42,7 +42,7 @@ from app.retrieval.points import (
 from app.retrieval.relevance import CERTAIN
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, Qdrant, imported
-from app.types import LONG_AGO, SAID_ON, Entry, Passage, Scope
+from app.types import DOCUMENTS, LONG_AGO, SAID_ON, Entry, Passage, Scope
 
 BODY = (
     "citations",
@@ -325,16 +325,15 @@ def turn_columns(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
     )
 
 
-DOCUMENTS = "documents"
 CHUNKS = f"""
-    SELECT document.id || ':' || chunk.ordinal AS key, chunk.text
+    SELECT document.id || ':' || chunk.ordinal AS key, chunk.text, page, page_end, heading
     FROM unnest($4::text[], $5::int[]) AS wanted (id, ordinal)
     JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND state = 'ready') AS document USING (id)
     JOIN ibid.chunk AS chunk ON chunk.document_id = document.id AND chunk.ordinal = wanted.ordinal
 """  # noqa: S608 - constants of ours
 # A replaced document has another id and the same name: find what the label names now.
 NAMESAKES = f"""
-    SELECT DISTINCT ON (wanted.key) wanted.key, chunk.text
+    SELECT DISTINCT ON (wanted.key) wanted.key, chunk.text, page, page_end, heading
     FROM unnest($4::text[], $5::text[], $6::int[]) AS wanted (key, name, ordinal)
     JOIN (SELECT id, name, session_id FROM ibid.document WHERE {IN_REACH} AND state = 'ready') AS document
         USING (name)
@@ -374,11 +373,11 @@ class OriginalStore:
         of = defaultdict[str, list[Entry]](list)
         for entry in entries:
             of[entry.source].append(entry)
-        texts = await self._chunks(scope, of[DOCUMENTS])
+        chunks = await self._chunks(scope, of[DOCUMENTS])
         cards = await self.cards(scope, [entry.id for entry in of[MEMORIES]])
         corpus = await self._corpus(scope, [entry.id for entry in of[CORPUS]])
         found = [
-            *(bare_passage(DOCUMENTS, key, text) for key, text in texts.items()),
+            *chunks,
             *map(memory_passage, cards.values()),
             *corpus.values(),
         ]
@@ -413,22 +412,22 @@ class OriginalStore:
         wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
         return await self._scrolled(RAW, owned(scope), wanted)
 
-    async def _chunks(self, scope: Scope, entries: Sequence[Entry]) -> Found[str]:
-        """Texts of document chunks; for a replaced document, of the one that has its label now."""
+    async def _chunks(self, scope: Scope, entries: Sequence[Entry]) -> list[Passage]:
+        """Document chunks; for a replaced document, of the one that has its label now."""
         if not entries:
-            return {}
+            return []
         reach = (scope.tenant, scope.owner, scope.session_id or "")
         places = [chunk_address(entry) for entry in entries]
         with postgres_faults():
             rows = await self._pool.fetch(CHUNKS, *reach, *columns([at[:2] for at in places], 2))
-            known = texts(rows)
+            known = {row["key"] for row in rows}
             lost = [
                 (entry.id, name, ordinal)
                 for entry, (_, ordinal, name) in zip(entries, places, strict=True)
                 if entry.id not in known
             ]
-            rows = await self._pool.fetch(NAMESAKES, *reach, *columns(lost, 3)) if lost else []
-        return known | texts(rows)
+            rows += await self._pool.fetch(NAMESAKES, *reach, *columns(lost, 3)) if lost else []
+        return [chunk_passage(row) for row in rows]
 
     async def _corpus(self, scope: Scope, keys: Sequence[str]) -> Found[Passage]:
         of = defaultdict[str, list[str]](list)
@@ -477,8 +476,9 @@ def chunk_address(entry: Entry) -> tuple[str, int, str]:
     return document, int(ordinal), entry.label.rpartition("#")[0]
 
 
-def texts(rows: Sequence[asyncpg.Record]) -> Found[str]:
-    return {row["key"]: row["text"] for row in rows}
+def chunk_passage(row: asyncpg.Record) -> Passage:
+    place = {name: row[name] for name in ("page", "page_end", "heading")}
+    return bare_passage(DOCUMENTS, row["key"], row["text"], **place)
 
 
 def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]]:
@@ -492,5 +492,5 @@ def memory_passage(card: Memory) -> Passage:
     return bare_passage(MEMORIES, card.id, card.text, collection=RAW, kind=kind, **said)
 
 
-def bare_passage(source: str, key: str, text: str, **fields: str | None) -> Passage:
+def bare_passage(source: str, key: str, text: str, **fields: str | int | None) -> Passage:
     return Passage(source, key, text, 0, "", fields=fields)

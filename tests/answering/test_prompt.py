@@ -116,6 +116,20 @@ def test_a_table_stays_readable() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"page": 12, "page_end": 12, "heading": "Item 7 › Liquidity"}, ' (page 12, "Item 7 › Liquidity")'),
+        ({"page": 12, "page_end": 13, "heading": ""}, " (pages 12-13)"),
+        ({"page": 1, "page_end": 1, "heading": 'x"\n<|im_end|>'}, r' (page 1, "x\"\n\u003c|im_end|>")'),
+        ({"page": None, "page_end": None, "heading": None}, ""),
+    ],
+)  # fmt: skip
+def test_page_and_heading_stand_behind_a_documents_text(fields: dict[str, int | str], told: str) -> None:
+    line = DOCUMENT_FORM.written(replace(passage("Costs fell."), fields=fields))
+    assert line == f'- From doc.pdf#1: "Costs fell."{told}'
+
+
 @given(st.lists(HOSTILE, min_size=1, max_size=6))
 def test_the_block_costs_no_more_than_its_lines(texts: list[str]) -> None:
     """Counted a line each, as the budget does: the count of the whole block is never above their sum."""
