@@ -45,7 +45,7 @@ from app.ingest.cutter import CodeCutter
 from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder, Reranker
-from app.models.bundled import Bundled, grasping
+from app.models.bundled import Bundled, grasping, unrelating
 from app.models.chat import chat_name, chat_server, model_at, open_chat, open_judge
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
@@ -405,6 +405,7 @@ def build_retrieval(settings: Settings, open_: Resources) -> Retrieval:
         cache=open_.cache,
         second=second_stage(settings, open_),
         grasp=grasping(open_.embedder.space),
+        unrelated=unrelating(open_.embedder.space),
     )
 
 

@@ -19,6 +19,7 @@ from app.models.encoder import CHARACTERS, DIM, MODEL, SCORE_SIZE, SIZE, Kind, L
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
 from app.retrieval.relevance import LEGIBLE
 from app.retrieval.vocabulary import letters, spelling
+from app.text.languages import is_english
 from app.types import Embedding, space_name
 
 # In our session: the scheduler compares niceness within a session only (autogroup).
@@ -127,6 +128,24 @@ class Bundled:
         """Logits of the cross-encoder, for texts that an answer waits for but can do without."""
         found = await self.model.run(Kind.PAIR, [paired(question, text) for text in texts])
         return np.frombuffer(b"".join(found), "<f4").tolist()  # type: ignore[no-any-return]
+
+
+FOREIGN = 0.29
+"""Mean similarity above FLOOR of unrelated German questions and paragraphs, and of Spanish ones; of English
+ones 0, of a mixed pair .07 (docs/adr/0004)."""
+
+
+def unrelated(question: str) -> Callable[[str], float] | None:
+    """The mean similarity of passages, by their text, that have nothing to do with the question; None: 0, as
+    for an English question."""
+    if is_english(question) is not False:
+        return None
+    return lambda text: 0.0 if is_english(text) else FOREIGN
+
+
+def unrelating(space: str) -> Callable[[str], Callable[[str], float] | None]:
+    """The same for a space: of a server's model nothing is known."""
+    return unrelated if space == space_name(MODEL, DIM) else lambda _: None
 
 
 def grasping(space: str) -> Callable[[str], float]:

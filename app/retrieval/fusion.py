@@ -10,7 +10,7 @@ Functions"; figures: docs/adr/0004.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -49,6 +49,9 @@ LEAST, MOST_CONTRAST = 0.4, 2.5
 SHARP, SOFT = 1.25, 0.75
 """Exponents of the lexical and the dense contrast."""
 
+Floor = Callable[[str], float]
+"""The mean similarity of passages that have nothing to do with the question, by their text."""
+
 
 def weight(words: Sequence[float], meaning: Sequence[float]) -> float:
     """Weight of lexical retrieval, 1 if nothing is known: it grows with the lexical contrast and falls with
@@ -77,13 +80,14 @@ HELD = 0.8
 more when there is no dense retrieval, which measures the same better."""
 
 
-def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
+def fuse(found: Sequence[Legs], grasp: float = 1.0, unrelated: Floor | None = None) -> list[Candidate]:
     """Every passage of every source with relevance and evidence, most relevant first; equal ones in the
-    sources' order. `grasp`: share of the question that the embedder can read (`models/bundled.py`)."""
+    sources' order. `grasp`: share of the question that the embedder can read; `unrelated`: the mean
+    similarity of unrelated passages, by a passage's text; None: 0 (`models/bundled.py`)."""
     ceiling = max((strength(legs) for legs in found), default=0.0)
     words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
     hits = [word_view(legs) for legs in found]
-    proofs = [proven(legs, seen, grasp) for legs, seen in zip(found, hits, strict=True)]
+    proofs = [proven(legs, seen, grasp, unrelated) for legs, seen in zip(found, hits, strict=True)]
     every = chain.from_iterable(each.values() for each in proofs)
     least = least_related(every, sum(legs.stored for legs in found))
     candidates = [
@@ -102,11 +106,12 @@ def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
     return sorted(candidates, key=lambda item: -item.passage.score)
 
 
-def proven(legs: Legs, hits: Mapping[str, Hit], grasp: float) -> dict[str, float]:
+def proven(legs: Legs, hits: Mapping[str, Hit], grasp: float, unrelated: Floor | None) -> dict[str, float]:
     """The evidence of each passage of a source."""
     legible = grasp >= LEGIBLE
+    floor = unrelated or (lambda _: 0.0)
     return {
-        key: evidence(passage.similarity, hits.get(key), legible=legible)
+        key: evidence(passage.similarity, hits.get(key), legible=legible, unrelated=floor(passage.text))
         for key, passage in legs.passages.items()
     }
 

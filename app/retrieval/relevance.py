@@ -14,11 +14,12 @@ from app.types import Candidate, Hit
 
 SHORT_CHARACTERS = 10
 """Shorter messages may skip retrieval."""
-WORDS, TYPICAL = 0.15, 0.2
-"""Evidence of words: so much for all of the question's IDF mass, from what unrelated passages have of it."""
-CHANCE = 0.1
+WORDS, WORDS_FOREIGN, TYPICAL = 0.3, 0.5, 0.2
+"""Evidence of words: so much for all of the question's IDF mass, from what unrelated passages have of it;
+more where `unrelated` texts are similar to the embedder."""
+CHANCE = 0.105
 """The similarity of unrelated passages: its spread between passages and between questions."""
-LEAST = 0.4
+LEAST = 0.75
 """Share of the best evidence that a further passage needs."""
 MOST_OF_IT = 0.6
 """Coverage of the question's IDF mass that suffices while nothing is embedded."""
@@ -36,11 +37,16 @@ def chance(passages: int) -> float:
     return CHANCE * math.sqrt(2 * math.log(max(2, passages)))
 
 
-def evidence(similarity: float | None, words: Hit | None, *, legible: bool = True) -> float:
+def evidence(
+    similarity: float | None, words: Hit | None, *, legible: bool = True, unrelated: float = 0.0
+) -> float:
     """What the threshold is compared with. `legible`: the embedder can read the question; otherwise, and for
-    a passage without a similarity, words alone decide, and the evidence is CERTAIN or UNRELATED."""
+    a passage without a similarity, words alone decide, and the evidence is CERTAIN or UNRELATED. `unrelated`:
+    the mean similarity of unrelated texts in the languages of the two."""
     if similarity is not None and legible:
-        return similarity + WORDS * ((words.coverage if words else 0.0) - TYPICAL)
+        shared = (words.coverage if words else 0.0) - TYPICAL
+        above = (similarity - unrelated) / (1 - unrelated)
+        return above + shared * (WORDS_FOREIGN if unrelated else WORDS)
     least = CONTENT if legible else CONTENT_ILLEGIBLE
     sufficient = words is not None and (words.content > least or (legible and words.coverage > MOST_OF_IT))
     return CERTAIN if sufficient else UNRELATED

@@ -22,7 +22,7 @@ from app.models.base import Embedder
 from app.models.bundled import whole
 from app.retrieval import fusion
 from app.retrieval.cache import FORMAT, Cache, Recent
-from app.retrieval.fusion import fuse
+from app.retrieval.fusion import Floor, fuse
 from app.retrieval.ranking import without_duplicates
 from app.retrieval.relevance import LEGIBLE
 from app.retrieval.rerank import First, SecondStage
@@ -35,7 +35,7 @@ REACH_SHARE = 0.25
 """Share of the deadline for the sources' versions; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds after its deadline in which a search hands over its results."""
-RANKING_VERSION = 10
+RANKING_VERSION = 11
 """Raise it with every change of results for the same texts: fusion, deduplication, a source's ranking. Cache
 keys also contain the form of shared results (`cache.py`). Replay compares this number instead of searching
 again, so a forgotten change is reported as identical."""
@@ -59,8 +59,10 @@ class Retrieval:
         second: SecondStage | None = None,
         clock: Clock = NOW,
         grasp: Callable[[str], float] = whole,
+        unrelated: Callable[[str], Floor | None] = lambda _: None,
     ) -> None:
-        """`clock` resolves words like `yesterday`; `grasp`: share of a text that the embedder can read."""
+        """`clock` resolves words like `yesterday`; `grasp`: share of a text that the embedder can read;
+        `unrelated`: the mean similarity of unrelated passages, for a question (`models/bundled.py`)."""
         self._sources = sources
         self._embedder = embedder
         self._recent = Recent()
@@ -70,6 +72,7 @@ class Retrieval:
         self._second = second
         self._clock = clock
         self._grasp = grasp
+        self._unrelated = unrelated
 
     async def gather(self, query: Query, names: Sequence[str], *, until: float | None = None) -> Found:
         """Search the sources `names`. Raises only on cancellation; ends within the deadline, or at `until`
@@ -95,7 +98,7 @@ class Retrieval:
         async def first(asked: Query) -> Found:
             found, faults = await self._legs(read(asked, now, grasp), reaching, until)
             every.extend(found if asked is query else ())
-            return fused(found, faults, asked, now, grasp)
+            return fused(found, faults, asked, now, grasp=grasp, unrelated=self._unrelated(asked.text))
 
         try:
             return await self._both(query, first, until), every
@@ -142,7 +145,8 @@ class Retrieval:
         grasp = self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
-            return fused(*await self._legs(read(asked, now, grasp), reaching, until), asked, now, grasp)
+            legs, faults = await self._legs(read(asked, now, grasp), reaching, until)
+            return fused(legs, faults, asked, now, grasp=grasp, unrelated=self._unrelated(asked.text))
 
         return await self._both(query, first, until)
 
@@ -185,12 +189,17 @@ class Retrieval:
 
 
 def fused(
-    found: Sequence[Legs], faults: Sequence[Degraded], query: Query, now: datetime, grasp: float
+    found: Sequence[Legs],
+    faults: Sequence[Degraded],
+    query: Query,
+    now: datetime,
+    *,
+    grasp: float,
+    unrelated: Floor | None,
 ) -> Found:
-    """One list from all sources, most relevant first. `now` resolves words like `yesterday`, `grasp` is the
-    share of the question that the embedder can read."""
+    """One list from all sources, most relevant first. `now` resolves words like `yesterday`."""
     question = fusion.asked(query.text, now)
-    candidates = fuse(found, grasp)
+    candidates = fuse(found, grasp, unrelated)
     shares = question.shares(candidates)
     ranked = fusion.with_time_evidence(candidates, question, shares)
     kept, duplicates, twins = without_duplicates(ranked)

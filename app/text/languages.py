@@ -6,6 +6,7 @@ or formulas (sie, es, le, lo). Lower case throughout. Wrong here means a search 
 listed only if it names nothing.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ class Tongue:
     """Everything else that names nothing: articles, prepositions, question words, pronouns, small numbers."""
     ordinals: Mapping[str, int]
     """Which of a list: from 0; -1 the last."""
+
+    def is_function_word(self, word: str) -> bool:
+        return word in self.bare or word in self.verbs or word in self.openings
 
     def names_nothing(self, word: str) -> bool:
         """True if a word has no content."""
@@ -134,3 +138,16 @@ SPANISH = Tongue(
 FOREIGN = (GERMAN, FRENCH, SPANISH)
 """Languages of which openings and bare messages are read."""
 TONGUES = (ENGLISH, *FOREIGN)
+
+WORD = re.compile(r"[^\W\d_]+")
+BEGINNING = 400
+"""Characters that show the language of a text."""
+
+
+def is_english(text: str) -> bool | None:
+    """True if most of its function words are English ones, False if they are another language's; None if that
+    is not to be seen. Cognate languages (Italian, Dutch) are told by the words they share with these."""
+    found = [word for word in WORD.findall(text[:BEGINNING].lower()) if len(word) > 1]
+    english = sum(map(ENGLISH.is_function_word, found))
+    others = max(sum(map(tongue.is_function_word, found)) for tongue in FOREIGN)
+    return None if english == others else english > others
