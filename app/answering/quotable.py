@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-LONGEST = 400
-"""Characters of a quote: three or four lines on a page."""
+LONGEST = 360
+"""Characters of a quote: three lines on a page, and under sixty words."""
 
 END = re.compile(
     r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨៕]+[\"”»]*)\s*"
@@ -59,17 +59,24 @@ class Quotable:
 def quotable(text: str) -> list[Quotable]:
     """The parts of a text that can be quoted, in order."""
     found: list[Quotable] = []
-    before = ""
+    before, rows = "", Rows()
     for kind, group in groupby(lines(text), kind_of):
         run = list(group)
-        found += KINDS[kind](run, before)
+        if kind == "table":
+            found += rows.quotable(run, before)
+        elif kind == "list":
+            found += listing(run)
+            rows.section = run[-1] if rows.head else ""
+        else:
+            found += prose(run)
+            rows = Rows()
         before = run[-1]
     return [part for part in found if WORD.search(part.text)]
 
 
 def sentences(text: str) -> list[str]:
     """All sentences of a text, and the pieces of those that are longer than `LONGEST`."""
-    return [part.text for part in prose(lines(text), "") if WORD.search(part.text)]
+    return [part.text for part in prose(lines(text)) if WORD.search(part.text)]
 
 
 def lines(text: str) -> list[str]:
@@ -86,35 +93,43 @@ def kind_of(line: str) -> str:
     return "prose" if is_sentence or several or len(line) > LONG_LINE else "list"
 
 
-def prose(run: Sequence[str], _: str) -> Iterator[Quotable]:
+def prose(run: Sequence[str]) -> Iterator[Quotable]:
     for line in run:
         for sentence in cut(line):
             yield from map(Quotable, bounded(sentence))
 
 
-def table(run: Sequence[str], before: str) -> Iterator[Quotable]:
-    """Each row below the head that holds for it."""
-    head = ""
-    for line, after in zip(run, [*run[1:], ""], strict=True):
-        if RULE.fullmatch(after):
-            head = line
-        elif not RULE.fullmatch(line):
-            whole = GAP.join((head, line)) if head else line
-            yield from (
-                Quotable(piece, before) for piece in bounded(whole if len(whole) <= LONGEST else line)
-            )
+@dataclass(slots=True)
+class Rows:
+    """The head and section that hold for the rows of a table. Short lines between rows are sections of it
+    (`ASSETS`, a product above its regions); prose ends it."""
+
+    head: str = ""
+    section: str = ""
+
+    def quotable(self, run: Sequence[str], before: str) -> Iterator[Quotable]:
+        """Each row below its head and section, as far as there is room for them."""
+        for line, after in zip(run, [*run[1:], ""], strict=True):
+            if RULE.fullmatch(after):
+                self.head, self.section = line, ""
+            elif not RULE.fullmatch(line):
+                yield from (Quotable(piece, before) for piece in bounded(self.whole(line)))
+
+    def whole(self, line: str) -> str:
+        for parts in ((self.head, self.section, line), (self.section, line)):
+            whole = GAP.join(filter(None, parts))
+            if len(whole) <= LONGEST:
+                return whole
+        return line
 
 
-def listing(run: Sequence[str], _: str) -> Iterator[Quotable]:
+def listing(run: Sequence[str]) -> Iterator[Quotable]:
     """Short lines, each alone and with those after it."""
     for at in range(len(run)):
         for end in range(at + 1, min(at + WINDOW, len(run)) + 1):
             joined = " ".join(run[at:end])
             if len(joined) <= LONGEST:
                 yield Quotable(joined, alone=end == at + 1)
-
-
-KINDS = {"prose": prose, "table": table, "list": listing}
 
 
 def cut(line: str) -> Iterator[str]:
