@@ -24,8 +24,10 @@ from app.answering.extractive import (
     Quote,
     by_words,
     chosen,
+    is_about,
     quotation,
     quotes,
+    spelled_out,
 )
 from app.answering.prompt import PROJECT_FORM, entry
 from app.answering.quotable import GAP, LONGEST, quotable, sentences
@@ -471,3 +473,44 @@ def test_half_a_megabyte_of_anything_is_cut(unit: str) -> None:
     """A rule that takes quadratic time runs into the suite's timeout."""
     pieces = quotable((unit * 500_000)[:500_000])
     assert max((len(piece.text) for piece in pieces), default=0) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who is the CEO?", "Who is the CEO (chief executive officer)?"),
+        ("who is the ceo", "who is the ceo (chief executive officer)"),
+        ("R&D in 2020?", "R&D (research and development) in 2020?"),
+        ("What did ACME earn?", "What did ACME earn?"),
+        ("What is the EPA?", "What is the EPA?"),
+    ],
+)
+def test_an_abbreviation_is_read_with_its_long_form(question: str, said: str) -> None:
+    """As the passages write it; a document's own name is left alone."""
+    text = "The Chief Executive Officer (CEO) spoke. Our Chief Executive Officer left. " + 3 * (
+        "Research and development rose; all companies made errors. "
+    )
+    assert spelled_out(question, [Passage("documents", "1", text, 1, "acme.pdf#1")]) == said
+
+
+def test_rows_keep_their_head_and_section() -> None:
+    text = "Region | 2021\n--- | ---\nSTELARA\nUS | 1,817\nASSETS\nCash | 5"
+    quoted = [part.text for part in quotable(text)]
+    assert "Region | 2021 … STELARA … US | 1,817" in quoted
+    assert "Region | 2021 … ASSETS … Cash | 5" in quoted
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("What was the revenue in 2021?", True),
+        ("What was the revenue of Acme in 2021?", True),
+        ("What was the revenue of Globex in 2021?", False),
+        ("Globex's revenue?", False),
+        ("What was the revenue in 1995?", False),
+    ],
+)
+def test_another_name_or_year_makes_an_answer_the_closest(question: str, *, about: bool) -> None:
+    passage = Passage("documents", "1", "Revenue was 7 million in 2021.", 1, "acme.pdf#1")
+    [quote] = quotes([passage], question)
+    assert is_about(question, quote, [passage]) is about
