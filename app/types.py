@@ -19,8 +19,8 @@ Embedding: TypeAlias = bytes
 CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
 """Sources; their file names, and `Passage.source`."""
 DEFAULT_TENANT = "default"
-MEMORIES, CORPUS = "memories", "corpus"
-"""`Passage.source` of a person's memories and of reference texts."""
+DOCUMENTS, MEMORIES, CORPUS = "documents", "memories", "corpus"
+"""`Passage.source` of chunks of PDFs, of a person's memories and of reference texts."""
 SAID = frozenset({MEMORIES})
 """Sources whose passages somebody said at a time. The time of a document is that of its upload: none."""
 SAID_ON = "said_on"

@@ -419,6 +419,7 @@ def pipelines(
         limits=limits(settings),
         clock=now,
         remember=memories.remember_message,
+        public_url=settings.ibid.public_url,
         speaks=chat_server(settings) is not None,
     )
     recalling = replace(limits(settings), threshold=settings.retrieve.threshold)

@@ -6,7 +6,7 @@ as soon as its `done` event is sent.
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 
 from app import errors
 from app.api.dependencies import Asker, Opened, scope_of
@@ -24,9 +24,10 @@ AnswerId = Annotated[str, Path(description="As the answer's events and replies g
     response_description="The answer with its trace",
     responses=PROBLEMS,
 )
-async def get_answer(who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
+async def get_answer(request: Request, who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
     """Every passage the search saw, its figures, and what became of it."""
-    return AnswerOut.of(await opened.answers.get(scope_of(who), answer_id))
+    found = await opened.answers.get(scope_of(who), answer_id)
+    return AnswerOut.of(found, request.app.state.settings.ibid.public_url)
 
 
 @router.post(

@@ -51,6 +51,7 @@ def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Que
         top_k=body.top_k,
         model=body.model,
         remember=body.remember,
+        include=frozenset(body.include),
         debug=debug,
     )
 

@@ -19,6 +19,7 @@ from app.api.schemas.memories import (
     USER,
     LastActivity,
     MemoriesWritten,
+    MemoryOut,
     MemoryPage,
     MemoryWritten,
     NewMemories,
@@ -88,6 +89,20 @@ async def list_memories(
     return MemoryPage(items=found, next=after)
 
 
+MemoryId = Annotated[str, Path(description="The memory's id.")]
+
+
+@router.get(
+    "/memories/{memory_id}",
+    summary="Get a memory",
+    response_description="The memory",
+    responses=responses(*ASKING, errors.Missing),
+)
+async def get_memory(who: Asker, opened: Opened, memory_id: MemoryId) -> MemoryOut:
+    """One that was written here, a card included."""
+    return MemoryOut.model_validate(await opened.memories.get(scope_of(who), memory_id))
+
+
 @router.delete(
     "/memories/{memory_id}",
     summary="Delete a memory",
@@ -95,9 +110,7 @@ async def list_memories(
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField),
 )
-async def delete_memory(
-    who: Asker, opened: Opened, memory_id: Annotated[str, Path(description="The memory's id.")]
-) -> None:
+async def delete_memory(who: Asker, opened: Opened, memory_id: MemoryId) -> None:
     """It and its votes are gone from the next answer on."""
     await opened.memories.remove(scope_of(who), memory_id)
 

@@ -42,7 +42,7 @@ from app.retrieval.points import (
 from app.retrieval.relevance import CERTAIN
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, Qdrant, imported
-from app.types import LONG_AGO, SAID_ON, Entry, Passage, Scope
+from app.types import DOCUMENTS, LONG_AGO, SAID_ON, Entry, Passage, Scope
 
 BODY = (
     "citations",
@@ -325,7 +325,6 @@ def turn_columns(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
     )
 
 
-DOCUMENTS = "documents"
 CHUNKS = f"""
     SELECT document.id || ':' || chunk.ordinal AS key, chunk.text
     FROM unnest($4::text[], $5::int[]) AS wanted (id, ordinal)

@@ -203,6 +203,12 @@ class MemoryService:
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
         return await self._record.list(scope, cursor=cursor, limit=limit)
 
+    async def get(self, scope: Scope, memory_id: str) -> Memory:
+        found = await self._record.get(scope, memory_id)
+        if found is None:
+            raise Missing("there is no such memory")
+        return found
+
     async def remove(self, scope: Scope, memory_id: str) -> None:
         if not await self._record.remove(scope, memory_id):
             raise Missing("there is no such memory")
