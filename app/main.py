@@ -23,6 +23,7 @@ from app.api import (
     pages,
     projects,
     rag,
+    search,
     sessions,
     users,
     vantage,
@@ -35,6 +36,7 @@ from app.wiring import open_services
 
 ROUTERS = (
     chat.router,
+    search.router,
     documents.router,
     sessions.router,
     memories.router,

@@ -34,6 +34,18 @@ Stretch: TypeAlias = tuple[date, date]
 
 
 @dataclass(frozen=True, slots=True)
+class Filter:
+    """The part of what an asker may see that a search is about; None: no such bound."""
+
+    documents: tuple[str, ...] | None = None
+    """Ids."""
+    collections: tuple[str, ...] | None = None
+    """Of reference texts."""
+    since: datetime | None = None
+    """Uploads and texts of this time or later; those without a time are left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Who asks, and so what they may see. Every source filters by it in the store."""
 
@@ -45,6 +57,7 @@ class Scope:
     thread_id: str | None = None
     project: str | None = None
     vantage_id: str | None = None
+    only: Filter | None = None
 
     @property
     def thread(self) -> str:

@@ -78,6 +78,7 @@ from app.services.profiles import PersonaService, ProfileService, Summary
 from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
+from app.services.search import SearchService
 from app.services.services import Services
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
@@ -375,6 +376,13 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         knowledge=knowledge_service(settings, open_),
         mixing=MixService(
             answers, threshold=settings.retrieve.threshold, personal=settings.vantage.personal_memory
+        ),
+        search=SearchService(
+            retrieval,
+            limits(settings),
+            tokens.count,
+            documents=documents,
+            public_url=settings.ibid.public_url,
         ),
         retrieval=retrieval,
         keys=KeyStore(pool),

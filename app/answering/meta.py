@@ -137,19 +137,15 @@ TEXT, SCORES = "text", "scores"
 CITED = tuple(each.name for each in fields(Citation))
 
 
-def shown_answer(
-    citations: Sequence[Citation],
-    passages: Sequence[Passage],
-    *,
-    page: str | None,
-    public_url: str | None,
-    include: Collection[str] = (),
+def links(
+    citations: Sequence[Citation], public_url: str | None, session_id: str | None, answer_id: str
 ) -> tuple[ShownCitation, ...]:
-    """The citations of an answer, of these `passages`. `page` is the answer's address in the web page, to
-    which the citation's number is added; None: it has none."""
+    """An answer's citations with their addresses: in a session their places in the web page, which shows the
+    n-th source of an answer."""
+    page = f"{public_url}/#/c/{quote(session_id, safe='')}/{answer_id}" if public_url and session_id else ""
     return tuple(
-        shown(linked(citation, public_url, f"{page}/{n}" if page else None), passage, include)
-        for n, (citation, passage) in enumerate(zip(citations, passages, strict=True), start=1)
+        linked(citation, public_url, f"{page}/{n}" if page else None)
+        for n, citation in enumerate(citations, start=1)
     )
 
 
@@ -165,13 +161,6 @@ def shown(citation: ShownCitation, passage: Passage, include: Collection[str]) -
     if SCORES in include:
         facts |= {"similarity": passage.similarity, "score": passage.score}
     return replace(citation, **facts) if facts else citation
-
-
-def answer_page(public_url: str | None, session_id: str | None, answer_id: str) -> str | None:
-    """An answer's address in the web page."""
-    if public_url is None or not session_id:
-        return None
-    return f"{public_url}/#/c/{quote(session_id, safe='')}/{answer_id}"
 
 
 def web_url(citation: Citation, public_url: str | None) -> str | None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from app.answer import Answer, Citation, Finish, Role, ShownCitation, Span, Turn, Usage
 from app.answering.citations import SOURCES, CitationFilter, appended, closing, marks_of
-from app.answering.meta import answer_page, retrieved, shown_answer
+from app.answering.meta import links, retrieved, shown
 from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.support import Spans
@@ -156,15 +156,10 @@ class Reply:
             told["debug"] = {"chunks": self.context.trace.entries, **seen}
         return told
 
-    def _shown(self) -> tuple[ShownCitation, ...]:
-        page = answer_page(self.public_url, self.question.scope.session_id, self.answer_id)
-        return shown_answer(
-            self._citations,
-            self.context.prompt.passages,
-            page=page,
-            public_url=self.public_url,
-            include=self.question.include,
-        )
+    def _shown(self) -> list[ShownCitation]:
+        question, passages = self.question, self.context.prompt.passages
+        linked = links(self._citations, self.public_url, question.scope.session_id, self.answer_id)
+        return [shown(*pair, question.include) for pair in zip(linked, passages, strict=True)]
 
     async def events(self) -> AsyncIterator[Event]:
         """`token`s, `citations`, `done`. Raises `ModelError` if the model fails midway. The answer is

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 
 from app import errors
+from app.answering.meta import links
 from app.api.dependencies import Asker, Opened, scope_of
 from app.api.openapi import ASKING, operation_id, responses
 from app.api.schemas.answers import AnswerOut, ReplayReport
@@ -26,8 +27,9 @@ AnswerId = Annotated[str, Path(description="As the answer's events and replies g
 )
 async def get_answer(request: Request, who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
     """Every passage the search saw, its figures, and what became of it."""
-    found = await opened.answers.get(scope_of(who), answer_id)
-    return AnswerOut.of(found, request.app.state.settings.ibid.public_url)
+    asked, found = await opened.answers.found(scope_of(who), answer_id)
+    public_url = request.app.state.settings.ibid.public_url
+    return AnswerOut.of(found, links(found.citations, public_url, asked.session_id, answer_id))
 
 
 @router.post(

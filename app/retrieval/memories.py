@@ -36,7 +36,16 @@ from app.retrieval.points import (
 from app.retrieval.qdrant_source import PointSource, PointTable, Row
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
-from app.retrieval.source import DAY, Foreign, Reached, day_number, label_suffixes, revisions
+from app.retrieval.source import (
+    DAY,
+    WRITTEN,
+    Foreign,
+    Reached,
+    day_number,
+    label_suffixes,
+    revisions,
+    written_at,
+)
 from app.types import Embedding, Passage, Query, Scope, day_said
 
 log = structlog.get_logger(__name__)
@@ -105,6 +114,7 @@ class MemorySource(PointSource[User]):
                 [thread_position(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64
             ),
             DAY: np.array([day_number(day_said(row["created_at"])) for row in rows], dtype=np.int32),
+            WRITTEN: np.array([written_at(row["created_at"]) for row in rows], dtype=np.int64),
             NAMESPACE: np.array([namespace_number(row["vantage_id"]) for row in rows], dtype=np.uint64),
         }
 
