@@ -78,7 +78,7 @@ from app.services.profiles import PersonaService, ProfileService, Summary
 from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
-from app.services.search import SearchService
+from app.services.search import Named, SearchService
 from app.services.services import Services
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
@@ -382,6 +382,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
             limits(settings),
             tokens.count,
             documents=documents,
+            named=named_passages(open_),
             public_url=settings.ibid.public_url,
         ),
         retrieval=retrieval,
@@ -393,6 +394,15 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         publish=open_.held.publish,
         hurry=documents.hurry,
     )
+
+
+def named_passages(open_: Resources) -> dict[str, Named]:
+    qdrant, rows = open_.qdrant, open_.projects.by_name
+    return {
+        qdrant.memories.name: qdrant.memories.named,
+        qdrant.corpus.name: qdrant.corpus.named,
+        **{name: source.named for name, source in rows.items()},
+    }
 
 
 def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:

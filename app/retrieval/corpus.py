@@ -111,6 +111,15 @@ class CorpusSource(PointSource[CollectionKey]):
             if key in addresses
         }
 
+    async def named(self, scope: Scope, ids: Sequence[str]) -> list[Passage]:
+        """The tenant's texts of these ids (`text_key`); those of other tools are left out."""
+        keys, searched = set(ids), self._searched(scope)
+        names = [name for name in {key.rpartition("/")[0] for key in keys} if searched(name)]
+        rows = await self._fetch(SHOWN, [self.row_id(key) for key in keys], scope.tenant, names)
+        keyed = {text_key(row["collection"], row["point"]): row for row in rows}
+        marks = label_suffixes(self.name, sorted(keyed))
+        return [text_row_passage(row, marks[key], None) for key, row in keyed.items() if key in keys]
+
     # Points of other tools.
 
     async def nearest(

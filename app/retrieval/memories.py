@@ -131,6 +131,12 @@ class MemorySource(PointSource[User]):
         made = ((addresses[row["id"]], row) for row in rows)
         return {address: memory_row_passage(row, marks[row["id"]], similar[address]) for address, row in made}
 
+    async def named(self, scope: Scope, ids: Sequence[str]) -> list[Passage]:
+        """The user's memories of these ids, cards included; those of other tools are left out."""
+        rows = await self._fetch(SHOWN, list(ids), scope.tenant, scope.user_id or "")
+        marks = label_suffixes(self.name, [row["id"] for row in rows])
+        return [memory_row_passage(row, marks[row["id"]], None) for row in rows]
+
     # Filters of a search.
 
     def allowed(self, reached: Reached[User], segment: Segment) -> Mask | None:
