@@ -18,6 +18,7 @@ from app.api import (
     corpus,
     documents,
     health,
+    mcp,
     memories,
     openapi,
     pages,
@@ -37,6 +38,7 @@ from app.wiring import open_services
 ROUTERS = (
     chat.router,
     search.router,
+    mcp.router,
     documents.router,
     sessions.router,
     memories.router,

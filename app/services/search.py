@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from app.answer import ShownCitation
 from app.answering.budget import Meter, PromptLimits, ledger, packed_passages
 from app.answering.followup import names_nothing, refers
-from app.answering.meta import SCORES, TEXT, cite, linked, shown
+from app.answering.meta import ROWS, SCORES, TEXT, cite, linked, shown
 from app.answering.question import Question
 from app.db.documents import Document, DocumentStore
+from app.db.rows import is_id
 from app.errors import Missing, required
 from app.retrieval.documents import seen_from
 from app.retrieval.search import Retrieval
@@ -114,9 +115,10 @@ class SearchService:
 
     async def fetch(self, scope: Scope, source: str, passage_id: str) -> tuple[ShownCitation, Passage]:
         """A passage by the id of its source. Raises `Missing`, `Unavailable`."""
+        known = source in self._named and (is_id if source in ROWS else str.isprintable)(passage_id)
         if source == DOCUMENTS:
             found = await self._chunk(scope, passage_id)
-        elif source in self._named:
+        elif known:
             with required():
                 found = await self._named[source](scope, [passage_id])
         else:

@@ -28,7 +28,7 @@ def test_every_command_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     shown = re.findall(r"^. (\w+) ", capsys.readouterr().out, re.MULTILINE)
     assert shown == [
-        *("serve", "ingest", "ask", "search", "profiles", "erase"),
+        *("serve", "ingest", "ask", "search", "mcp", "profiles", "erase"),
         *("doctor", "migrate", "reembed", "adopt", "eval", "knowledge", "index", "keys"),
     ]
 
@@ -96,7 +96,7 @@ def imported(code: str) -> list[str]:
     "code",
     [
         pytest.param("import app.cli.main", id="help and version"),
-        pytest.param("from app.cli import ask, search, ingest, users, knowledge, index", id="over HTTP"),
+        pytest.param("from app.cli import ask, search, mcp, ingest, users, knowledge, index", id="over HTTP"),
     ],
 )
 def test_what_only_asks_a_service_is_none(code: str) -> None:

@@ -210,7 +210,7 @@ def test_what_it_does_not_know_is_refused(port: Talk, fields: Json) -> None:
 
 def test_a_key_finds_its_own(host: Host) -> None:
     """Another tenant nothing, a user key its user's; without a key nobody."""
-    boot = "bootstrap-search-1f0c5d7be2"
+    boot = "bootstrap-9f3c71e0b28d46a5"
     with host(IBID_BOOTSTRAP_KEY=boot) as running:
         keys = {
             "ann": running.key("acme", "ann"),
