@@ -1,4 +1,4 @@
-"""Runs the examples of a guide page: its `sh` and `python` blocks, in order, as written but for the address."""
+"""Runs the examples of a guide page: its `sh` and `python` blocks, in order, as written but for the URL."""
 
 import os
 import re
@@ -18,7 +18,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def run_examples(page: str, url: str, folder: Path) -> list[str]:
-    """What each printed; they run in `folder`, against the service at `url`. Raises `AssertionError` for one
+    """The output of each; they run in `folder`, against the service at `url`. Raises `AssertionError` for one
     that fails."""
     return [run_example(language, text.replace(ADDRESS, url), folder) for language, text in blocks(page)]
 

@@ -106,6 +106,9 @@ ASKS = (
     get("memories-nobody", "/memories"),
     get("memories-user-key", "/memories", "ada"),
     get("memories-unknown-parameter", "/memories?user_id=ada&kind=note"),
+    get("memory-one", "/memories/{dentist}"),
+    get("memory-one-foreign", "/memories/{zeta_memory}"),
+    get("memory-one-unknown", f"/memories/{NIL}"),
     # Reference texts.
     post(
         "corpus",
