@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import mcp_types as types
-import structlog
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -27,7 +26,7 @@ from app.api.schemas import Body, LongText, Message, Name, Out, absent
 from app.api.schemas.chat import DegradedSource, Reason, Verdict
 from app.db.memories import Draft
 from app.errors import IbidError, InvalidField, Missing
-from app.problems import unexpected
+from app.problems import foreseen
 from app.services.search import reachable
 from app.services.services import Services
 from app.types import DOCUMENTS, MEMORIES, Passage, Scope
@@ -51,7 +50,6 @@ LEVEL = logging.ERROR
 CHUNK = re.compile(r"ibid://documents/([^/]+)/chunks/(\d+)")
 MEMORY = re.compile(r"ibid://memories/([^/]+)")
 
-log = structlog.get_logger(__name__)
 logging.getLogger("mcp").setLevel(LEVEL)
 
 
@@ -262,7 +260,8 @@ async def why(on: Connection, given: WhyArguments) -> AnswerReasons:
 
 
 async def list_documents(on: Connection, given: ListArguments) -> DocumentList:
-    found, after = await on.services.documents.list(on.scope, cursor=given.cursor, limit=PAGE)
+    scope = replace(on.scope, session_id=on.scope.session_id or DEFAULT_SESSION)  # None: of every session
+    found, after = await on.services.documents.list(scope, cursor=given.cursor, limit=PAGE)
     base = on.public_url or ""
     listed = [
         ListedDocument(
@@ -445,18 +444,15 @@ async def called(on: Connection, name: str, arguments: Mapping[str, Any]) -> typ
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, f"there is no tool {name[:100]}")
     try:
-        result = await tool.run(on, tool.arguments.model_validate(arguments))
+        given = tool.arguments.model_validate(arguments)
     except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            for fault in error.errors(include_input=False)
-        ]
-        return failed("; ".join(faults))
+        faults = error.errors(include_input=False)
+        return failed("; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults))
+    try:
+        with foreseen():
+            result = await tool.run(on, given)
     except IbidError as error:
         return failed(f"{error.title}: {error.detail}")
-    except Exception:
-        log.exception("tool failed", tool=name)
-        return failed(unexpected().title)
     text = types.TextContent(type="text", text=result.model_dump_json())
     return types.CallToolResult(content=[text], structured_content=result.model_dump(mode="json"))
 
@@ -469,10 +465,11 @@ async def read(on: Connection, uri: str) -> str:
     """A resource's text. Raises `MCPError`."""
     chunk, memory = CHUNK.fullmatch(uri), MEMORY.fullmatch(uri)
     try:
-        if chunk:
-            return (await on.services.search.fetch(on.scope, DOCUMENTS, ":".join(chunk.groups())))[1].text
-        if memory:
-            return (await on.services.memories.get(on.scope, memory[1])).text
+        with foreseen():
+            if chunk:
+                return (await on.services.search.fetch(on.scope, DOCUMENTS, ":".join(chunk.groups())))[1].text
+            if memory and on.scope.user_id:
+                return (await on.services.memories.get(on.scope, memory[1])).text
     except Missing:
         pass
     except IbidError as error:

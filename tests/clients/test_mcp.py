@@ -95,6 +95,9 @@ async def test_it_lists_calls_and_reads(quay: Service, mode: str) -> None:
 
 async def test_it_answers_and_explains(quay: Service) -> None:
     async with connected(quay) as client:
+        assert [each["title"] for each in (await call(client, "list_documents"))["documents"]] == [
+            "ferry.pdf"
+        ]
         said = await call(client, "ask", question=ASKED)
         assert "at nine" in said["answer"]
         assert said["reason"] == "ok"
