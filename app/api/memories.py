@@ -21,6 +21,7 @@ from app.api.schemas.memories import (
     MemoriesWritten,
     MemoryOut,
     MemoryPage,
+    MemoryUpdate,
     MemoryWritten,
     NewMemories,
     NewMemory,
@@ -101,6 +102,25 @@ MemoryId = Annotated[str, Path(description="The memory's id.")]
 async def get_memory(who: Asker, opened: Opened, memory_id: MemoryId) -> MemoryOut:
     """One that was written here, a card included."""
     return MemoryOut.model_validate(await opened.memories.get(scope_of(who), memory_id))
+
+
+@router.patch(
+    "/memories/{memory_id}",
+    summary="Change a memory",
+    response_description="The memory as it is now",
+    responses=responses(
+        *ASKING,
+        *SENDING,
+        *KEEPING,
+        errors.Missing,
+        errors.SameText,
+        errors.KeptElsewhere,
+        errors.RemovedMeanwhile,
+    ),
+)
+async def change_memory(who: Asker, opened: Opened, memory_id: MemoryId, body: MemoryUpdate) -> MemoryOut:
+    """Its id, its day and its votes stay. Searched with its new words by the very next request."""
+    return MemoryOut.model_validate(await opened.memories.change(scope_of(who), memory_id, body.change()))
 
 
 @router.delete(

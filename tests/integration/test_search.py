@@ -188,6 +188,42 @@ def test_a_memory_has_a_title_and_an_address(port: Talk) -> None:
     assert cited["web_url"] == found["web_url"]
 
 
+def test_a_memory_is_changed_and_stays_itself(port: Talk) -> None:
+    """Id and day stay; its old words are nobody's, its new ones are known."""
+    service = port.service
+
+    def keep(text: str) -> tuple[str, Json]:
+        written = service.client.post("/memories", json={"user_id": "edit", "text": text}).json()
+        return written["outcome"], written["memory"]
+
+    def change(memory: Json, **fields: Any) -> httpx.Response:
+        return service.client.patch(f"/memories/{memory['id']}", json=fields)
+
+    _, first = keep("My berth is in the old harbour of Solva.")
+    _, second = keep("My dinghy is painted green.")
+    moved = change(first, text="My berth is at the marina of Neyland.", tags=["boat"])
+    assert moved.status_code == 200, moved.text
+    same = {"id", "created_at", "kind", "user_id"}
+    assert {name: moved.json()[name] for name in same} == {name: first[name] for name in same}
+    assert service.client.get(f"/memories/{first['id']}").json() == moved.json()
+    [found] = search(service, "Which marina is my berth at?", user_id="edit", top_k=1)["results"]
+    assert (found["id"], found["text"]) == (first["id"], moved.json()["text"])
+
+    assert keep(" my berth is at the MARINA of Neyland.")[1]["id"] == first["id"]
+    outcome, again = keep(first["text"])
+    assert (outcome, again["id"] == first["id"]) == ("created", False)
+    assert keep(first["text"])[0] == "repeated"
+    taken = change(second, text=moved.json()["text"])
+    assert (taken.status_code, taken.json()["type"]) == (409, "urn:ibid:problem:same-text")
+    assert change(again, text=second["text"]).status_code == 409
+    assert change(first, kind="preference").json()["kind"] == "preference"
+    assert change(first, tags=[]).json()["tags"] == []
+    for wrong in ({}, {"text": " "}, {"kind": "gravity_profile"}, {"user_id": "ben"}):
+        assert change(first, **wrong).status_code == 422
+    assert change({"id": "0192f0c0-0000-7000-8000-000000000000"}, tags=[]).status_code == 404
+    assert len(service.client.get("/memories?user_id=edit").json()["items"]) == 3
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -231,5 +267,6 @@ def test_a_key_finds_its_own(host: Host) -> None:
             assert "7731" not in send(who, "/v1/search", body).text
             head = {"Authorization": f"Bearer {keys[who]}"}
             assert running.client.get(memory, headers=head).status_code == 404
+            assert running.client.patch(memory, headers=head, json={"text": "Mine."}).status_code == 404
         assert send("ben", "/v1/search", body | {"user_id": "ann"}).status_code == 403
         assert running.client.post("/v1/search", json=body).status_code == 401

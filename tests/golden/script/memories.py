@@ -109,6 +109,7 @@ ASKS = (
     get("memory-one", "/memories/{dentist}"),
     get("memory-one-foreign", "/memories/{zeta_memory}"),
     get("memory-one-unknown", f"/memories/{NIL}"),
+    Ask(name="memory-one-change", method="PATCH", path=f"/memories/{NIL}", json={"tags": ["home"]}),
     # Reference texts.
     post(
         "corpus",
