@@ -4,6 +4,7 @@ protocol of today and by the one before."""
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -11,9 +12,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from app.db.folder import read_lock
 from tests.cli.conftest import PROGRAM
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service
+from tests.fakes.process import Service, furnish, wait_for
 from tests.integration.conftest import Host
 
 PUBLIC = "https://ibid.example.org"
@@ -206,6 +208,18 @@ def test_the_open_service_serves_this_machine_alone(host: Host) -> None:
             ({"X-Forwarded-For": "10.1.2.3"}, 403),
         ):
             assert running.client.post("/mcp", **message(**head)).status_code == status
+
+
+async def test_without_a_service_it_opens_the_stores_itself(tmp_path: Path) -> None:
+    """The folder is free again when the client has left."""
+    furnish(tmp_path / "data")
+    arguments = ["mcp", "--user", "eve", "--data-dir", str(tmp_path / "data")]
+    program = StdioServerParameters(command=str(PROGRAM), args=arguments, cwd=tmp_path)
+    async with Client(program) as client:
+        kept = await call(client, "remember", text="The cabin key is under the mat.")
+        [found] = (await call(client, "search", query="Where is the key of the cabin?"))["results"]
+    assert (found["id"], found["url"]) == (f"memories:{kept['id']}", f"ibid://memories/{kept['id']}")
+    wait_for(lambda: read_lock(tmp_path / "data") is None)
 
 
 async def test_it_speaks_over_stdin_and_stdout(quay: Service) -> None:
