@@ -190,6 +190,9 @@ class AnswerReasons(Out):
 class ListedDocument(FoundResult):
     """A document."""
 
+    id: str = Field(
+        description="The document's id; `fetch` reads its passages as `documents:<id>:<n>`, n from 1."
+    )
     state: Literal["processing", "ready", "failed"] = Field(description="`ready`: it can be searched.")
     pages: int = Field(description="Its pages.")
 
@@ -266,7 +269,7 @@ async def list_documents(on: Connection, given: ListArguments) -> DocumentList:
     listed = [
         ListedDocument(
             id=document.id,
-            title=document.filename,
+            title=document.title or document.filename,
             url=f"{base}/api/documents/{document.id}/file",
             state=document.state.value,
             pages=document.pages,
@@ -382,6 +385,7 @@ TOOLS = {
         list_documents,
     ),
 }
+LISTED = [tool.shown(name) for name, tool in TOOLS.items()]
 TEMPLATES = [
     types.ResourceTemplate(
         name="passage",
@@ -407,7 +411,7 @@ def server(on: Connection) -> Server[Any]:
     """The protocol's server for one caller."""
 
     async def list_tools(_: Context, __: Paged) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.shown(name) for name, tool in TOOLS.items()])
+        return types.ListToolsResult(tools=LISTED)
 
     async def call_tool(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await called(on, params.name, params.arguments or {})

@@ -152,7 +152,7 @@ def chunk_passage(document: Document, chunk: Chunk, scope: Scope) -> Passage:
         chunk.text,
         chunk.tokens,
         label(document.label, str(ordinal)),
-        title=document.filename,
+        title=document.title or document.filename,
         fields={
             "page": chunk.page,
             "page_end": chunk.page_end,
