@@ -14,6 +14,7 @@ from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service
 from tests.fakes.wire import Json
 from tests.integration.conftest import Host, Talk
+from tests.integration.test_outbox import settled
 
 PUBLIC = "https://ibid.example.org/base"
 FERRIES = [
@@ -37,6 +38,7 @@ def port(host: Host, request: pytest.FixtureRequest) -> Iterator[Talk]:
     ):
         running.upload("ferries.pdf", text_pdf(FERRIES), session_id="port")
         running.upload("winter.pdf", text_pdf([WINTER, "Nobody rows there."]), session_id="port")
+        settled(running)  # an engine that is late is degraded
         yield Talk(running, model)
 
 
