@@ -153,6 +153,19 @@ class Citation:
     """Page numbers as printed."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownCitation(Citation):
+    """A citation with what only a reply tells: nothing of it is recorded."""
+
+    web_url: str | None = None
+    """Absolute, for a browser; None: there is no IBID_PUBLIC_URL, or nothing to open."""
+    text: str | None = None
+    """Where the request includes `text`."""
+    similarity: float | None = None
+    score: float | None = None
+    """Both where it includes `scores`."""
+
+
 class Support(StrEnum):
     """How well a passage carries the sentence that cites it."""
 

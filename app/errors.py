@@ -6,6 +6,7 @@
     ├── Forbidden        403      not permitted; NotLocal: not from this machine
     ├── Missing          404      not there, or not the asker's
     ├── Conflict         409      the name is another's; RemovedMeanwhile: it is gone; KeptElsewhere
+    ├── SameText         409      another memory has this text
     ├── TooMany          409      as many as a tenant may have
     ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full;
     │                             Damaged 500: it cannot read its own files
@@ -173,6 +174,12 @@ class Conflict(IbidError):
     """Another document of the same scope has this name with other bytes."""
 
     slug, title, status = "name-taken", "The name is taken by another document", 409
+
+
+class SameText(IbidError):
+    """Another memory of the user has this text."""
+
+    slug, title, status = "same-text", "Another memory has this text", 409
 
 
 class TooMany(IbidError):

@@ -18,11 +18,13 @@ from app.api import (
     corpus,
     documents,
     health,
+    mcp,
     memories,
     openapi,
     pages,
     projects,
     rag,
+    search,
     sessions,
     users,
     vantage,
@@ -35,6 +37,8 @@ from app.wiring import open_services
 
 ROUTERS = (
     chat.router,
+    search.router,
+    mcp.router,
     documents.router,
     sessions.router,
     memories.router,

@@ -7,7 +7,8 @@ and made printable. `docs/problems.md` lists every slug.
 
 import asyncio
 import http
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
@@ -209,6 +210,19 @@ async def _gone(_request: Request, _error: Exception) -> Response:
 
 def unexpected() -> IbidError:
     return IbidError("The cause is in the service's log, under this request's id.")
+
+
+@contextmanager
+def foreseen() -> Iterator[None]:
+    """An exception that nobody foresaw is logged and becomes `unexpected()`: for callers that would show its
+    text to a client."""
+    try:
+        yield
+    except IbidError:
+        raise
+    except Exception:
+        log.exception("request failed")
+        raise unexpected() from None
 
 
 def stopping() -> IbidError:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import (
@@ -35,8 +36,21 @@ def one_line(key: SecretStr) -> SecretStr:
     return SecretStr(bare)
 
 
+def reachable(url: str) -> str:
+    """An address that paths are appended to."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise ValueError("is not a URL") from None
+    if not parts.hostname or parts.username is not None or parts.query or parts.fragment or url[-1] in "?#":
+        raise ValueError("has a host and perhaps a path, no user, query or fragment")
+    return url.rstrip("/")
+
+
 Key = Annotated[SecretStr, AfterValidator(one_line)]
 Url = Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]
+PublicUrl = Annotated[Url, AfterValidator(reachable)]
 
 
 class Group(BaseModel):
@@ -54,6 +68,9 @@ class Ibid(Group):
     """Address to listen on. Others than loopback are refused while there is no API key."""
     port: int = Field(8000, ge=0, le=65535)
     """TCP port; 0 takes a free one."""
+    public_url: PublicUrl | None = None
+    """Address at which people's browsers reach the service, such as https://ibid.example.org: `web_url` of
+    citations and search results begins with it. Unset: they have none."""
     bootstrap_key: SecretStr | None = Field(None, min_length=20)
     """A first tenant key of the tenant `default`, for containers. At least 20 random characters."""
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")

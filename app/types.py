@@ -20,7 +20,7 @@ CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
 """Sources; their file names, and `Passage.source`."""
 DEFAULT_TENANT = "default"
 DOCUMENTS, MEMORIES, CORPUS = "documents", "memories", "corpus"
-"""`Passage.source` of PDFs, of a person's memories and of reference texts."""
+"""`Passage.source` of chunks of PDFs, of a person's memories and of reference texts."""
 SAID = frozenset({MEMORIES})
 """Sources whose passages somebody said at a time. The time of a document is that of its upload: none."""
 SAID_ON = "said_on"
@@ -31,6 +31,18 @@ KNOWABLE = range(1000, 3000)
 
 Stretch: TypeAlias = tuple[date, date]
 """Days: the first, and the one after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The part of what an asker may see that a search is about; None: no such bound."""
+
+    documents: tuple[str, ...] | None = None
+    """Ids."""
+    collections: tuple[str, ...] | None = None
+    """Of reference texts."""
+    since: datetime | None = None
+    """Uploads and texts of this time or later; those without a time are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +57,7 @@ class Scope:
     thread_id: str | None = None
     project: str | None = None
     vantage_id: str | None = None
+    only: Filter | None = None
 
     @property
     def thread(self) -> str:

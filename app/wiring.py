@@ -78,6 +78,7 @@ from app.services.profiles import PersonaService, ProfileService, Summary
 from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
+from app.services.search import Named, SearchService
 from app.services.services import Services
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
@@ -376,6 +377,14 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         mixing=MixService(
             answers, threshold=settings.retrieve.threshold, personal=settings.vantage.personal_memory
         ),
+        search=SearchService(
+            retrieval,
+            limits(settings),
+            tokens.count,
+            documents=documents,
+            named=named_passages(open_),
+            public_url=settings.ibid.public_url,
+        ),
         retrieval=retrieval,
         keys=KeyStore(pool),
         probes=(PostgresProbe(pool), open_.probes[0]),
@@ -385,6 +394,15 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         publish=open_.held.publish,
         hurry=documents.hurry,
     )
+
+
+def named_passages(open_: Resources) -> dict[str, Named]:
+    qdrant, rows = open_.qdrant, open_.projects.by_name
+    return {
+        qdrant.memories.name: qdrant.memories.named,
+        qdrant.corpus.name: qdrant.corpus.named,
+        **{name: source.named for name, source in rows.items()},
+    }
 
 
 def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:
@@ -420,6 +438,7 @@ def pipelines(
         limits=limits(settings),
         clock=now,
         remember=memories.remember_message,
+        public_url=settings.ibid.public_url,
         speaks=chat_server(settings) is not None,
     )
     recalling = replace(limits(settings), threshold=settings.retrieve.threshold)

@@ -4,16 +4,18 @@ The models of `api/schemas/` read them by attribute. Times are milliseconds. Not
 docs/contract.md.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any
 from urllib.parse import quote
 
 import orjson
 
-from app.answer import Citation
+from app.answer import Citation, ShownCitation
 from app.db.memories import Moment, Tally
 from app.retrieval.tags import FORMATS, Gravity, of_family
-from app.types import CODE, CONVERSATIONS, CORPUS, DREAMS, Entry, Passage, Trace
+from app.types import CODE, CONVERSATIONS, CORPUS, DOCUMENTS, DREAMS, MEMORIES, Entry, Passage, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +116,62 @@ def cite(passage: Passage) -> Citation:
         passage.label,
         passage.source,
         own_id(passage),
-        passage.title,
+        title_of(passage),
         page if isinstance(page, int) else None,
         page_end if isinstance(page_end, int) else None,
         url_of(passage),
         metadata_of(passage),
         str(passage.fields.get("page_label") or "") or None,
     )
+
+
+def title_of(passage: Passage) -> str:
+    """A memory is called after the day on which it was said."""
+    if passage.title or passage.source != MEMORIES:
+        return passage.title
+    said = passage.said_on
+    return f"Memory of {said.day} {said:%B} {said.year}" if said else "Memory"
+
+
+TEXT, SCORES = "text", "scores"
+"""What a request may `include` in citations."""
+CITED = attrgetter(*(each.name for each in fields(Citation)))
+
+
+def links(
+    citations: Sequence[Citation], public_url: str | None, session_id: str | None, answer_id: str
+) -> tuple[ShownCitation, ...]:
+    """An answer's citations with their addresses: in a session their places in the web page, which shows the
+    n-th source of an answer."""
+    page = f"{public_url}/#/c/{quote(session_id, safe='')}/{answer_id}" if public_url and session_id else ""
+    return tuple(
+        linked(citation, public_url, f"{page}/{n}" if page else None)
+        for n, citation in enumerate(citations, start=1)
+    )
+
+
+def linked(citation: Citation, public_url: str | None, url: str | None = None) -> ShownCitation:
+    """`url`: the address for browsers, if it is not the passage's own."""
+    url = url or web_url(citation, public_url)
+    return ShownCitation(*CITED(citation), web_url=url)  # type: ignore[misc] # it lacks none of them
+
+
+def shown(citation: ShownCitation, passage: Passage, include: Collection[str]) -> ShownCitation:
+    """With what the request includes."""
+    facts: dict[str, Any] = {"text": passage.text} if TEXT in include else {}
+    if SCORES in include:
+        facts |= {"similarity": passage.similarity, "score": passage.score}
+    return replace(citation, **facts) if facts else citation
+
+
+def web_url(citation: Citation, public_url: str | None) -> str | None:
+    """A passage's address for a browser: a document's file at its page, or the passage's `url`."""
+    if public_url is None or citation.url is None:
+        return None
+    if citation.source == DOCUMENTS:
+        document = citation.id.rpartition(":")[0]
+        return f"{public_url}/api/documents/{document}/file#page={citation.page or 1}"
+    return f"{public_url}{citation.url}" if citation.url.startswith("/") else citation.url
 
 
 def url_of(passage: Passage) -> str | None:
@@ -139,7 +190,7 @@ def recalled(passage: Passage, entry: Entry) -> dict[str, object]:
         "id": own_id(passage),
         "source": passage.source,
         **facts,
-        "title": passage.title,
+        "title": title_of(passage),
         "metadata": metadata_of(passage),
         "text": passage.text,
         "label": passage.label,

@@ -72,6 +72,8 @@ class Pipeline:
     """The default model; None: the chat model's own."""
     remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
     """Stores the message as a memory (`remember: true`); never raises."""
+    public_url: str | None = None
+    """IBID_PUBLIC_URL."""
     speaks: bool = True
     """False: the extractive answerer, which ignores response classes."""
 
@@ -109,6 +111,7 @@ class Pipeline:
             started=run.started,
             stages=run.stages,
             remember=self.remember if question.remember else None,
+            public_url=self.public_url,
         )
 
     def _opening(self, question: Question, context: Context) -> Opening:

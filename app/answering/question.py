@@ -28,6 +28,8 @@ class Question:
     model: str | None = None
     """None: the endpoint's default."""
     remember: bool = False
+    include: frozenset[str] = frozenset()
+    """What each citation of the reply also has: `text`, `scores`."""
     debug: bool = False
     """Show candidates and the prompt in the reply."""
     sources: tuple[str, ...] | None = None

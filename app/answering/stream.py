@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from app.answer import Answer, Citation, Finish, Role, Span, Turn, Usage
+from app.answer import Answer, Citation, Finish, Role, ShownCitation, Span, Turn, Usage
 from app.answering.citations import SOURCES, CitationFilter, appended, closing, marks_of
-from app.answering.meta import retrieved
+from app.answering.meta import links, retrieved, shown
 from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.support import Spans
@@ -96,6 +96,8 @@ class Reply:
     stages: Stages = field(default_factory=Stages)
     remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
     """Stores the message as a memory when the answer has ended; None: not requested."""
+    public_url: str | None = None
+    """IBID_PUBLIC_URL, with which citations are linked."""
     more: bool = False
     """True if another event, or the end, follows at once: they may be sent in one piece."""
     _text: list[str] = field(default_factory=list)
@@ -146,13 +148,18 @@ class Reply:
             "answer_id": self.answer_id,
             "session_id": self.question.scope.session_id,
             "model": self.model,
-            **retrieved(self.context.trace, self._citations),
+            **retrieved(self.context.trace, self._shown()),
             **self.context.extra,
         }
         if self.question.debug:
             seen = {"prompt_sha256": self._hash(), "prompt": self.context.prompt.text()}
             told["debug"] = {"chunks": self.context.trace.entries, **seen}
         return told
+
+    def _shown(self) -> list[ShownCitation]:
+        question, passages = self.question, self.context.prompt.passages
+        linked = links(self._citations, self.public_url, question.scope.session_id, self.answer_id)
+        return [shown(*pair, question.include) for pair in zip(linked, passages, strict=True)]
 
     async def events(self) -> AsyncIterator[Event]:
         """`token`s, `citations`, `done`. Raises `ModelError` if the model fails midway. The answer is

@@ -6,9 +6,10 @@ as soon as its `done` event is sent.
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 
 from app import errors
+from app.answering.meta import links
 from app.api.dependencies import Asker, Opened, scope_of
 from app.api.openapi import ASKING, operation_id, responses
 from app.api.schemas.answers import AnswerOut, ReplayReport
@@ -24,9 +25,11 @@ AnswerId = Annotated[str, Path(description="As the answer's events and replies g
     response_description="The answer with its trace",
     responses=PROBLEMS,
 )
-async def get_answer(who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
+async def get_answer(request: Request, who: Asker, opened: Opened, answer_id: AnswerId) -> AnswerOut:
     """Every passage the search saw, its figures, and what became of it."""
-    return AnswerOut.of(await opened.answers.get(scope_of(who), answer_id))
+    asked, found = await opened.answers.found(scope_of(who), answer_id)
+    public_url = request.app.state.settings.ibid.public_url
+    return AnswerOut.of(found, links(found.citations, public_url, asked.session_id, answer_id))
 
 
 @router.post(

@@ -14,13 +14,12 @@ from starlette.responses import Response
 from app import errors
 from app.answer import Role, Turn
 from app.answering.question import Question
-from app.api.dependencies import Asker, Opened, scope_of, shows_debug
+from app.api.dependencies import Asker, Opened, scope_of, shows_debug, within
 from app.api.openapi import ASKING, MODEL, SENDING, answered, operation_id, responses
 from app.api.schemas.chat import AnswerEnd, ChatMeta, ChatReply, ChatRequest
 from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.api.wire import JsonRoute
 from app.db.keys import Caller
-from app.problems import phrase
 
 router = APIRouter(
     generate_unique_id_function=operation_id, prefix="/api/chat", tags=["chat"], route_class=JsonRoute
@@ -29,9 +28,7 @@ SHAPES = Shapes(ChatMeta, AnswerEnd, ChatReply)
 
 
 def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Question:
-    if body.top_k is not None and body.top_k > top_k_max:
-        limit = phrase({"type": "less_than_equal", "ctx": {"le": top_k_max}})
-        raise errors.InvalidField(f"top_k {limit}", field="body.top_k")
+    within(body.top_k, top_k_max)
     scope = scope_of(
         who,
         user_id=body.user_id,
@@ -51,6 +48,7 @@ def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Que
         top_k=body.top_k,
         model=body.model,
         remember=body.remember,
+        include=frozenset(body.include),
         debug=debug,
     )
 

@@ -22,7 +22,7 @@ from fastapi.security import HTTPBearer
 from app.breaker import CALLER
 from app.db.keys import Caller
 from app.errors import Forbidden, InvalidField, Misdirected, NotLocal, Unauthorized, Unavailable
-from app.problems import pattern
+from app.problems import pattern, phrase
 from app.services.services import Services
 from app.types import DEFAULT_TENANT, Scope
 
@@ -159,6 +159,13 @@ def tenant_of(who: Caller, request: Request, opened: Services, tenant: str | Non
     if opened.token and hmac.compare_digest(given.encode(), f"Bearer {opened.token}".encode()):
         return str(tenant)
     raise Forbidden("This key acts for its own tenant only.")
+
+
+def within(top_k: int | None, most: int) -> None:
+    """Raises `InvalidField` above RAG_TOP_K_MAX."""
+    if top_k is not None and top_k > most:
+        limit = phrase({"type": "less_than_equal", "ctx": {"le": most}})
+        raise InvalidField(f"top_k {limit}", field="body.top_k")
 
 
 async def shows_debug(opened: Services) -> bool:

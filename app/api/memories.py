@@ -19,7 +19,9 @@ from app.api.schemas.memories import (
     USER,
     LastActivity,
     MemoriesWritten,
+    MemoryOut,
     MemoryPage,
+    MemoryUpdate,
     MemoryWritten,
     NewMemories,
     NewMemory,
@@ -88,6 +90,39 @@ async def list_memories(
     return MemoryPage(items=found, next=after)
 
 
+MemoryId = Annotated[str, Path(description="The memory's id.")]
+
+
+@router.get(
+    "/memories/{memory_id}",
+    summary="Get a memory",
+    response_description="The memory",
+    responses=responses(*ASKING, errors.Missing),
+)
+async def get_memory(who: Asker, opened: Opened, memory_id: MemoryId) -> MemoryOut:
+    """One that was written here, a card included."""
+    return MemoryOut.model_validate(await opened.memories.get(scope_of(who), memory_id))
+
+
+@router.patch(
+    "/memories/{memory_id}",
+    summary="Change a memory",
+    response_description="The memory as it is now",
+    responses=responses(
+        *ASKING,
+        *SENDING,
+        *KEEPING,
+        errors.Missing,
+        errors.SameText,
+        errors.KeptElsewhere,
+        errors.RemovedMeanwhile,
+    ),
+)
+async def change_memory(who: Asker, opened: Opened, memory_id: MemoryId, body: MemoryUpdate) -> MemoryOut:
+    """Its id, its day and its votes stay. Searched with its new words by the very next request."""
+    return MemoryOut.model_validate(await opened.memories.change(scope_of(who), memory_id, body.change()))
+
+
 @router.delete(
     "/memories/{memory_id}",
     summary="Delete a memory",
@@ -95,9 +130,7 @@ async def list_memories(
     response_class=Response,
     responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField),
 )
-async def delete_memory(
-    who: Asker, opened: Opened, memory_id: Annotated[str, Path(description="The memory's id.")]
-) -> None:
+async def delete_memory(who: Asker, opened: Opened, memory_id: MemoryId) -> None:
     """It and its votes are gone from the next answer on."""
     await opened.memories.remove(scope_of(who), memory_id)
 

@@ -39,6 +39,7 @@ of a body are refused. Clients ignore events they do not know. Until the first k
 open, and then serves this machine only; after that, send `Authorization: Bearer <key>`."""
 TAGS = [
     {"name": "chat", "description": "Cited answers from documents and other sources."},
+    {"name": "search", "description": "Passages without an answer, for retrievers."},
     {"name": "documents", "description": "The PDFs that answers come from."},
     {"name": "sessions", "description": "Documents and conversations that belong together."},
     {"name": "answers", "description": "How each answer came to be."},
@@ -243,7 +244,8 @@ def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
             schemas[name]["examples"] = shown
     components["schemas"] = dict(sorted(schemas.items()))
     components["headers"] = HEADERS
-    bound(schemas["ChatRequest"]["properties"]["top_k"], top_k_max)
+    for name in ("ChatRequest", "SearchRequest"):
+        bound(schemas[name]["properties"]["top_k"], top_k_max)
     for entry in spec["paths"].values():
         for operation in entry.values():
             _add_headers(operation)

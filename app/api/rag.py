@@ -48,6 +48,7 @@ async def begun(
         top_k=body.top_k,
         overlay=instructions(body.overlay),
         remember=body.remember,
+        include=frozenset(body.include),
         debug=await shows_debug(opened),
     )
     async with prepared(request, opened.rag.prepare(question), SHAPES.events, stream=body.stream) as answer:

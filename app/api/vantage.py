@@ -67,6 +67,7 @@ def asked(body: VantageRequest, who: Caller, *, debug: bool) -> Question:
         mix=(body.mix or MixOptions()).mix(),
         model=body.model,
         inspect_only=body.inspect_only,
+        include=frozenset(body.include),
         debug=debug,
     )
 

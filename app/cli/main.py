@@ -34,6 +34,8 @@ COMMANDS = {
     "serve": Command("serve", "Start the service. Ctrl-C stops it."),
     "ingest": Command("ingest", "Add PDFs, so that questions find them."),
     "ask": Command("ask", "Ask a question and read the answer with its sources."),
+    "search": Command("search", "Find passages without asking a model for an answer."),
+    "mcp": Command("mcp", "Serve the tools to an assistant over stdin and stdout (MCP)."),
     "profiles": Command("users", "Compute profile, style and persona cards from people's own messages."),
     "erase": Command("users", "Erase a user for good: memories, turns, answers and their documents."),
     "doctor": Command("doctor", "Check every part, and say what to do where one is not well."),

@@ -70,6 +70,8 @@ class Document:
     fault: DocumentFault | None = None
     warnings: tuple[str, ...] = ()
     """Sentences for people: what of the file cannot be searched."""
+    title: str = ""
+    """Its own; "": none was found."""
 
     @property
     def scope(self) -> str:
@@ -223,7 +225,7 @@ IN_REACH = """
 """
 """Global documents of the tenant, and the owner's: of session $3, or of all."""
 
-COLUMNS = """id, name, filename, session_id, state, pages, chunks, tokens, sha256, created_at,
+COLUMNS = """id, name, filename, title, session_id, state, pages, chunks, tokens, sha256, created_at,
     users, fault_slug, fault_detail, warnings"""
 
 OWN = """
@@ -258,6 +260,7 @@ def document(row: asyncpg.Record) -> Document:
         users=tuple(row["users"]),
         fault=fault,
         warnings=tuple(row["warnings"]),
+        title=row["title"],
     )
 
 

@@ -1,7 +1,8 @@
 """Memories (`ibid.memory`): value types and store, and the recent texts of a conversation.
 
 A memory belongs to (tenant, user_id); its id is a UUIDv5 of tenant, user, namespace and text, so the same
-text is the same memory on every replica. Writers of one user take turns by an advisory lock, so `place`
+text is the same memory on every replica. An edited memory keeps its id; the one that its present words would
+have is then its `identity`. Writers of one user take turns by an advisory lock, so `place`
 counts without gaps. A memory is searchable when its transaction is committed; triggers enter it in the outbox
 for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
@@ -17,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 import asyncpg
 
+from app.answer import new_id
 from app.db.pool import Pool
 from app.db.rows import (
     CLOCK,
@@ -29,6 +31,7 @@ from app.db.rows import (
     take_turns,
     transaction,
 )
+from app.errors import SameText
 from app.retrieval.retrievers.points import DIGITS
 from app.retrieval.terms import encode_terms
 from app.text.dates import Expression, expressions, spoken
@@ -176,13 +179,10 @@ class Temporal(Protocol):
 NAMES = tuple(item.name for item in fields(Memory))
 COLUMNS = ", ".join(NAMES)
 KNOWN = f"""
-    SELECT {COLUMNS} FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
+    SELECT {COLUMNS}, coalesce(identity, id) AS identity FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND (id = ANY($3) OR identity = ANY($3))
 """  # noqa: S608 - constants of ours
-HERE = f"""
-    SELECT {COLUMNS} FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND origin <> ALL($4)
-"""  # noqa: S608 - constants of ours
+HERE = f"{KNOWN} AND origin <> ALL($4)"
 NOW = "SELECT clock_timestamp() AS now, nextval('ibid.revision') AS revision"
 PLACES = """
     SELECT thread_id, max(place) FROM ibid.memory
@@ -210,7 +210,8 @@ async def decide(
     tokens: Sequence[int],
 ) -> list[Written]:
     rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
-    known = {row["id"]: memory(row) for row in rows}
+    known = {row["identity"]: memory(row) for row in rows}
+    edited = {row["id"] for row in rows if row["identity"] != row["id"]}
     places = await last_places(connection, owner, drafts)
     now, revision = await stamp(connection)
     written = []
@@ -222,7 +223,8 @@ async def decide(
         if draft.origin not in DAEMONS:
             place = places[thread] = places.get(thread, 0) + 1
         moment = draft.created_at or now + timedelta(microseconds=at)
-        this = new_memory(draft, name, owner[1], tokens=count, at=moment, place=place)
+        key = new_id() if name in edited else name
+        this = new_memory(draft, key, owner[1], tokens=count, at=moment, place=place)
         known[name] = replace(this, revision=revision)
         written.append(Written(MemoryOutcome.CREATED, known[name]))
     return written
@@ -278,13 +280,14 @@ def memory(row: asyncpg.Record) -> Memory:
 
 # A row with this id is a card, which is replaced.
 WRITE = f"""
-    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms, days)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms, days, identity)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
     ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,
         created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
         origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
         place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
-        terms = excluded.terms, days = excluded.days, revision = excluded.revision
+        terms = excluded.terms, days = excluded.days, identity = excluded.identity,
+        revision = excluded.revision
 """  # noqa: S608 - a constant of ours
 REMOVE = """
     DELETE FROM ibid.memory WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
@@ -315,12 +318,14 @@ def analysed(texts: Sequence[str]) -> list[AnalysedText]:
 
 
 def written_row(
-    tenant: str, space: str, memory: Memory, vector: Embedding, found: AnalysedText
+    tenant: str, space: str, memory: Memory, vector: Embedding, found: AnalysedText, *, identity: str = ""
 ) -> tuple[object, ...]:
+    """`identity`: if it is not the memory's id."""
     at = day_said(memory.created_at)
     spans = spoken(found.dates, at) if at else ()
     days = [day for span in spans for day in (span.start, span.end)]
-    return (tenant, space, *row_of(memory), vector, found.terms, days)
+    own = identity if identity != memory.id else ""
+    return (tenant, space, *row_of(memory), vector, found.terms, days, own or None)
 
 
 class MemoryStore:
@@ -350,14 +355,41 @@ class MemoryStore:
             await check_not_erased(connection, tenant, user, since)
             written = await decide(connection, (tenant, user), drafts, ids, tokens)
             rows = [
-                written_row(tenant, space, each.memory, vector, text)
-                for each, vector, text in zip(written, embeddings, found, strict=True)
+                written_row(tenant, space, each.memory, vector, text, identity=name)
+                for each, vector, text, name in zip(written, embeddings, found, ids, strict=True)
                 if each.memory and each.outcome is MemoryOutcome.CREATED
             ]
             if rows:
                 await connection.executemany(WRITE, rows)
                 await bump_version(connection, tenant, user)
             return written
+
+    async def rewrite(
+        self, scope: Scope, new: Memory, embedding: Embedding, space: str, *, since: datetime
+    ) -> Memory | None:
+        """Replace a memory by one of the same id; searchable on return. None: it is not there any more as it
+        was read (`revision`). Raises `SameText`, `RemovedMeanwhile`."""
+        tenant, user = scope.tenant, new.user_id
+        drafted = Draft(new.text, new.kind, origin=new.origin, vantage_id=new.vantage_id)
+        identity = memory_id(tenant, user, drafted)
+        [found] = await asyncio.to_thread(analysed, [new.text])
+        self._pool.check_room(len(new.text) + len(embedding) + len(found.terms))
+        async with transaction(self._pool) as connection:
+            await lock_user(connection, tenant, user)
+            await check_not_erased(connection, tenant, user, since)
+            row = await connection.fetchrow(GET, new.id, tenant, user)
+            if row is None or row["revision"] != new.revision:
+                return None
+            same = await connection.fetch(KNOWN, tenant, user, [identity])
+            if any(each["identity"] == identity and each["id"] != new.id for each in same):
+                raise SameText("the user has another memory with this text")
+            _, revision = await stamp(connection)
+            changed = replace(new, text=storable(new.text), revision=revision)
+            await connection.execute(
+                WRITE, *written_row(tenant, space, changed, embedding, found, identity=identity)
+            )
+            await bump_version(connection, tenant, user)
+        return changed
 
     async def clock(self) -> datetime:
         """Postgres's time: the clocks of replicas differ."""
@@ -371,7 +403,7 @@ class MemoryStore:
         ids = {memory_id(tenant, user, draft) for draft in drafts}
         with self._pool.asking():
             rows = await self._pool.fetch(KNOWN, tenant, user, list(ids))
-        return {row["id"]: memory(row) for row in rows}
+        return {row["identity"]: memory(row) for row in rows if row["identity"] in ids}
 
     async def get(self, scope: Scope, memory_id: str) -> Memory | None:
         """A memory of the scope's tenant, and of its user if it names one."""

@@ -245,7 +245,7 @@ DOCUMENT_USER = "tenant = $1 AND (owner = $2 OR users @> ARRAY[$2::text])"
 TIMED = "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
 READ_PAGE = """
     SELECT {key} AS key,
-        to_jsonb(kept) - '{{tenant,space,terms,days,embedding,embedding_ibid}}'::text[] AS told
+        to_jsonb(kept) - '{{tenant,space,terms,days,identity,embedding,embedding_ibid}}'::text[] AS told
     FROM {table} AS kept
     WHERE {where} AND ($3::text IS NULL OR ({key}) COLLATE "C" > $3)
     ORDER BY ({key}) COLLATE "C" LIMIT $4

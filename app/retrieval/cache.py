@@ -87,9 +87,13 @@ class Flights(Generic[Result]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-FORMAT = 8
+FORMAT = 9
 """Changes with the fields of a result."""
-ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
+ADDRESSES = {
+    "documents": ("/api/documents/",),
+    "memories": ("/memories/",),
+    "corpus": ("https://", "http://"),
+}
 """How the address of a passage begins, by source; those of other sources have none."""
 
 log = structlog.get_logger(__name__)

@@ -6,12 +6,15 @@ with a note; one that fails costs only its own passages. Raises `RetrievalError`
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
+import numpy as np
 import structlog
+from numpy.typing import NDArray
 
 from app.answer import new_id
 from app.db.memories import RAW
@@ -20,10 +23,10 @@ from app.errors import RetrievalError
 from app.retrieval.index import Address, IndexSearch, PassageKey
 from app.retrieval.index_cache import Listing
 from app.retrieval.points import CORPUS, tenants, text_key, text_point_passage, text_row_passage
-from app.retrieval.qdrant_source import ForeignPoints, PointSource, PointTable
+from app.retrieval.qdrant_source import ForeignPoints, PointSource, PointTable, Row
 from app.retrieval.retrievers.points import Collection, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported_count
-from app.retrieval.source import Foreign, Reached, label_suffixes, revisions
+from app.retrieval.source import WRITTEN, Foreign, Reached, label_suffixes, revisions, written_at
 from app.types import Embedding, Passage, Query, Scope
 
 AT_ONCE = 8
@@ -56,13 +59,18 @@ log = structlog.get_logger(__name__)
 
 class CorpusSource(PointSource[CollectionKey]):
     name = CORPUS
-    table = PointTable("ibid.corpus_text", "point", "title || E'\\n' || text")
+    table = PointTable("ibid.corpus_text", "point", "title || E'\\n' || text", ("created_at",))
 
     # Rows in Postgres.
 
     async def reach(self, scope: Scope) -> Reached[CollectionKey]:
+        names = self._only
+        if scope.only and scope.only.collections is not None:
+            names = frozenset(filter(self._searched(scope), scope.only.collections))
+            if not names:
+                return Reached(self, scope, (), ((),))
         with self._pool.reading():
-            rows = await self._pool.fetch(REACH, scope.tenant, sorted(self._only))
+            rows = await self._pool.fetch(REACH, scope.tenant, sorted(names))
         versions = tuple(((scope.tenant, row["collection"]), row["version"]) for row in rows)
         counts = await self._foreign_counts(scope) if self._shared else ()
         return Reached(self, scope, versions, (new_id() if counts is None else counts,))
@@ -73,6 +81,9 @@ class CorpusSource(PointSource[CollectionKey]):
         assert row is not None  # noqa: S101 - it selects no rows but its own
         entries = await asyncio.to_thread(revisions, row["rows"], "\x1f")
         return Listing(row["version"], entries, len(entries))
+
+    def columns(self, rows: Sequence[Row]) -> Mapping[str, NDArray[Any]]:
+        return {WRITTEN: np.array([written_at(row["created_at"]) for row in rows], dtype=np.int64)}
 
     def collection(self, scope: CollectionKey) -> str:
         return scope[1]
@@ -100,6 +111,15 @@ class CorpusSource(PointSource[CollectionKey]):
             if key in addresses
         }
 
+    async def named(self, scope: Scope, ids: Sequence[str]) -> list[Passage]:
+        """The tenant's texts of these ids (`text_key`); those of other tools are left out."""
+        keys, searched = set(ids), self._searched(scope)
+        names = [name for name in {key.rpartition("/")[0] for key in keys} if searched(name)]
+        rows = await self._fetch(SHOWN, [self.row_id(key) for key in keys], scope.tenant, names)
+        keyed = {text_key(row["collection"], row["point"]): row for row in rows}
+        marks = label_suffixes(self.name, sorted(keyed))
+        return [text_row_passage(row, marks[key], None) for key, row in keyed.items() if key in keys]
+
     # Points of other tools.
 
     async def nearest(
@@ -113,16 +133,19 @@ class CorpusSource(PointSource[CollectionKey]):
     async def _foreign_counts(self, scope: Scope) -> ForeignCounts | None:
         try:
             async with asyncio.timeout(min(LIST_SECONDS, self._foreign_seconds)):
-                names = [
-                    shape.name for shape in (await self._catalogue.all()).values() if self._wanted(shape)
-                ]
+                shapes, searched = (await self._catalogue.all()).values(), self._searched(scope)
+                names = [shape.name for shape in shapes if searched(shape.name) and self._may_hold(shape)]
                 return await self._count_all(scope, names)
         except (TimeoutError, RetrievalError):
             return None
 
-    def _wanted(self, shape: Collection) -> bool:
-        named = not self._only or shape.name in self._only
-        return named and shape.name != RAW and self._imports.has_others(shape.name, self._space.name)
+    def _searched(self, scope: Scope) -> Callable[[str], bool]:
+        """Whether a collection is one of CORPUS_COLLECTIONS, and of the filter's."""
+        asked = scope.only.collections if scope.only else None
+        return lambda name: (not self._only or name in self._only) and (asked is None or name in asked)
+
+    def _may_hold(self, shape: Collection) -> bool:
+        return shape.name != RAW and self._imports.has_others(shape.name, self._space.name)
 
     async def _count_all(self, scope: Scope, names: Sequence[str]) -> ForeignCounts:
         few = asyncio.Semaphore(AT_ONCE)

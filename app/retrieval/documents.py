@@ -19,7 +19,7 @@ import structlog
 
 from app.db.documents import DocumentPart, indexed_text
 from app.db.pool import Pool, postgres_faults, retrieval_faults
-from app.retrieval.bm25 import invert
+from app.retrieval.bm25 import Mask, invert
 from app.retrieval.index import (
     Address,
     IndexSearch,
@@ -33,7 +33,7 @@ from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.retrievers.chroma import Chroma, collection, key_of, passage_id
 from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
 from app.text.labels import distinct, key, label, label_name
-from app.types import Embedding, Passage, Scope, Space
+from app.types import DOCUMENTS, Embedding, Filter, Passage, Scope, Space
 
 NAME_COST = 25
 """Cost of preparing a document's name (some 4 µs), in passages searched (`on_loop_or_thread`)."""
@@ -108,7 +108,7 @@ class ListedDocuments(dict[str, Listed]):
 
 
 class DocumentSource(IndexedSource[DocumentPart]):
-    name = "documents"
+    name = DOCUMENTS
 
     def __init__(
         self,
@@ -207,6 +207,13 @@ class DocumentSource(IndexedSource[DocumentPart]):
         name = collection(self._space.name, is_global=scope.is_global)
         return [key_of(key) for key, _ in await self._chroma.nearest(name, vector, part, limit)]
 
+    def wanted(self, only: Filter, index: ScopeIndex, segment: Segment) -> Mask | None:
+        if only.documents is None and only.since is None:
+            return None
+        listed: Mapping[str, Listed] = index.entries
+        kept = [one in listed and is_wanted(only, listed[one]) for one in segment.entries]
+        return np.repeat(np.array(kept, dtype=np.bool_), np.diff(segment.firsts))
+
     async def passages(
         self, reached: Reached[DocumentPart], search: IndexSearch, similar: Mapping[Address, float | None]
     ) -> Mapping[Address, Passage]:
@@ -220,6 +227,12 @@ class DocumentSource(IndexedSource[DocumentPart]):
             document: Listed = search.index_of(address).entries[row[0]]
             found[address] = passage(document, row, names.get(row[0], document.name), similar[address], seen)
         return found
+
+
+def is_wanted(only: Filter, document: Listed) -> bool:
+    return (only.documents is None or document.id in only.documents) and (
+        only.since is None or document.created_at >= only.since
+    )
 
 
 def passage(document: Listed, row: Sequence[Any], name: str, similar: float | None, seen: str) -> Passage:

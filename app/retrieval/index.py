@@ -245,14 +245,18 @@ class IndexSearch:
         self,
         indexes: Sequence[ScopeIndex],
         *,
-        allowed: Callable[[Segment], Mask | None] | None = None,
+        allowed: Callable[[ScopeIndex, Segment], Mask | None] | None = None,
         passage_id: Callable[[PassageKey], str] = lambda key: key[0],
     ) -> None:
         """`allowed`: rows the scope may see, if not all; `passage_id`: maps a key to a passage's id."""
         self.indexes = indexes
         self.segments = [segment for index in indexes for segment in index.segments]
         self._passage_id = passage_id
-        self._alive = [both_masks(each.live, allowed(each) if allowed else None) for each in self.segments]
+        self._alive = [
+            both_masks(segment.live, allowed(index, segment) if allowed else None)
+            for index in indexes
+            for segment in index.segments
+        ]
         self._firsts = [0, *accumulate(len(index.segments) for index in indexes)]
         self._lexical = Lexical([], [])
         self._scores: list[Scores] = []
@@ -286,6 +290,14 @@ class IndexSearch:
 
     def index_of(self, address: Address) -> ScopeIndex:
         return self.indexes[bisect_right(self._firsts, address[0]) - 1]
+
+    def size_of(self, index: ScopeIndex) -> int:
+        """Passages of one index that the scope may see."""
+        masks = self._alive[self._first_segment(index) :]
+        return sum(
+            segment.rows if alive is None else int(alive.sum())
+            for segment, alive in zip(index.segments, masks, strict=False)
+        )
 
     def visible(self, index: ScopeIndex, limit: int) -> list[PassageKey]:
         """Passages of one index that the scope may see: all, or about `limit` evenly spread."""

@@ -36,7 +36,16 @@ from app.retrieval.points import (
 from app.retrieval.qdrant_source import PointSource, PointTable, Row
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
-from app.retrieval.source import DAY, Foreign, Reached, day_number, label_suffixes, revisions
+from app.retrieval.source import (
+    DAY,
+    WRITTEN,
+    Foreign,
+    Reached,
+    day_number,
+    label_suffixes,
+    revisions,
+    written_at,
+)
 from app.types import Embedding, Passage, Query, Scope, day_said
 
 log = structlog.get_logger(__name__)
@@ -105,6 +114,7 @@ class MemorySource(PointSource[User]):
                 [thread_position(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64
             ),
             DAY: np.array([day_number(day_said(row["created_at"])) for row in rows], dtype=np.int32),
+            WRITTEN: np.array([written_at(row["created_at"]) for row in rows], dtype=np.int64),
             NAMESPACE: np.array([namespace_number(row["vantage_id"]) for row in rows], dtype=np.uint64),
         }
 
@@ -120,6 +130,12 @@ class MemorySource(PointSource[User]):
         marks = label_suffixes(self.name, [row["id"] for row in rows])
         made = ((addresses[row["id"]], row) for row in rows)
         return {address: memory_row_passage(row, marks[row["id"]], similar[address]) for address, row in made}
+
+    async def named(self, scope: Scope, ids: Sequence[str]) -> list[Passage]:
+        """The user's memories of these ids, cards included; those of other tools are left out."""
+        rows = await self._fetch(SHOWN, list(ids), scope.tenant, scope.user_id or "")
+        marks = label_suffixes(self.name, [row["id"] for row in rows])
+        return [memory_row_passage(row, marks[row["id"]], None) for row in rows]
 
     # Filters of a search.
 

@@ -115,6 +115,7 @@ def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None
         "thread_id": row["thread_id"] or None,
         "place": row["place"] or None,
         SAID_ON: day.isoformat() if day else None,
+        "url": f"/memories/{row['id']}",
     }
     # Positional: names take as long as values.
     return Passage(

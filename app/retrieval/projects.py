@@ -48,7 +48,16 @@ from app.retrieval.project_tables import (
     rows_of,
 )
 from app.retrieval.retrievers import postgres
-from app.retrieval.source import IndexedSource, Reached, label_suffixes, revisions, stack
+from app.retrieval.source import (
+    WRITTEN,
+    IndexedSource,
+    Reached,
+    label_suffixes,
+    recent,
+    revisions,
+    stack,
+    written_at,
+)
 from app.retrieval.terms import is_current
 from app.retrieval.vocabulary import count
 from app.text.labels import is_label, label, path_name
@@ -92,7 +101,7 @@ LISTING = """
 """
 # Forces a look-up by ids: the planner misjudges a table that was just filled.
 SEGMENT = """
-    SELECT held.{id}::text AS id, {terms} AS terms, ({searchable}) AS found_by, ({where}) AS here,
+    SELECT held.{id}::text AS id, {terms} AS terms, ({searchable}) AS found_by, ({where}) AS here, {moment},
         CASE WHEN $4 THEN {vector} END AS vector
     FROM {table} AS held WHERE held.{id} = ANY($7::uuid[])
 """
@@ -229,6 +238,7 @@ class RowSource(IndexedSource[ProjectPart]):
         if not legs.partial or legs.passages or vector is None:
             return legs
         found = await self._by_pgvector(reached, vector, query.limit)
+        found = [passage for passage in found if recent(query.scope.only, passage)]
         shown = {passage.id: passage for passage in found if passage.text.strip()}
         return replace(
             legs,
@@ -254,6 +264,7 @@ class RowSource(IndexedSource[ProjectPart]):
             terms=kept(table, "terms"),
             searchable=table.searchable,
             where=where.sql,
+            moment=MOMENT,
             vector=COMPARABLE.format(space="$5", dim="$6"),
         )
         asked = (*where.values, vectors, self._space.name, self._space.dim, list(entries))
@@ -363,7 +374,10 @@ def segment_of(rows: Sequence[Row], made: Mapping[str, bytes], dim: int) -> Segm
         [row["id"] for row in there],
         invert([terms[row["id"]] for row in there]),
         matrix,
-        {FOUND_BY: np.array([row["found_by"] or False for row in there], dtype=np.bool_)},
+        {
+            FOUND_BY: np.array([row["found_by"] or False for row in there], dtype=np.bool_),
+            WRITTEN: np.array([written_at(row["indexed_at"]) for row in there], dtype=np.int64),
+        },
         missing,
     )
 

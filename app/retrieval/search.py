@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -135,6 +135,7 @@ class Retrieval:
         ]
         asked = fusion.asked(query.text, now)
         parts += [asked.key, [list(map(str, days)) for days in asked.stretches(now.year)]]
+        parts += [list(map(str, astuple(query.scope.only)))] if query.scope.only else []
         parts += self._second.key(query) if self._second else []
         told = json.dumps([*parts, self._embedder.space]).encode()
         return f"{RANKING_VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"

@@ -14,7 +14,8 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -31,12 +32,25 @@ from app.retrieval.index import (
     PassageKey,
     ScopeIndex,
     Segment,
+    both_masks,
     on_loop_or_thread,
 )
 from app.retrieval.index_cache import IndexCache, ScopeRows
 from app.retrieval.terms import VERSION, encode_terms, is_current
 from app.tasks import deadline
-from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, Stretch, similarity
+from app.types import (
+    LONG_AGO,
+    Embedding,
+    Filter,
+    Hit,
+    Legs,
+    Passage,
+    Query,
+    Scope,
+    Space,
+    Stretch,
+    similarity,
+)
 
 LOAD_SHARE = 2 / 3
 """Part of RAG_TIMEOUT_SECONDS that a question waits for its indexes to be loaded."""
@@ -64,9 +78,16 @@ UNTAKEN = """
     UNION ALL (SELECT item FROM ibid.outbox WHERE engine = $1 AND collection = $2 AND item <> ''
         ORDER BY seq DESC LIMIT $3)
 """
+FEW = 5_000
+"""Passages that a filter leaves of a large scope, up to which all are compared with the record's vectors: an
+engine would find too few of them."""
+WRITTEN = "written"
+"""The column of a segment that holds times, as `written_at` counts them."""
 DAY = "day"
 """The column of a segment that holds days, as `day_number` counts them."""
 NO_DAY = np.iinfo(np.int32).min
+NO_TIME = np.iinfo(np.int64).min
+MICROSECOND = timedelta(microseconds=1)
 
 ScopeKey = TypeVar("ScopeKey", bound=Hashable)
 RowKey = TypeVar("RowKey", bound=Hashable)
@@ -158,6 +179,14 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         """Rows that the asker may see; None: all."""
         return None
 
+    def wanted(self, only: Filter, index: ScopeIndex, segment: Segment) -> Mask | None:
+        """Rows that a search is about; None: all."""
+        return None if only.since is None else segment.columns[WRITTEN] >= written_at(only.since)
+
+    def _shown(self, reached: Reached[ScopeKey], index: ScopeIndex, segment: Segment) -> Mask | None:
+        allowed, only = self.allowed(reached, segment), reached.scope.only
+        return both_masks(allowed, self.wanted(only, index, segment)) if only else allowed
+
     def spread(self) -> NeighbourScores | None:
         """What neighbours add to a passage's BM25; None: there are none."""
         return None
@@ -179,9 +208,7 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
         """Lexical and dense retrieval over what was reached; indexes may be newer."""
         until = deadline(self._engine_seconds)
         indexes, late = await self._cache.get_all(self._load_seconds, self, reached.versions)
-        search = IndexSearch(
-            indexes, allowed=lambda segment: self.allowed(reached, segment), passage_id=self.passage_id
-        )
+        search = IndexSearch(indexes, allowed=partial(self._shown, reached), passage_id=self.passage_id)
         cost = search.cost(query.text)
         lexical = await on_loop_or_thread(cost, search.lexical, query.text, query.limit, self.spread())
         embedded = await embedding
@@ -211,11 +238,14 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
 
     async def _others(self, reached: Reached[ScopeKey], query: Query, vector: Embedding) -> Foreign:
         """What other tools wrote, if it comes in time."""
+        only = reached.scope.only
+        asked = replace(query, limit=query.limit * WIDER) if only else query
         try:
             async with asyncio.timeout(self._foreign_seconds):
-                return await self.foreign(reached, query, vector)
+                found = await self.foreign(reached, asked, vector)
         except TimeoutError:
             return Foreign(fault="timeout")
+        return replace(found, passages=[each for each in found.passages if recent(only, each)])
 
     def similar(self, cosine: float) -> float:
         """A raw cosine as a similarity."""
@@ -245,7 +275,10 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
 
         async def engine(index: ScopeIndex) -> tuple[dict[Address, float], dict[PassageKey, Address], str]:
             fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
-            near, reason = await self._by_engine(reached, search, index, embedded, limit, until=until)
+            if reached.scope.only and search.size_of(index) <= FEW:
+                near, reason = search.addresses(index, search.visible(index, FEW)), ""
+            else:
+                near, reason = await self._by_engine(reached, search, index, embedded, limit, until=until)
             near |= await on_loop_or_thread(
                 len(index.entries), lambda: search.addresses(index, index.passages(fresh))
             )
@@ -417,6 +450,20 @@ def _rows(search: IndexSearch, masks: Sequence[Mask]) -> list[Address]:
         for row in np.flatnonzero(mask)[::-1][:DATED_READ]
     ]
     return [address for address in bare if search.is_visible(address)]
+
+
+def written_at(moment: datetime | None) -> int:
+    """A time as the column WRITTEN holds it: microseconds since 1970. Unknown ones are before all others;
+    one without a zone, as other tools write them, is UTC."""
+    if moment is None:
+        return NO_TIME
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - LONG_AGO) // MICROSECOND
+
+
+def recent(only: Filter | None, passage: Passage) -> bool:
+    """True if a filter's `since` lets a passage through."""
+    since = only.since if only else None
+    return since is None or written_at(passage.created_at) >= written_at(since)
 
 
 def day_number(day: date | None) -> int:

@@ -152,7 +152,7 @@ class ChatService:
         else:  # at 64 clients a thread for each answer costs 4 % of the requests per second
             context = chat_context(question, fetched, limits, run.meter)
         run.stages.lap("assemble")
-        if is_unmatched(context.trace) and (pending := await self._pending(question)):
+        if is_unmatched(context.trace) and (pending := await pending_documents(self._documents, question)):
             return still_reading(context, pending, run.meter)
         return context
 
@@ -203,15 +203,18 @@ class ChatService:
         query = Query(text, question.scope, limit=limit, threshold=limits.threshold, before=before)
         return await self._retrieval.gather(query, question.searched, until=until)
 
-    async def _pending(self, question: Question) -> tuple[PendingDocument, ...]:
-        """Searched documents that are still being read; none if that is not known in time."""
-        if self._documents is None or question.projected or "documents" not in question.searched:
-            return ()
-        try:
-            async with asyncio.timeout(PENDING_SECONDS):
-                return await self._documents.pending(question.scope)
-        except (TimeoutError, Unavailable):
-            return ()
+
+async def pending_documents(
+    documents: DocumentStore | None, question: Question
+) -> tuple[PendingDocument, ...]:
+    """Searched documents that are still being read; none if that is not known in time."""
+    if documents is None or question.projected or "documents" not in question.searched:
+        return ()
+    try:
+        async with asyncio.timeout(PENDING_SECONDS):
+            return await documents.pending(question.scope)
+    except (TimeoutError, Unavailable):
+        return ()
 
 
 def form_of(question: Question) -> Form:

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
@@ -27,7 +27,7 @@ from app.db.memories import (
     Written,
     memory_id,
 )
-from app.errors import IbidError, Missing, RetrievalError, Unavailable
+from app.errors import IbidError, KeptElsewhere, Missing, RetrievalError, Unavailable
 from app.models.base import Embedder
 from app.models.tokens import O200k
 from app.tasks import aside, deadline
@@ -114,10 +114,29 @@ REMEMBER_SECONDS = 4.0
 """Seconds that the end of an answer waits for its message to be stored."""
 ASKER = "frontend/chat:user"
 """Origin of a message, as front ends write a person's messages."""
+ATTEMPTS = 3
+"""To change a memory that others change at the same time."""
 AGAIN = 2
 """Retry-After in seconds."""
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """What of a memory becomes other; None: it stays."""
+
+    text: str | None = None
+    kind: str | None = None
+    tags: tuple[str, ...] | None = None
+
+    def of(self, old: Memory) -> Memory:
+        return replace(
+            old,
+            text=old.text if self.text is None else self.text,
+            kind=self.kind or old.kind,
+            tags=old.tags if self.tags is None else self.tags,
+        )
 
 
 class MemoryService:
@@ -202,6 +221,32 @@ class MemoryService:
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
         return await self._record.list(scope, cursor=cursor, limit=limit)
+
+    async def get(self, scope: Scope, memory_id: str) -> Memory:
+        found = await self._record.get(scope, memory_id)
+        if found is None:
+            raise Missing("there is no such memory")
+        return found
+
+    async def change(self, scope: Scope, memory_id: str, change: MemoryChange) -> Memory:
+        """The memory with other words, kind or tags, embedded again; its id and day stay. `KeptElsewhere`:
+        a service computes it. `Unavailable`: others change it all the time."""
+        until, since = deadline(WRITE_SECONDS), await self._record.clock()
+        for _ in range(ATTEMPTS):
+            old = await self.get(scope, memory_id)
+            if old.origin in DAEMONS:
+                raise KeptElsewhere("this card is computed; `ibid profiles` writes it again")
+            new = change.of(old)
+            if new == old:
+                return old
+            [embedding] = await embedded(self._embedder, [new.text], until)
+            [tokens] = await counted(self._tokens, [new.text])
+            kept = await self._record.rewrite(
+                scope, replace(new, tokens=tokens), embedding, self._embedder.space, since=since
+            )
+            if kept:
+                return kept
+        raise Unavailable("the memory is being changed by others", retry_after=AGAIN)
 
     async def remove(self, scope: Scope, memory_id: str) -> None:
         if not await self._record.remove(scope, memory_id):

@@ -16,6 +16,7 @@ from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
 from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
+from app.services.search import SearchService
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
 from app.types import Probe
@@ -43,6 +44,7 @@ class Services:
     """Conversations and dreams."""
     knowledge: KnowledgeService
     mixing: MixService
+    search: SearchService
     retrieval: Retrieval
     """Searches every source; measured by `ibid eval`."""
     keys: KeyStore

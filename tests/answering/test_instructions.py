@@ -411,7 +411,7 @@ def test_a_memory_used_is_shown_with_all_that_made_its_score() -> None:
         "collection": "memory_raw",
         "kind": "note",
         "origin": "api",
-        "title": "",
+        "title": "Memory",
         "metadata": {},
         "text": "I walk",
         "label": "memory#m",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import pairwise
@@ -50,11 +51,13 @@ def test_without_a_service_commands_open_the_stores_themselves(
 
     ingested = ibid("ingest", path)
     answered = ibid("ask", "Who repaired the tower clock of Ribe?")
+    found = ibid("search", "Who repaired the tower clock of Ribe?")
     key = ibid("keys", "create", "--tenant", "acme")
     listed = ibid("keys", "list", "--json")
 
     assert (ingested.code, answered.code, key.code) == (0, 0, 0)
     assert "[tower.pdf#1]" in answered.out
+    assert re.match(r"\[tower.pdf#1\] .+, page 1\n  The tower clock of Ribe", found.out)
     assert json.loads(listed.out)["tenant"] == "acme"
     assert read_lock(ibid.data) is None
 

@@ -28,7 +28,7 @@ def test_every_command_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     shown = re.findall(r"^. (\w+) ", capsys.readouterr().out, re.MULTILINE)
     assert shown == [
-        *("serve", "ingest", "ask", "profiles", "erase"),
+        *("serve", "ingest", "ask", "search", "mcp", "profiles", "erase"),
         *("doctor", "migrate", "reembed", "adopt", "eval", "knowledge", "index", "keys"),
     ]
 
@@ -96,7 +96,7 @@ def imported(code: str) -> list[str]:
     "code",
     [
         pytest.param("import app.cli.main", id="help and version"),
-        pytest.param("from app.cli import ask, ingest, users, knowledge, index", id="over HTTP"),
+        pytest.param("from app.cli import ask, search, mcp, ingest, users, knowledge, index", id="over HTTP"),
     ],
 )
 def test_what_only_asks_a_service_is_none(code: str) -> None:
@@ -106,7 +106,7 @@ def test_what_only_asks_a_service_is_none(code: str) -> None:
 
 LATE = (
     *("aiohttp", "alembic", "chromadb", "chromadb_rust_bindings", "httpx", "httpx2", "onnxruntime", "openai"),
-    *("pypdfium2", "qdrant_client", "redis", "sqlalchemy", "tokenizers"),
+    *("mcp", "pypdfium2", "qdrant_client", "redis", "sqlalchemy", "tokenizers"),
 )
 """Half a second of a processor and more each, with what they bring; opened when they are used."""
 

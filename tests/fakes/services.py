@@ -34,10 +34,11 @@ from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
 from app.services.projects import KnowledgeService, ProjectContext, ProjectService
 from app.services.rag import RagService
+from app.services.search import Searched, SearchService
 from app.services.services import Services
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
-from app.types import Chunk, Embedding, Hit, Legs, Passage, Query, Scope
+from app.types import Chunk, Embedding, Hit, Legs, Passage, Query, Reason, Scope, Trace
 from tests.fakes.remembering import FakeProfiles
 from tests.fakes.talks import FakeDigest, FakeKnowledge, FakeTalks
 from tests.fakes.uploads import SPACE, vector
@@ -448,6 +449,10 @@ class FakeAnswers:
             raise Missing
         return self.answer
 
+    async def found(self, scope: Scope, answer_id: str) -> tuple[Scope, Answer]:
+        """The same, asked in no session."""
+        return scope, await self.get(scope, answer_id)
+
 
 @dataclass
 class FakeReplays:
@@ -790,6 +795,18 @@ class FakeProjects:
 
 
 @dataclass
+class FakeSearch:
+    """Finds nothing."""
+
+    asked: list[tuple[Scope, str, Mapping[str, object]]] = field(default_factory=list)
+
+    async def search(self, scope: Scope, text: str, **how: object) -> Searched:
+        """Remembered."""
+        self.asked.append((scope, text, how))
+        return Searched((), (), Trace(Reason.NO_MATCH))
+
+
+@dataclass
 class Fakes:
     """All of them, and as the API takes them."""
 
@@ -811,6 +828,7 @@ class Fakes:
     talks: FakeTalks = field(default_factory=FakeTalks)
     knowledge: FakeKnowledge = field(default_factory=FakeKnowledge)
     cards: FakeCards = field(default_factory=FakeCards)
+    search: FakeSearch = field(default_factory=FakeSearch)
     keys: FakeKeys = field(default_factory=FakeKeys)
     probes: tuple[FakeProbe, ...] = (FakeProbe(),)
     token: str = "local-token"
@@ -839,6 +857,7 @@ class Fakes:
             conversations=ConversationService(self.talks, FakeDigest(), FakeVectors(), {"DAAS"}.__contains__),
             knowledge=KnowledgeService(self.knowledge, len, 1 << 20),
             mixing=MixService(cast(AnswerService, self.answers), threshold=0.3, personal=True),
+            search=cast(SearchService, self.search),
             retrieval=cast(Retrieval, None),  # no route asks it
             keys=self.keys,
             probes=self.probes,

@@ -57,6 +57,7 @@ FREE = {
     "deleteDocument",
     "deleteMemory",
     "getFile",
+    "getMemory",
     "getAnswer",
     "replayAnswer",
     "deleteCard",

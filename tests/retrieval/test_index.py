@@ -226,7 +226,7 @@ def test_what_the_asker_may_not_see_is_not_there(texts: list[str], query: str, d
     every = ScopeIndex("s", 1, segments=(rows_segment(ids, build(texts), vectors(texts)),))
     kept = [texts[n] for n in left]
     some = ScopeIndex("s", 1, segments=(rows_segment([ids[n] for n in left], build(kept), vectors(kept)),))
-    seen = IndexSearch([every], allowed=lambda _: mask)
+    seen = IndexSearch([every], allowed=lambda *_: mask)
     assert told(seen, query) == told(IndexSearch([some]), query)
     assert len(seen.addresses(every, [(name, 1) for name in ids])) == len(left)
 

@@ -76,6 +76,7 @@ async def test_a_passage_says_whose_words_it_is(memories: MemorySource) -> None:
         "thread_id": "t",
         "place": 1,
         "said_on": THEN.date().isoformat(),
+        "url": f"/memories/{key}",
     }
 
 

@@ -3,11 +3,12 @@
 Prompts are described by kinds, names, hashes and ids: the texts stay in their sources.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from app.answer import Answer
+from app.answer import Answer, Citation
 from app.answering.replay import Replayed
 from app.api.schemas import Out, Time
 from app.api.schemas.chat import (
@@ -109,7 +110,7 @@ class AnswerOut(Out):
     ruling: dict[str, Any] | None = Field(description="Only of /vantage: what was decided, and by what.")
 
     @classmethod
-    def of(cls, answer: Answer) -> Self:
+    def of(cls, answer: Answer, citations: Sequence[Citation]) -> Self:
         """With its trace; of a ruling only what is no debug data."""
         trace, ruling = answer.trace, answer.ruling
         return cls(
@@ -120,7 +121,7 @@ class AnswerOut(Out):
             model=answer.model,
             created_at=answer.created_at,
             finish_reason=answer.finish,
-            citations=answer.citations,
+            citations=citations,
             cited=answer.cited,
             unknown=answer.unknown,
             appended=answer.appended,

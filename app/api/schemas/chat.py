@@ -42,11 +42,17 @@ SUPPORT = (
     "How well the passage carries the sentence that cites it. `strong`: the passage has the quotation, or the"
     " sentence, word for word. `weak`: in part. `none`: nothing of it. `unchecked`: not judged."
 )
+INCLUDE = (
+    "What each citation of the reply also has: `text`, the passage; `scores`, its `similarity` and `score`."
+)
 SPANS = "Where the answer cites, in order; one for each label of each place."
 REFERENCE_ID = (
     "For a reference text, the id its writer gave it or one made from its words, unique within the"
     " collection."
 )
+
+
+Include: TypeAlias = Annotated[list[Literal["text", "scores"]], Field(max_length=2)]
 
 
 class HistoryTurn(Body):
@@ -86,6 +92,7 @@ class ChatRequest(Body):
         None, ge=1, description="Passages that the model is given, at most: up to RAG_TOP_K_MAX, its default."
     )
     model: Name | None = Field(None, description="A chat model other than the configured one.")
+    include: Include = Field(default=[], description=INCLUDE)
     remember: bool = Field(
         default=False,
         description="Keep the user's own words as a memory once the answer has ended (`remembered` says what"
@@ -131,12 +138,29 @@ class CitationOut(Out):
     label: str = Field(description="What stands in brackets in the answer.")
     source: str = Field(description="The source it was found in.")
     id: str = Field(description=REFERENCE_ID)
-    title: str = Field(description='The title of its document or text; "" if it has none.')
+    title: str = Field(
+        description='The title of its document or text, "" if it has none; of a memory its day.'
+    )
     page: int | None = Field(description="First page, physical, from 1; null: no pages.")
     page_end: int | None = Field(description="Last page; null: no pages.")
     page_label: str | None = Field(None, description="Page number as printed, or several; null: not known.")
     url: str | None = Field(description="Address of the passage; null: it has none.")
+    web_url: str | None = Field(
+        None,
+        description="Absolute address that a browser can open; null: there is none, or no IBID_PUBLIC_URL.",
+    )
     metadata: dict[str, Any] = Field(description="The reference text's metadata; `{}` for other sources.")
+    text: str | None = Field(
+        None, exclude_if=absent, description="The passage's text; only if `include` has `text`."
+    )
+    similarity: float | None = Field(
+        None,
+        exclude_if=absent,
+        description="Cosine in [-1, 1]; only if `include` has `scores`, and not if found by words alone.",
+    )
+    score: float | None = Field(
+        None, exclude_if=absent, description="What passages are ordered by; only if `include` has `scores`."
+    )
 
 
 class DegradedSource(Out):

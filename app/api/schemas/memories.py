@@ -1,8 +1,8 @@
 """/memories, /memory_feedback, /temporal and /profiles."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, RootModel
+from pydantic import AfterValidator, BeforeValidator, Field, RootModel, model_validator
 
 from app.api.schemas import (
     ENTRIES_MOST,
@@ -19,6 +19,7 @@ from app.api.schemas import (
     read,
 )
 from app.db.memories import DESIRE, EXCLUDED_ORIGINS, GRAVITY, NOTE, Draft
+from app.services.memories import MemoryChange
 
 IDS_MOST = 200
 """Ids of one request for votes."""
@@ -62,6 +63,23 @@ class NewMemory(Body):
             thread_id=self.thread_id,
             created_at=read(self.created_at) if self.created_at else None,
         )
+
+
+class MemoryUpdate(Body):
+    """Changes of a memory; fields that are left out stay."""
+
+    text: Message | None = Field(None, description="Other words.", examples=["I sleep well when I read."])
+    kind: Annotated[Word, AfterValidator(_writable_kind)] | None = Field(None, description="Another kind.")
+    tags: Annotated[list[Name], Field(max_length=50)] | None = Field(None, description="Other tags.")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.text is None and self.kind is None and self.tags is None:
+            raise ValueError("must have text, kind or tags")
+        return self
+
+    def change(self) -> MemoryChange:
+        return MemoryChange(self.text, self.kind, None if self.tags is None else tuple(self.tags))
 
 
 _Several: TypeAlias = Annotated[list[NewMemory], Field(min_length=1, max_length=ENTRIES_MOST)]

@@ -14,7 +14,15 @@ from app.api.schemas import (
     by_form,
     is_object,
 )
-from app.api.schemas.chat import REFERENCE_ID, AnswerEnd, AnswerHead, CitationMarks, DebugInfo
+from app.api.schemas.chat import (
+    INCLUDE,
+    REFERENCE_ID,
+    AnswerEnd,
+    AnswerHead,
+    CitationMarks,
+    DebugInfo,
+    Include,
+)
 from app.api.schemas.memories import LastActivity
 
 
@@ -42,6 +50,7 @@ class RagRequest(Body):
     thread_id: Name | None = Field(None, description="The conversation. Default: the user's default thread.")
     top_k: int = Field(8, ge=1, le=50, description="Reference texts, at most; of memories at most three.")
     overlay: Overlay | None = Field(None, description="How the answer should sound, for this message alone.")
+    include: Include = Field(default=[], description=INCLUDE)
     remember: bool = Field(default=False, description="Keep the user's own words as a memory.")
     stream: bool = Field(default=False, description="True: events, as /api/chat sends them.")
 
@@ -54,7 +63,7 @@ class UsedMemory(Out):
     collection: str | None = Field(description="Its collection.")
     kind: str | None = Field(description="Its kind.")
     origin: str | None = Field(description="Who wrote it (the payload's `source`).")
-    title: str = Field(description='Its title; "": it has none.')
+    title: str = Field(description='Its title, "" if it has none; of a memory its day.')
     metadata: dict[str, Any] = Field(description="The reference text's metadata; `{}` for other sources.")
     text: str = Field(description="The text.")
     label: str = Field(description="What stands in brackets in the answer.")

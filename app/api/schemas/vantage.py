@@ -22,7 +22,16 @@ from app.api.schemas import (
     absent,
     by_form,
 )
-from app.api.schemas.chat import VERDICT, AnswerEnd, AnswerHead, CitationMarks, DebugInfo, Verdict
+from app.api.schemas.chat import (
+    INCLUDE,
+    VERDICT,
+    AnswerEnd,
+    AnswerHead,
+    CitationMarks,
+    DebugInfo,
+    Include,
+    Verdict,
+)
 from app.api.schemas.rag import (
     MemoryExplanation,
     Overlay,
@@ -145,6 +154,7 @@ class VantageRequest(Body):
         " to the model.",
     )
     model: Name | None = Field(None, description="A chat model other than VANTAGE_MODEL.")
+    include: Include = Field(default=[], description=INCLUDE)
     inspect_only: bool = Field(
         default=False, description="Everything but the answer: no model is asked, no turn is kept."
     )

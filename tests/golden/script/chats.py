@@ -42,6 +42,11 @@ ASKS = (
     chat("chat-zeta", "How much herring was handled in 2023?", key="zeta"),
     chat("chat-hostile-name", "How often does the lantern turn?", session_id="names"),
     chat("chat-model", FERRY, model="stub-other"),
+    # The passages without an answer.
+    post("search-session", "/v1/search", {"query": FERRY, "session_id": "boat", "top_k": 2}),
+    post("search-bare", "/v1/search", {"query": FERRY, "session_id": "boat", "include": []}),
+    post("search-talk", "/v1/search", {"query": "thanks", "session_id": "boat"}),
+    post("search-odd", "/v1/search", {"query": FERRY, "filter": {"until": "2026-01-01T00:00:00Z"}}),
     # Small talk and short messages are not searched for.
     chat("talk-hi", "hi", session_id="talk"),
     chat("talk-thanks", "thanks", session_id="boat"),

@@ -106,6 +106,10 @@ ASKS = (
     get("memories-nobody", "/memories"),
     get("memories-user-key", "/memories", "ada"),
     get("memories-unknown-parameter", "/memories?user_id=ada&kind=note"),
+    get("memory-one", "/memories/{dentist}"),
+    get("memory-one-foreign", "/memories/{zeta_memory}"),
+    get("memory-one-unknown", f"/memories/{NIL}"),
+    Ask(name="memory-one-change", method="PATCH", path=f"/memories/{NIL}", json={"tags": ["home"]}),
     # Reference texts.
     post(
         "corpus",

@@ -1,0 +1,55 @@
+"""/mcp: the Model Context Protocol over streamable HTTP, without sessions, so that any replica answers.
+
+Keys, the local-only rule and 401 are those of the other routes. What a connection is about travels in headers
+and not in a tool's arguments: a model that reads foreign texts must not choose whose memories it sees.
+"""
+
+import asyncio
+from importlib import import_module
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.api.dependencies import Asker, Opened, scope_of
+from app.api.openapi import operation_id
+from app.api.schemas import Name, SessionId
+
+router = APIRouter(generate_unique_id_function=operation_id)
+
+User = Annotated[Name | None, Header(alias="X-Ibid-User")]
+Session = Annotated[SessionId | None, Header(alias="X-Ibid-Session")]
+Project = Annotated[Name | None, Header(alias="X-Ibid-Project")]
+
+
+class Handled(Response):
+    """What another ASGI application answers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.status_code = 200
+        self.background = None
+        self.init_headers(None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+@router.post("/mcp", include_in_schema=False)
+async def mcp(
+    *,
+    request: Request,
+    who: Asker,
+    opened: Opened,
+    user: User = None,
+    session: Session = None,
+    project: Project = None,
+) -> Response:
+    """One JSON-RPC message."""
+    scope = scope_of(who, user_id=user, session_id=session, project=project)
+    # The package takes .7 s to import: the first request pays, not every start.
+    await asyncio.to_thread(import_module, "app.api.tools")
+    from app.api.tools import Connection, handler  # noqa: PLC0415
+
+    return Handled(handler(Connection(opened, scope, request.app.state.settings.ibid.public_url)))
