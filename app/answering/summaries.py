@@ -18,7 +18,7 @@ import structlog
 from app.answer import Prompt
 from app.answering.extractive import BRIEF, FUNCTION_WORDS
 from app.answering.quotable import sentences as cut
-from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, Made, shortened
+from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, Summary, shortened
 from app.errors import ModelError
 from app.models.base import ChatModel, read_answer
 from app.retrieval.ranking import is_probe
@@ -49,15 +49,15 @@ class SummarySentence:
         return not self.text.endswith(("?", "？", "؟"))
 
 
-def made(draft: ConversationDraft) -> Made:
+def summarise(draft: ConversationDraft) -> Summary:
     said = spoken(draft)
     lines = list(sentences(said))
     if not lines:
-        return begun(said)
+        return opening_words(said)
     own = [line for line in lines if line.asked] or lines
     # Statements say more than questions, and the user's own more than the assistant's.
     found = [line for line in lines if line.states] or lines
-    return Made(
+    return Summary(
         title=shortened(opening(own).text.rstrip(".。"), TITLE),
         summary_short=summed(found, SHORT),
         summary_detailed=summed(found, DETAILED),
@@ -65,9 +65,9 @@ def made(draft: ConversationDraft) -> Made:
     )
 
 
-def begun(said: Iterable[tuple[bool, str]]) -> Made:
+def opening_words(said: Iterable[tuple[bool, str]]) -> Summary:
     whole = " ".join(" ".join(text for _, text in said).split())
-    return Made(shortened(whole, TITLE), shortened(whole, SHORT), shortened(whole, DETAILED))
+    return Summary(shortened(whole, TITLE), shortened(whole, SHORT), shortened(whole, DETAILED))
 
 
 def spoken(draft: ConversationDraft) -> list[tuple[bool, str]]:
@@ -165,9 +165,9 @@ class Digest:
 
     async def completed(self, draft: ConversationDraft, until: float) -> ConversationDraft:
         told = draft.completed(await self._told(draft, until)) if self._model else draft
-        return told.completed(await asyncio.to_thread(made, draft)) if told.wanting else told
+        return told.completed(await asyncio.to_thread(summarise, draft)) if told.wanting else told
 
-    async def _told(self, draft: ConversationDraft, until: float) -> Made:
+    async def _told(self, draft: ConversationDraft, until: float) -> Summary:
         assert self._model is not None  # noqa: S101 - checked by its one caller
         prompt, seconds = Prompt(ASKED, shown(draft)), min(until - deadline(0), SUMMARY_SECONDS)
         try:
@@ -175,7 +175,7 @@ class Digest:
             return parsed(text[:HEARD])
         except (ModelError, TimeoutError) as error:
             log.info("summary by its sentences", fault=type(error).__name__)
-            return Made()
+            return Summary()
 
 
 def shown(draft: ConversationDraft) -> str:
@@ -187,14 +187,14 @@ def ends(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
-def parsed(text: str) -> Made:
-    """The JSON object in a model's reply; an empty `Made` if it is invalid."""
+def parsed(text: str) -> Summary:
+    """The JSON object in a model's reply; an empty `Summary` if it is invalid."""
     try:
         found = json.loads(text[text.index("{") : text.rindex("}") + 1])
     except (ValueError, RecursionError):
-        return Made()
+        return Summary()
     told = found if isinstance(found, dict) else {}
-    return Made(**{name: part(told.get(name), most) for name, most in LENGTHS.items()})
+    return Summary(**{name: part(told.get(name), most) for name, most in LENGTHS.items()})
 
 
 def part(said: object, most: int) -> str:

@@ -79,7 +79,7 @@ class SaidTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Summary:
     title: str = ""
     summary_short: str = ""
     summary_detailed: str = ""
@@ -122,7 +122,7 @@ class ConversationDraft:
         made = (self.title, self.summary_short, self.summary_detailed, self.memory_snippet)
         return None in made and bool(self.said or self.text)
 
-    def completed(self, made: Made) -> "ConversationDraft":
+    def completed(self, made: Summary) -> "ConversationDraft":
         found = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
         return replace(self, **found)
 

@@ -87,18 +87,20 @@ def fuse(found: Sequence[Legs], grasp: float = 1.0, unrelated: Floor | None = No
     ceiling = max((strength(legs) for legs in found), default=0.0)
     words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
     hits = [word_view(legs) for legs in found]
-    proofs = [proven(legs, seen, grasp, unrelated) for legs, seen in zip(found, hits, strict=True)]
-    every = chain.from_iterable(each.values() for each in proofs)
+    evidences = [
+        evidence_of_passages(legs, seen, grasp, unrelated) for legs, seen in zip(found, hits, strict=True)
+    ]
+    every = chain.from_iterable(each.values() for each in evidences)
     least = least_related(every, sum(legs.stored for legs in found))
     candidates = [
         Candidate(
             scored(
                 passage,
                 relevance(passage, seen.get(key), lexical.get(key, 0.0), factor, words),
-                proof[key] if proof[key] >= least else UNRELATED,
+                own[key] if own[key] >= least else UNRELATED,
             )
         )
-        for legs, seen, proof in zip(found, hits, proofs, strict=True)
+        for legs, seen, own in zip(found, hits, evidences, strict=True)
         for factor in [scale(legs, ceiling)]
         for lexical in [worded(legs, seen, factor, grasp)]
         for key, passage in legs.passages.items()
@@ -106,7 +108,9 @@ def fuse(found: Sequence[Legs], grasp: float = 1.0, unrelated: Floor | None = No
     return sorted(candidates, key=lambda item: -item.passage.score)
 
 
-def proven(legs: Legs, hits: Mapping[str, Hit], grasp: float, unrelated: Floor | None) -> dict[str, float]:
+def evidence_of_passages(
+    legs: Legs, hits: Mapping[str, Hit], grasp: float, unrelated: Floor | None
+) -> dict[str, float]:
     """The evidence of each passage of a source."""
     legible = grasp >= LEGIBLE
     floor = unrelated or (lambda _: 0.0)
@@ -356,8 +360,8 @@ def supported(item: Candidate, question: Asked, of_time: float) -> Candidate:
     added = question.evidence(passage, of_time)
     if not added:
         return item
-    proof = CERTAIN if question.alone and of_time == 1 else None
-    return Candidate(scored(passage, passage.score + (1 - passage.score) * added, proof))
+    own = CERTAIN if question.alone and of_time == 1 else None
+    return Candidate(scored(passage, passage.score + (1 - passage.score) * added, own))
 
 
 def notes(

@@ -59,7 +59,7 @@ def least_related(every: Iterable[float], passages: int) -> float:
     return LEAST * best if best > chance(passages) else CERTAIN
 
 
-def proof(candidate: Candidate) -> float:
+def evidence_of(candidate: Candidate) -> float:
     """The evidence of a candidate; the similarity if none was recorded."""
     passage = candidate.passage
     known = passage.similarity if passage.evidence is None else passage.evidence
@@ -67,7 +67,7 @@ def proof(candidate: Candidate) -> float:
 
 
 def is_match(candidate: Candidate, threshold: float) -> bool:
-    return proof(candidate) > threshold
+    return evidence_of(candidate) > threshold
 
 
 def skipped(message: str, candidates: Iterable[Candidate], threshold: float) -> bool:

@@ -20,7 +20,7 @@ from app.errors import ModelError, ModelTimeout
 from app.models.base import ChatModel, read_answer
 from app.retrieval.fusion import scored
 from app.retrieval.ranking import content, is_probe, noted, without_duplicates
-from app.retrieval.relevance import SHORT_CHARACTERS, is_match, proof
+from app.retrieval.relevance import SHORT_CHARACTERS, evidence_of, is_match
 from app.text.sanitise import quote
 from app.types import REWRITE, Candidate, Degraded, Found, Query
 
@@ -199,7 +199,7 @@ def both(one: Candidate, other: Candidate) -> Candidate:
     """A passage found by two searches, with the better of each figure."""
     more, less = (one, other) if one.passage.score >= other.passage.score else (other, one)
     known = [each for each in (more.passage.similarity, less.passage.similarity) if each is not None]
-    similarity, evidence = max(known, default=None), max(proof(one), proof(other))
+    similarity, evidence = max(known, default=None), max(evidence_of(one), evidence_of(other))
     return Candidate(replace(more.passage, similarity=similarity, evidence=evidence))
 
 

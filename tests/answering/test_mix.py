@@ -31,7 +31,7 @@ from app.answering.recall import (
 from app.db.memories import Tally
 from app.errors import InvalidField
 from app.retrieval.ranking import Wants, without_identical
-from app.retrieval.relevance import CERTAIN, UNRELATED, proof
+from app.retrieval.relevance import CERTAIN, UNRELATED, evidence_of
 from app.retrieval.tags import infer_query_tags
 from app.types import CORPUS, MEMORIES, Candidate, Entry, Passage, Verdict
 from app.vantage.terms import FM, LENSES, Mix
@@ -338,7 +338,7 @@ def test_another_mix_keeps_its_promises(
     assert sum(each.entry.source == MEMORIES for each in packed) <= min(3, now.split.personal)
     assert sum(each.entry.source == CORPUS for each in packed) <= now.split.corpus
     for each in packed:
-        assert proof(candidate(each.entry, now)) > now.threshold
+        assert evidence_of(candidate(each.entry, now)) > now.threshold
         assert 1 <= each.recency <= 1 + RECENCY_BOUND * after.recency_bias
     texts = [each.entry.sha256 for each in packed]
     assert len(texts) == len(set(texts))

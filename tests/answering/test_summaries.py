@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.answering import summaries as module
-from app.answering.summaries import AT_ONCE, EACH, SHOWN, Digest, made, shown
+from app.answering.summaries import AT_ONCE, EACH, SHOWN, Digest, shown, summarise
 from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, Made, SaidTurn
 from app.errors import ModelBusy, ModelTimeout
 from tests.fakes.answering import FakeModel, FakeStream
@@ -37,7 +37,7 @@ async def completed(
     return {name: getattr(done, name) for name in TOLD}
 
 
-PLAIN = {name: getattr(made(TALK), name) or None for name in TOLD}
+PLAIN = {name: getattr(summarise(TALK), name) or None for name in TOLD}
 
 
 async def test_a_model_tells_it() -> None:
@@ -163,7 +163,7 @@ LONG_TALK = ConversationDraft(
 
 def test_a_conversation_is_told_by_its_sentences() -> None:
     """The first question is the title; what was found the summary; what the user said what is remembered."""
-    told = made(LONG_TALK)
+    told = summarise(LONG_TALK)
 
     assert told.title == "How do I keep the IoT devices apart from the Mac Mini?"
     assert told.summary_short == (
@@ -176,7 +176,11 @@ def test_a_conversation_is_told_by_its_sentences() -> None:
 
 def test_neither_code_nor_markup_nor_the_system_is_quoted() -> None:
     whole = " ".join(
-        (made(LONG_TALK).summary_detailed, made(LONG_TALK).memory_snippet, made(LONG_TALK).title)
+        (
+            summarise(LONG_TALK).summary_detailed,
+            summarise(LONG_TALK).memory_snippet,
+            summarise(LONG_TALK).title,
+        )
     )
 
     assert not [
@@ -189,7 +193,7 @@ def test_what_comes_again_and_again_is_chosen() -> None:
     filler = " ".join(f"{' '.join(four)}." for four in zip(*[words] * 4, strict=True))
     text = f"{filler} The garden needs water. The garden gate is open. The garden gate is open. {filler}"
 
-    assert made(ConversationDraft(text=text)).summary_short.count("The garden gate is open.") == 1
+    assert summarise(ConversationDraft(text=text)).summary_short.count("The garden gate is open.") == 1
 
 
 @pytest.mark.parametrize(
@@ -203,12 +207,12 @@ def test_what_comes_again_and_again_is_chosen() -> None:
     ],
 )
 def test_little_is_told_as_it_is(text: str, title: str) -> None:
-    assert made(ConversationDraft(text=text)).title == title
+    assert summarise(ConversationDraft(text=text)).title == title
 
 
 @given(st.lists(st.builds(SaidTurn, st.sampled_from(["user", "assistant", "tool"]), st.text())), st.text())
 def test_what_is_made_is_short_and_on_one_line(said: list[SaidTurn], text: str) -> None:
-    told = made(ConversationDraft(said=tuple(said), text=text))
+    told = summarise(ConversationDraft(said=tuple(said), text=text))
 
     for part, most in (
         (told.title, TITLE),
