@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.answering import summaries as module
 from app.answering.summaries import AT_ONCE, EACH, SHOWN, Digest, shown, summarise
-from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, Made, SaidTurn
+from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDraft, SaidTurn, Summary
 from app.errors import ModelBusy, ModelTimeout
 from tests.fakes.answering import FakeModel, FakeStream
 
@@ -53,7 +53,7 @@ async def test_a_model_tells_it() -> None:
 
 async def test_what_was_given_stays() -> None:
     fake = model(json.dumps(TOLD))
-    whole = TALK.completed(Made(**TOLD | {"title": "Given"}))
+    whole = TALK.completed(Summary(**TOLD | {"title": "Given"}))
 
     assert (await completed(fake, replace(TALK, title="Given")))["title"] == "Given"
     assert (await completed(fake, whole))["title"] == "Given"

@@ -13,7 +13,7 @@ from app.db.conversations import (
     ConversationOutcome,
     ConversationStore,
     Known,
-    Made,
+    Summary,
     Written,
     derived,
     names,
@@ -132,7 +132,7 @@ class FakeDigest(Digest):
     async def all(self, drafts: Sequence[ConversationDraft], until: float) -> list[ConversationDraft]:
         """Completed at once."""
         self.asked += [draft for draft in drafts if draft.wanting]
-        made = Made("plain title", "plain short", "plain detailed", "plain snippet")
+        made = Summary("plain title", "plain short", "plain detailed", "plain snippet")
         return [draft.completed(made) if draft.wanting else draft for draft in drafts]
 
 
