@@ -154,8 +154,8 @@ def naming(texts: Iterable[str], asked: Set[str], pairs: Iterable[str], short: S
 SHORT_FORM = re.compile(r"\b[^\W\d_](?:&?[^\W\d_]){1,4}\b")
 LINK = r"(?:\s+(?:and|of|the|for|&))?\s+"
 """Between the words of a long form."""
-REPEATED, CAPITALISED = 3, 2
-"""How often passages have a long form, or have it with capitals, before it counts."""
+REPEATED = 3
+"""How often passages have a long form before it counts; once, if with capitals."""
 
 
 def spelled_out(question: str, passages: Sequence[Passage]) -> str:
@@ -187,8 +187,8 @@ def long_form(letters: str, texts: str) -> str:
         return ""
     counts = Counter(" ".join(each.lower().split()) for each in found)
     long, count = counts.most_common(1)[0]
-    titled = sum(each.istitle() for each in found if " ".join(each.lower().split()) == long)
-    return long if count >= REPEATED or titled >= CAPITALISED else ""
+    titled = any(each.istitle() for each in found if " ".join(each.lower().split()) == long)
+    return long if count >= REPEATED or titled else ""
 
 
 PROPER = re.compile(r"(?<=[^.!?\s] )[A-ZÀ-Þ][\w-]+|^[A-ZÀ-Þ][\w-]+(?=[’']s\b)")
