@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from app.ingest.columns import Columns, rows_of, table_text
 from app.ingest.kinds import is_contents
-from app.ingest.lines import WORD, Bookmark, Line, Style, body_style
+from app.ingest.lines import HYPHEN_AT_END, WORD, Bookmark, Line, Style, body_style
 from app.ingest.tables import FIGURE, SENTENCE_END, YEAR, is_over_figures, is_row, row_groups, tables
 
 PAGE = attrgetter("page")
@@ -495,7 +495,9 @@ def join_paragraph(lines: Sequence[Line]) -> tuple[str, tuple[tuple[int, int], .
     length = 0
     for line in lines:
         if parts:
-            parts.append("" if UNSPACED.match(parts[-1][-1]) and UNSPACED.match(line.text[0]) else " ")
+            unspaced = UNSPACED.match(parts[-1][-1]) and UNSPACED.match(line.text[0])
+            is_broken = HYPHEN_AT_END.search(parts[-1]) and line.text[0].islower()
+            parts.append("" if unspaced or is_broken else " ")
             length += len(parts[-1])
         if line.page != pages[-1][1]:
             pages.append((length, line.page))
