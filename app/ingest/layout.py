@@ -148,7 +148,23 @@ def printed_numbers(lines: Sequence[Line]) -> dict[int, str]:
     for shown_on in sorted(seen.values(), key=len):
         if len(shown_on) >= PROOF:
             found |= shown_on
-    return found
+    return with_numbers_between(found)
+
+
+def with_numbers_between(found: Mapping[int, str]) -> dict[int, str]:
+    """Printed numbers, also of pages without one between two that count in step with the physical pages."""
+    between: dict[int, str] = {}
+    for (first, above), (last, below) in pairwise(sorted(found.items())):
+        prefix, number = split_number(above)
+        if split_number(below) == (prefix, number + last - first):
+            between |= {page: f"{prefix}{number + page - first}" for page in range(first + 1, last)}
+    return {**found, **between}
+
+
+def split_number(shown: str) -> tuple[str, int]:
+    """(prefix, number) of a printed page number: ("F-", 3)."""
+    digits = NUMBER.findall(shown)[-1]
+    return shown.removesuffix(digits), int(digits)
 
 
 def edge_texts(n: int, page: Sequence[Line]) -> Iterator[tuple[EdgeText, Occurrence]]:

@@ -44,8 +44,8 @@ LOWER = 0.6
 FAR = 2.0
 """A word so many font sizes lower or higher begins another line wherever it is."""
 
-MARK_CHARS = 5
-"""Maximum characters of each word of a line of marks."""
+MARK_CHARS, MAX_MARKS = 5, 8
+"""Maximum characters of each word of a line of marks, and of two beside each other."""
 MARK_SIZE = 0.85
 """A mark is at most so large, compared with the line that it belongs to."""
 MARK_GAP, MARK_SPACE = 0.35, 1.2
@@ -96,6 +96,9 @@ MARGIN = 2.0
 MAX_FIELDS = 5_000
 """Maximum fields read per document, because PDFium's time grows with the square of the number of fields. If
 a page has more annotations, its fields and those of the pages after it are skipped."""
+
+FEW_WORDS, IMAGE_SHARE, MAX_OBJECTS = 20, 0.1, 1_000
+"""A page of fewer words is looked at, up to so many objects: images of such a share of it are its content."""
 
 LABEL_CHARS = 40
 """Maximum characters of a page's label."""
@@ -323,7 +326,12 @@ def with_marks(text_page: pdfium.PdfTextPage, rows: Sequence[tuple[Line, list[Wo
 
 
 def is_of_marks(line: Line) -> bool:
-    return bool(line.words) and all(len(word.text) <= MARK_CHARS for word in line.words)
+    """True if a line is short words that are not a phrase."""
+    if not line.words or any(len(word.text) > MARK_CHARS for word in line.words):
+        return False
+    near = MARK_GAP * line.style.size
+    phrases = (a.text + b.text for a, b in pairwise(line.words) if 0 <= b.left - a.right < near)
+    return all(len(text) <= MAX_MARKS for text in phrases)
 
 
 def is_beside(line: Line, of_marks: Line, mark: PlacedWord) -> bool:
@@ -612,15 +620,31 @@ def page_labels(pdf: pdfium.PdfDocument) -> dict[int, str]:
     return {n: text for n, text in found.items() if text}
 
 
-def textless_pages(pdf: pdfium.PdfDocument, with_text: Set[int]) -> int:
-    """The number of pages that show something, but have no text."""
-    count = 0
-    for number in set(range(1, len(pdf) + 1)) - with_text:
-        with suppress(pdfium.PdfiumError):
-            page = pdf[number - 1]
-            count += native.FPDFPage_CountObjects(page) > 0
-            page.close()
-    return count
+def picture_pages(pdf: pdfium.PdfDocument, lines: Sequence[Line]) -> tuple[int, int]:
+    """(pages that show something but have no text, pages that are images with a few words)."""
+    words: Counter[int] = Counter()
+    for line in lines:
+        words[line.page] += len(line.text.split())
+    textless = few = 0
+    for number in range(1, len(pdf) + 1):
+        if words[number] < FEW_WORDS:
+            with suppress(pdfium.PdfiumError):
+                page = pdf[number - 1]
+                if words[number]:
+                    few += image_share(page) >= IMAGE_SHARE
+                else:
+                    textless += native.FPDFPage_CountObjects(page) > 0
+                page.close()
+    return textless, few
+
+
+def image_share(page: pdfium.PdfPage) -> float:
+    """The share of a page that its images cover; those that overlap count twice."""
+    images = page.get_objects([native.FPDF_PAGEOBJ_IMAGE], max_depth=1)
+    boxes = (image.get_bounds() for image in islice(images, MAX_OBJECTS))
+    area = sum(abs((right - left) * (top - bottom)) for left, bottom, right, top in boxes)
+    width, height = page.get_size()
+    return float(area / max(1.0, width * height))
 
 
 def metadata_title(pdf: pdfium.PdfDocument) -> str:
