@@ -1,7 +1,8 @@
 """Blocks into chunks: cut at headings, then paragraphs, then sentences. Sizes are o200k tokens.
 
-Every character of the blocks is in exactly one chunk, in order, except that the header of a long table is
-repeated in each of its chunks. Chunks do not overlap. Figures: docs/adr/0008.
+Every character of the blocks is in exactly one chunk, in order, except that the header of a long table and
+the section that its rows are in are repeated in each of its chunks. Chunks do not overlap. Figures:
+docs/adr/0008.
 """
 
 import re
@@ -237,7 +238,7 @@ class Chunker:
         longest = max(map(total, headers.values()), default=0)
         share = size / ceil(size / (TABLE_TARGET - longest if longest else TARGET))
         due, header, repeated = share, list[Piece](), 0  # `repeated`: pieces of the current chunk
-        sections = section_lines(added) if headers else {}
+        sections = section_lines(added)
         for n, piece in enumerate(added):
             has_rows = not all(each.is_lead for each in self.current[repeated:])
             is_due = passed + piece.tokens / 2 > due and has_rows
