@@ -1,7 +1,8 @@
 """Blocks into chunks: cut at headings, then paragraphs, then sentences. Sizes are o200k tokens.
 
-Every character of the blocks is in exactly one chunk, in order, except that the header of a long table is
-repeated in each of its chunks. Chunks do not overlap. Figures: docs/adr/0008.
+Every character of the blocks is in exactly one chunk, in order, except that the header of a long table and
+the section that its rows are in are repeated in each of its chunks. Chunks do not overlap. Figures:
+docs/adr/0008.
 """
 
 import re
@@ -237,6 +238,7 @@ class Chunker:
         longest = max(map(total, headers.values()), default=0)
         share = size / ceil(size / (TABLE_TARGET - longest if longest else TARGET))
         due, header, repeated = share, list[Piece](), 0  # `repeated`: pieces of the current chunk
+        sections = section_lines(added)
         for n, piece in enumerate(added):
             has_rows = not all(each.is_lead for each in self.current[repeated:])
             is_due = passed + piece.tokens / 2 > due and has_rows
@@ -244,8 +246,9 @@ class Chunker:
             if is_due or total(self.current) + piece.tokens > LIMIT:
                 leads = self.take_leads(repeated) if headers else []
                 self.end_chunk()
-                self.current += [*header, *leads]
-                due, repeated = due + share, len(header)
+                section = [] if leads else [each for each in sections.get(n, []) if each not in header]
+                self.current += [*header, *section, *leads]
+                due, repeated = due + share, len(header) + len(section)
             header = list(headers.get(n + 1, header))
             self.current.append(piece)
             passed += piece.tokens
@@ -331,6 +334,21 @@ def ruled_header(rows: Sequence[Piece], rule: int) -> list[Piece]:
     while first > 0 and BAR not in rows[first - 1].text and total(rows[first - 1 : rule + 1]) <= MAX_HEADER:
         first -= 1
     return list(rows[max(first, 0) : rule + 1])
+
+
+def section_lines(rows: Sequence[Piece]) -> dict[int, list[Piece]]:
+    """The lines without values right above a group of rows (`ASSETS`, `Current assets:`), by the index of
+    each of its rows. They hold until the next ones."""
+    found: dict[int, list[Piece]] = {}
+    section: list[Piece] = []
+    for n, piece in enumerate(rows):
+        if BAR in piece.text:
+            found[n] = section if total(section) <= MAX_LEAD else []
+        elif n and BAR not in rows[n - 1].text and not rows[n - 1].is_rule:
+            section = [*section, piece]
+        else:
+            section = [piece]
+    return found
 
 
 def shorten_header(header: Sequence[Piece], row: str) -> list[Piece]:

@@ -185,6 +185,8 @@ class Columns:
         """(left, right) of the columns; figures before the first one that several rows have are of labels."""
         self.labels = self.end_of_labels(rows) if self.edges else 0.0
         self.are_clear = 0 < len(self.edges) <= MAX_COLUMNS and self.fit(rows)
+        self.heads = self.with_names(rows) if self.are_clear else self.edges
+        """(left, right) of the columns with the names above them, which may be beside the figures."""
 
     @property
     def left(self) -> float:
@@ -194,6 +196,23 @@ class Columns:
         """Where half of the labels end; 0 without labels."""
         ends = [min(row.cells[0].right, self.left) for row in rows if len(row.cells) > 1]
         return median(ends) if ends else 0.0
+
+    def with_names(self, rows: Sequence[TableRow]) -> list[tuple[float, float]]:
+        """The columns, as wide as the names above them: where there is one between the neighbours of each."""
+        found = self.edges
+        for valued, run in groupby(rows, lambda row: bool(row.figures)):
+            cells = [cell for row in run for cell in row.cells if cell.left >= self.labels - NEAR]
+            for level in [] if valued or len(self.edges) < 2 else levels_of(cells):
+                if len(level) == len(self.edges) and all(map(self.is_between, level, range(len(level)))):
+                    both = zip(found, level, strict=True)
+                    found = [(min(left, cell.left), max(right, cell.right)) for (left, right), cell in both]
+        return found
+
+    def is_between(self, cell: Cell, n: int) -> bool:
+        """True if a name is between the neighbours of a column."""
+        before = self.edges[n - 1][1] if n else self.labels
+        after = self.edges[n + 1][0] if n + 1 < len(self.edges) else inf
+        return before - NEAR <= cell.left and cell.right <= after + NEAR and not cell.is_figure
 
     def fit(self, rows: Sequence[TableRow]) -> bool:
         """True if hardly any row has two figures in one column, or figures without a column."""
@@ -211,11 +230,11 @@ class Columns:
 
     def covered(self, cell: Cell) -> list[int]:
         """The columns under a head: those whose middle it covers, else the nearest."""
-        within = [
-            n for n, (left, right) in enumerate(self.edges) if cell.left <= (left + right) / 2 <= cell.right
-        ]
-        nearest = min(range(len(self.edges)), key=lambda n: abs(sum(self.edges[n]) / 2 - cell.middle))
-        return within or [nearest]
+        for edges in (self.edges, self.heads):
+            middles = [(left + right) / 2 for left, right in edges]
+            if within := [n for n, middle in enumerate(middles) if cell.left <= middle <= cell.right]:
+                return within
+        return [min(range(len(middles)), key=lambda n: abs(middles[n] - cell.middle))]
 
     def values(self, row: TableRow) -> list[str] | None:
         """[label, value of each column]; None if the row has no figure in a column, or prose."""
@@ -234,14 +253,14 @@ class Columns:
         return bool(above) and all(self.is_above(cell) for cell in above)
 
     def over_columns(self, cells: Sequence[Cell]) -> list[Cell]:
-        return [cell for cell in cells if cell.right > self.left]
+        return [cell for cell in cells if cell.right > self.heads[0][0]]
 
     def is_above(self, cell: Cell) -> bool:
         """True if a cell is right above the columns that it covers: in line with them, and over no label and
         no part of another column. A caption of the table is not."""
         covered = self.covered(cell)
         first, last = covered[0], covered[-1]
-        left, right = self.edges[first][0], self.edges[last][1]
+        left, right = self.heads[first][0], self.heads[last][1]
         before = self.edges[first - 1][1] if first else min(self.labels, self.left)
         after = self.edges[last + 1][0] if last + 1 < len(self.edges) else inf
         if cell.left < before - NEAR or cell.right > after + NEAR:
@@ -323,12 +342,22 @@ class Columns:
             every = [column for columns in wide for column in columns]
             if 2 * sum(map(bool, centred)) >= len(level) and len(set(every)) == len(every):
                 return wide
-        return usual
+        return (are_dates(level) and self.even(level)) or usual
+
+    def even(self, level: Sequence[Cell]) -> list[list[int]]:
+        """As many columns for each head, if each is above its own; none if not."""
+        size, rest = divmod(len(self.heads), len(level))
+        groups = [list(range(n, n + size)) for n in range(0, len(self.heads), size)] if size > 1 else []
+        within = (
+            self.heads[group[0]][0] - NEAR < cell.left and cell.right < self.heads[group[-1]][1] + NEAR
+            for group, cell in zip(groups, level, strict=False)
+        )
+        return groups if not rest and all(within) else []
 
     def centred(self, cell: Cell, size: int) -> list[int]:
         """So many columns that have a cell in their middle; none if there are no such."""
-        for first in range(len(self.edges) - size + 1):
-            left, right = self.edges[first][0], self.edges[first + size - 1][1]
+        for first in range(len(self.heads) - size + 1):
+            left, right = self.heads[first][0], self.heads[first + size - 1][1]
             if (
                 abs(cell.middle - (left + right) / 2) < NEAR
                 and left - NEAR < cell.left
@@ -346,7 +375,16 @@ class Columns:
             return is_unit
         centred = abs(cell.middle - (self.left + self.edges[-1][1]) / 2) < 2 * NEAR
         is_long = len(cell.text.split()) > SPAN_WORDS
+        if len(columns) == 1 and not is_long and self.is_part_of_name(cell, columns[0]):
+            return False
         return len(columns) == len(self.edges) or (is_alone and (centred or is_long))
+
+    def is_part_of_name(self, cell: Cell, column: int) -> bool:
+        """True for a head within the name of its column, which is wider than the figures."""
+        left, right = self.heads[column]
+        return (
+            self.heads[column] != self.edges[column] and left - NEAR < cell.left and cell.right < right + NEAR
+        )
 
 
 def are_dates(level: Sequence[Cell]) -> bool:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from app.ingest.columns import Columns, rows_of, table_text
 from app.ingest.kinds import is_contents
-from app.ingest.lines import WORD, Bookmark, Line, Style, body_style
+from app.ingest.lines import HYPHEN_AT_END, WORD, Bookmark, Line, Style, body_style
 from app.ingest.tables import FIGURE, SENTENCE_END, YEAR, is_over_figures, is_row, row_groups, tables
 
 PAGE = attrgetter("page")
@@ -148,7 +148,23 @@ def printed_numbers(lines: Sequence[Line]) -> dict[int, str]:
     for shown_on in sorted(seen.values(), key=len):
         if len(shown_on) >= PROOF:
             found |= shown_on
-    return found
+    return with_numbers_between(found)
+
+
+def with_numbers_between(found: Mapping[int, str]) -> dict[int, str]:
+    """Printed numbers, also of pages without one between two that count in step with the physical pages."""
+    between: dict[int, str] = {}
+    for (first, above), (last, below) in pairwise(sorted(found.items())):
+        prefix, number = split_number(above)
+        if split_number(below) == (prefix, number + last - first):
+            between |= {page: f"{prefix}{number + page - first}" for page in range(first + 1, last)}
+    return {**found, **between}
+
+
+def split_number(shown: str) -> tuple[str, int]:
+    """(prefix, number) of a printed page number: ("F-", 3)."""
+    digits = NUMBER.findall(shown)[-1]
+    return shown.removesuffix(digits), int(digits)
 
 
 def edge_texts(n: int, page: Sequence[Line]) -> Iterator[tuple[EdgeText, Occurrence]]:
@@ -495,7 +511,9 @@ def join_paragraph(lines: Sequence[Line]) -> tuple[str, tuple[tuple[int, int], .
     length = 0
     for line in lines:
         if parts:
-            parts.append("" if UNSPACED.match(parts[-1][-1]) and UNSPACED.match(line.text[0]) else " ")
+            unspaced = UNSPACED.match(parts[-1][-1]) and UNSPACED.match(line.text[0])
+            is_broken = HYPHEN_AT_END.search(parts[-1]) and line.text[0].islower()
+            parts.append("" if unspaced or is_broken else " ")
             length += len(parts[-1])
         if line.page != pages[-1][1]:
             pages.append((length, line.page))

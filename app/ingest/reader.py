@@ -10,11 +10,12 @@ import ctypes
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate, islice, pairwise
+from math import inf
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -40,6 +41,17 @@ TALL = 1.6
 """A line higher than so many times its font size is several lines."""
 LOWER = 0.6
 """A word so many font sizes lower than the one before, and to the left of it, begins another line."""
+FAR = 2.0
+"""A word so many font sizes lower or higher begins another line wherever it is."""
+
+MARK_CHARS, MAX_MARKS = 5, 8
+"""Maximum characters of each word of a line of marks, and of two beside each other."""
+MARK_SIZE = 0.85
+"""A mark is at most so large, compared with the line that it belongs to."""
+MARK_GAP, MARK_SPACE = 0.35, 1.2
+"""Heights of the line between a word and the mark after it, and a mark and the line that it begins."""
+MAX_MARK_PAIRS, MAX_MARKED_WORDS = 1_000_000, 500
+"""Marks times lines of a page, and words of a line, up to which marks are put to their places."""
 
 GAP = re.compile(r"f (?=[^\W\d_])")
 """An f before a space. It is the letter that overlaps the next one most."""
@@ -84,6 +96,9 @@ MARGIN = 2.0
 MAX_FIELDS = 5_000
 """Maximum fields read per document, because PDFium's time grows with the square of the number of fields. If
 a page has more annotations, its fields and those of the pages after it are skipped."""
+
+FEW_WORDS, IMAGE_SHARE, MAX_OBJECTS = 20, 0.1, 1_000
+"""A page of fewer words is looked at, up to so many objects: images of such a share of it are its content."""
 
 LABEL_CHARS = 40
 """Maximum characters of a page's label."""
@@ -236,14 +251,14 @@ def address(item: PageObject) -> int | None:
 
 def text_lines(text_page: pdfium.PdfTextPage, text: str, number: int) -> list[Line]:
     """The lines of a page's text that are not blank."""
-    found: list[Line] = []
+    found: list[tuple[Line, list[Word]]] = []
     start = 0
     for row in text.split("\r\n"):
         words = [(word[0], start + utf16_length(row[: word.start()])) for word in WORD.finditer(row)]
         if words:
             found += split_rows(text_page, words, number)
         start += utf16_length(row) + 2
-    return found
+    return with_marks(text_page, found)
 
 
 def utf16_length(text: str) -> int:
@@ -257,19 +272,104 @@ def utf16_places(text: str, places: Sequence[int]) -> list[int]:
     return list(accumulate(lengths))
 
 
-def split_rows(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> list[Line]:
-    """The visible lines of what PDFium reads as one line: it joins close rows of tables."""
+def split_rows(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> list[tuple[Line, list[Word]]]:
+    """The visible lines, with their words, of what PDFium reads as one line: it joins close rows of tables,
+    and what the file draws next, which may be the foot of the page."""
     line = line_of(text_page, words, page)
-    if line.top - line.bottom < TALL * line.style.size:
-        return [line]
+    size = line.style.size
+    if line.top - line.bottom < TALL * size:
+        return [(line, words)]
+    words = [part for word in words for part in unbroken(text_page, word, FAR * size)]
     rows, previous = [[words[0]]], origin(text_page, words[0])
     for word in words[1:]:
         here = origin(text_page, word)
-        if abs(here[1] - previous[1]) > LOWER * line.style.size and here[0] < previous[0]:
+        distance = abs(here[1] - previous[1])
+        if distance > FAR * size or (distance > LOWER * size and here[0] < previous[0]):
             rows.append([])
         rows[-1].append(word)
         previous = here
-    return [line_of(text_page, row, page) for row in rows]
+    return [(line_of(text_page, row, page), row) for row in rows]
+
+
+def unbroken(text_page: pdfium.PdfTextPage, word: Word, far: float) -> list[Word]:
+    """A word that PDFium joined over the end of a line; as two if the second part is not in the next line."""
+    first, broken, rest = word[0].partition(BREAK)
+    if not (first and rest):
+        return [word]
+    second = rest, word[1] + utf16_length(first + broken)
+    near = abs(origin(text_page, word)[1] - origin(text_page, second)[1]) <= far
+    return [word] if near else [(f"{first}-", word[1]), second]
+
+
+def with_marks(text_page: pdfium.PdfTextPage, rows: Sequence[tuple[Line, list[Word]]]) -> list[Line]:
+    """The lines of a page with small words that the file draws after the text, such as footnote marks, put
+    beside the words to which they belong."""
+    marks = [(line, mark) for line, _ in rows if is_of_marks(line) for mark in line.words]
+    targets = [n for n, (line, words) in enumerate(rows) if len(words) <= MAX_MARKED_WORDS]
+    if not marks or len(marks) * len(targets) > MAX_MARK_PAIRS:
+        return [line for line, _ in rows]
+    placed = cache(lambda n: rows[n][0].words or [word_of(text_page, word) for word in rows[n][1]])
+    added: defaultdict[int, defaultdict[int, list[PlacedWord]]] = defaultdict(lambda: defaultdict(list))
+    taken: set[PlacedWord] = set()
+    for line, mark in marks:
+        near = [n for n in targets if is_beside(rows[n][0], line, mark)]
+        places = [(*place, n) for n in near if (place := place_of_mark(placed(n), rows[n][0], line, mark))]
+        if places:
+            _, at, n = min(places)
+            added[n][at].append(mark._replace(base=placed(n)[max(at - 1, 0)].base))
+            taken.add(mark)
+    lines = [line for line, _ in rows]
+    for n, line in enumerate(lines):
+        if n in added or taken.intersection(line.words):
+            lines[n] = merge_words(line, placed(n), added[n], taken)
+    return [line for line in lines if line.text]
+
+
+def is_of_marks(line: Line) -> bool:
+    """True if a line is short words that are not a phrase."""
+    if not line.words or any(len(word.text) > MARK_CHARS for word in line.words):
+        return False
+    near = MARK_GAP * line.style.size
+    phrases = (a.text + b.text for a, b in pairwise(line.words) if 0 <= b.left - a.right < near)
+    return all(len(text) <= MAX_MARKS for text in phrases)
+
+
+def is_beside(line: Line, of_marks: Line, mark: PlacedWord) -> bool:
+    """True if a line of larger type is at the height of a mark and not far from it."""
+    middle, size = mark.base + of_marks.style.size / 2, line.style.size
+    if of_marks.style.size > MARK_SIZE * size or not line.bottom <= middle <= line.top + MARK_GAP * size:
+        return False
+    return line.left - MARK_SPACE * size <= mark.right and mark.left <= line.right + MARK_GAP * size
+
+
+def place_of_mark(
+    words: Sequence[PlacedWord], line: Line, of_marks: Line, mark: PlacedWord
+) -> tuple[float, int] | None:
+    """(distance, index before which it is put) of a mark in a line: right after a word, else before the
+    first one."""
+    size, middle = line.style.size, mark.base + of_marks.style.size / 2
+    gaps = [
+        (abs(mark.left - word.right), n)
+        for n, word in enumerate(words, 1)
+        if word.base <= middle <= word.base + (1 + MARK_GAP) * size
+    ]
+    best = min(gaps, default=(inf, 0))
+    if best[0] <= MARK_GAP * size:
+        return best
+    space = words[0].left - mark.right
+    return (space, 0) if -MARK_GAP * size <= space <= MARK_SPACE * size else None
+
+
+def merge_words(
+    line: Line, words: Sequence[PlacedWord], added: Mapping[int, list[PlacedWord]], taken: Set[PlacedWord]
+) -> Line:
+    """A line with the words that are added before those of an index, and without those that are taken."""
+    merged: list[PlacedWord] = []
+    for n, word in enumerate(words):
+        merged += [*added.get(n, []), *([] if word in taken else [word])]
+    merged += added.get(len(words), [])
+    text = " ".join(word.text for word in merged)
+    return replace(line, text=text, words=tuple(merged) if line.words else ())
 
 
 def origin(text_page: pdfium.PdfTextPage, word: Word) -> tuple[float, float]:
@@ -520,15 +620,31 @@ def page_labels(pdf: pdfium.PdfDocument) -> dict[int, str]:
     return {n: text for n, text in found.items() if text}
 
 
-def textless_pages(pdf: pdfium.PdfDocument, with_text: Set[int]) -> int:
-    """The number of pages that show something, but have no text."""
-    count = 0
-    for number in set(range(1, len(pdf) + 1)) - with_text:
-        with suppress(pdfium.PdfiumError):
-            page = pdf[number - 1]
-            count += native.FPDFPage_CountObjects(page) > 0
-            page.close()
-    return count
+def picture_pages(pdf: pdfium.PdfDocument, lines: Sequence[Line]) -> tuple[int, int]:
+    """(pages that show something but have no text, pages that are images with a few words)."""
+    words: Counter[int] = Counter()
+    for line in lines:
+        words[line.page] += len(line.text.split())
+    textless = few = 0
+    for number in range(1, len(pdf) + 1):
+        if words[number] < FEW_WORDS:
+            with suppress(pdfium.PdfiumError):
+                page = pdf[number - 1]
+                if words[number]:
+                    few += image_share(page) >= IMAGE_SHARE
+                else:
+                    textless += native.FPDFPage_CountObjects(page) > 0
+                page.close()
+    return textless, few
+
+
+def image_share(page: pdfium.PdfPage) -> float:
+    """The share of a page that its images cover; those that overlap count twice."""
+    images = page.get_objects([native.FPDF_PAGEOBJ_IMAGE], max_depth=1)
+    boxes = (image.get_bounds() for image in islice(images, MAX_OBJECTS))
+    area = sum(abs((right - left) * (top - bottom)) for left, bottom, right, top in boxes)
+    width, height = page.get_size()
+    return float(area / max(1.0, width * height))
 
 
 def metadata_title(pdf: pdfium.PdfDocument) -> str:

@@ -31,8 +31,9 @@ NAME_SIZE = 0.8
 """A name is at least so large, compared with the largest line of its page."""
 LARGE = 1.2
 """Times the size of the body text, from which a line may be a title without recurring."""
-DATE = re.compile(r"[^\W\d_]{3,} \d{1,2}, (?:19|20)\d\d|\d{1,2}\.? [^\W\d_]{3,} (?:19|20)\d\d")
+DATE = re.compile(r"(?P<date>[^\W\d_]{3,} \d{1,2}, (?:19|20)\d\d|\d{1,2}\.? [^\W\d_]{3,} (?:19|20)\d\d)")
 """`August 29, 2021`, `31. Dezember 2016`."""
+DATELINE = re.compile(rf"[^().!?]{{1,20}}(?:\.[^().!?]{{1,20}}){{0,4}}\({DATE.pattern}\) ?[-–—]")
 DATED_WORDS = 16
 """Maximum words of a line whose date is the document's: longer ones are prose about something else."""
 
@@ -48,7 +49,8 @@ def document_title(metadata: str, lines: Sequence[Line], filename: str, heads: S
     first = [line for line in lines if line.page == lines[0].page]
     if not title or plain(title) in plain(" ".join(line.text for line in first)):
         title = dated(recurring_name(first, heads or lines), first) or title
-    return (title or dated(largest_line(first, lines), first) or stem)[:TITLE_CHARS].strip()
+    title = title or dated(largest_line(first, lines) or top_name(first, heads or lines), first)
+    return (title or stem)[:TITLE_CHARS].strip()
 
 
 def is_chosen_title(text: str) -> bool:
@@ -91,6 +93,21 @@ def is_name(text: str) -> bool:
     return len(text.split()) <= NAME_WORDS and is_chosen_title(text) and not is_row(text)
 
 
+def top_name(first: Sequence[Line], lines: Sequence[Line]) -> str:
+    """The line at the top of most later pages, at least NAME_PAGES, whose first words the first page has too:
+    a company's name heads its statements where the first page shows it as a picture."""
+    opening = plain(" ".join(line.text for line in first))
+    tops: dict[int, Line] = {}
+    for line in lines:
+        if line.page != first[0].page and (line.page not in tops or line.top > tops[line.page].top):
+            tops[line.page] = line
+    names = Counter(line.text for line in tops.values() if is_name(line.text))
+    for name, pages in names.most_common():
+        if pages >= NAME_PAGES and f" {' '.join(plain(name).split()[:2])} " in opening:
+            return name
+    return ""
+
+
 def largest_line(first: Sequence[Line], lines: Sequence[Line]) -> str:
     """The first line of a page in its largest type, if that is clearly larger than the text's, and does not
     head a list of pages."""
@@ -104,8 +121,13 @@ def largest_line(first: Sequence[Line], lines: Sequence[Line]) -> str:
     return "" if is_listed else largest.text
 
 
+def is_short(line: Line) -> bool:
+    return len(line.text.split()) <= DATED_WORDS
+
+
 def dated(title: str, first: Sequence[Line]) -> str:
-    """A title of the first page with the first date of that page."""
-    short = (line.text for line in first if len(line.text.split()) <= DATED_WORDS)
-    date = next((found[0] for text in short if (found := DATE.search(text))), "")
+    """A title of the first page with the first date of that page: in a short line, or in brackets at the
+    start of prose, as in `New York (May 5, 2023) –`."""
+    lines = (DATELINE.match(line.text) or (is_short(line) and DATE.search(line.text)) for line in first)
+    date = next((found["date"] for found in lines if found), "")
     return f"{title}, {date}" if title and date and date not in title else title

@@ -73,7 +73,7 @@ def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> ParsedDocum
             reader.lines(pdf),
         )
         labels = reader.page_labels(pdf)
-        textless = reader.textless_pages(pdf, {line.page for line in raw})
+        textless, pictures = reader.picture_pages(pdf, raw)
     every = clean(raw)
     lines = merge_headings(remove_running_heads(every))
     if not any(char.isalnum() for line in lines for char in line.text):
@@ -81,22 +81,25 @@ def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> ParsedDocum
     title = document_title(metadata, lines, filename, every)
     found = chunks(blocks(lines, outline), count)
     found = with_kinds(with_labels(found, labels or printed_numbers(every)), lines, pages)
-    return ParsedDocument(pages, title, tuple(found), warnings(textless, pages))
+    return ParsedDocument(pages, title, tuple(found), warnings(textless, pictures, pages))
 
 
 def with_labels(found: Sequence[Chunk], labels: Mapping[int, str]) -> list[Chunk]:
-    """Chunks with their page numbers as printed, of the first and the last page."""
+    """Chunks with the printed numbers of their first and last page; none if the first page has none."""
     shown = [(labels.get(chunk.page, ""), labels.get(chunk.page_end, "")) for chunk in found]
     return [
-        replace(
-            chunk, page_label=first if first == last or not last else f"{first}–{last}" if first else last
-        )
+        replace(chunk, page_label=f"{first}–{last}" if first and last and first != last else first)
         for chunk, (first, last) in zip(found, shown, strict=True)
     ]
 
 
-def warnings(textless: int, pages: int) -> tuple[str, ...]:
-    """A sentence if more than a tenth of the pages show something, but no text."""
+def warnings(textless: int, pictures: int, pages: int) -> tuple[str, ...]:
+    """A sentence if most pages are images with no more than a few words, else if more than a tenth of the
+    pages show something, but no text."""
+    both = textless + pictures
+    if pictures and 2 * both > pages:
+        have = "page is an image" if pages == 1 else "pages are images"
+        return (f"{both:,} of {pages:,} {have} with hardly any text (scanned?); images cannot be searched.",)
     if 10 * textless <= pages:
         return ()
     have, they = ("page has", "it") if textless == 1 else ("pages have", "they")

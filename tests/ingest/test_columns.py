@@ -57,6 +57,34 @@ def test_each_row_has_its_values_below_their_heads() -> None:
     ]
 
 
+def test_names_left_of_the_figures_are_of_their_columns() -> None:
+    """Lines of names that are not in line with the figures, and years above two columns each."""
+    rows = [
+        placed(0, (315, "2021"), (515, "2020")),
+        placed(1, (255, "Own"), (345, "Lease Land"), (455, "Own"), (545, "Lease Land")),
+        placed(2, (250, "Land"), (345, "and more"), (450, "Land"), (545, "and more")),
+        *(figures(n, "Canada", "89", "16", "105", "12") for n in range(3, 6)),
+    ]
+    assert table_text(rows)[0] == (
+        "| 2021 Own Land | 2021 Lease Land and more | 2020 Own Land | 2020 Lease Land and more"
+    )
+
+
+def test_each_part_of_a_divided_table_says_its_section() -> None:
+    """Behind the head: a row without it could be of any product."""
+    sections = [
+        [placed(40 * n, (50, name)), *(figures(40 * n + k, f"Town {k}", "1,817", "12") for k in range(1, 40))]
+        for n, name in enumerate(["STELARA", "Others"])
+    ]
+    head = [placed(-2, (50, "(in millions)")), placed(-1, (-300, "2021"), (-400, "2020"))]
+    lines = [*head, *sections[0], *sections[1]]
+    parts = [chunk.text.split("\n") for chunk in chunks(blocks(lines), count)]
+    assert len(parts) > 2
+    for part in parts:
+        assert part[:2] == ["(in millions) | 2021 | 2020", "--- | --- | ---"], part[:4]
+        assert part[2] in {"STELARA", "Others"}, part[:4]
+
+
 def test_a_year_above_several_columns_is_part_of_each_name() -> None:
     """A caption above all of them is not, nor the title of the table."""
     rows = [

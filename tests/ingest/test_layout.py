@@ -99,6 +99,9 @@ def test_printed_page_numbers_are_known() -> None:
     lines = [found for n, page in enumerate(texts, 1) for found in page_of(page, n)]
     assert printed_numbers(lines) == {5: "F-3", 6: "F-4", 7: "F-5", 8: "F-6"}
     assert printed_numbers(page_of(["Text", "17"], 3)) == {}
+    between = [each for each in lines if each.page != 6]
+    shown = printed_numbers([*between, *page_of(["Ferry", "Text"], 6), *page_of(["Text"], 9)])
+    assert shown == {5: "F-3", 6: "F-4", 7: "F-5", 8: "F-6"}
 
 
 def test_a_table_of_contents_heads_nothing() -> None:

@@ -26,7 +26,7 @@ from app.errors import (
     Unavailable,
 )
 from app.ingest.pdf import PROBLEMS, WORKER, PdfParser, decode, decode_problem, exit_problem
-from app.ingest.worker import parse, to_json
+from app.ingest.worker import parse, to_json, with_labels
 from app.process import ENVIRONMENT, NotStarted, Program
 from app.retrieval.vocabulary import count
 from app.settings import DocumentLimits
@@ -514,3 +514,53 @@ def test_pages_without_text_among_others_are_told(tmp_path: Path) -> None:
         "2 of 4 pages have no text (scanned?); they cannot be searched.",
     )
     assert parse(saved(tmp_path, leaves([text], b"/Font << /F 3 0 R >>", font)), "a.pdf", 10).warnings == ()
+
+
+FONTS = b"/Font << /F 4 0 R >> /XObject << /I 3 0 R >>"
+HELVETICA = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+
+
+@pytest.mark.parametrize(("side", "words", "warned"), [(500, 2, True), (40, 2, False), (500, 30, False)])
+def test_images_with_hardly_a_word_are_told(tmp_path: Path, side: int, words: int, warned: bool) -> None:
+    """A watermark does not make a scan a text. A small picture or a page of text is none."""
+    entries = b"/Subtype /Image /Width 8 /Height 8 /ColorSpace /DeviceGray /BitsPerComponent 8"
+    shared = [stream(bytes(range(64)), b"/Type /XObject " + entries), HELVETICA]
+    drawn = b"q %d 0 0 %d 50 50 cm /I Do Q BT /F 10 Tf 12 TL 72 700 Td %s ET"
+    page = stream(drawn % (side, side, b"(Trial) Tj T* " * words))
+    found = parse(saved(tmp_path, leaves([page, page], FONTS, shared)), "a.pdf", 10).warnings
+    text = "2 of 2 pages are images with hardly any text (scanned?); images cannot be searched."
+    assert found == ((text,) if warned else ())
+
+
+def drawn_text(tmp_path: Path, *texts: tuple[int, int, int, str]) -> str:
+    """What is read of a page of (size, x, y, text), in the order in which they are drawn."""
+    parts = " ".join(f"/F {size} Tf 1 0 0 1 {x} {y} Tm ({text}) Tj" for size, x, y, text in texts)
+    page = stream(f"BT {parts} ET".encode())
+    data = leaves([page], b"/Font << /F 3 0 R >>", [HELVETICA])
+    return parse(saved(tmp_path, data), "a.pdf", 10).chunks[0].text
+
+
+def test_marks_that_are_drawn_last_are_at_their_places(tmp_path: Path) -> None:
+    """A footnote mark belongs beside its word and before its note, not after the text of the page."""
+    text = drawn_text(
+        tmp_path,
+        (10, 72, 700, "Sales of ferries"),
+        (10, 200, 700, "rose by a half."),
+        (8, 80, 600, "In the second year."),
+        (5, 139, 704, "b"),
+        (5, 72, 602, "b"),
+    )
+    assert text == "Sales of ferries b rose by a half.\nb In the second year."
+
+
+def test_the_foot_of_a_page_is_no_part_of_its_last_line(tmp_path: Path) -> None:
+    """Even if it is drawn right after a word that a hyphen breaks."""
+    text = drawn_text(tmp_path, (10, 72, 700, "They sail to e-"), (10, 300, 60, "3 Ferry Corporation"))
+    assert text == "They sail to e-\n3 Ferry Corporation"
+
+
+def test_a_passage_is_labelled_by_its_first_and_last_page() -> None:
+    """Not by a later one alone."""
+    found = [Chunk(n, "", first, last, "", 1) for n, (first, last) in enumerate([(1, 2), (2, 3), (3, 4)], 1)]
+    labels = [chunk.page_label for chunk in with_labels(found, {2: "1", 3: "2"})]
+    assert labels == ["", "1–2", "2"]

@@ -443,3 +443,17 @@ def test_what_heads_a_list_of_pages_is_no_title() -> None:
     lines = [line("Contents", style=TITLE), line("Foo 2", row=1), *TEXT_LINES]
     assert document_title("", lines, "Annual_Report.pdf") == "Annual Report"
     assert document_title("annual report", lines[2:], "Annual_Report.pdf") == "Annual Report"
+
+
+def test_a_name_above_later_pages_is_the_title_where_the_first_shows_a_picture() -> None:
+    """If the first page has its first words; with the date at the start of its prose."""
+    first = [
+        line("Oslo (July 20, 2023) – Ferry & Ferry today told its owners how many ships it has and had then.")
+    ]
+    heads = [
+        line(text, page, row=n)
+        for page in (2, 3, 4)
+        for n, text in enumerate(["Ferry & Ferry Group", "Sales"])
+    ]
+    assert document_title("", [*first, *heads], "F_2Q23.pdf") == "Ferry & Ferry Group, July 20, 2023"
+    assert document_title("", [*TEXT_LINES, *heads], "F_2Q23.pdf") == "F 2Q23"
