@@ -140,7 +140,11 @@ class ChatService:
 
     async def prepare(self, question: Question) -> Reply:
         """Do everything that can fail while a status can still be sent. The caller closes the reply."""
-        return await self._pipeline.prepare(question, form_of(question), self._context)
+        make = self._errand if question.errand else self._context
+        return await self._pipeline.prepare(question, form_of(question), make)
+
+    async def _errand(self, run: Run) -> Context:
+        return errand_context(run.question, self._pipeline.limits, run.meter)
 
     async def _context(self, run: Run) -> Context:
         question, limits = run.question, self._pipeline.limits
@@ -215,6 +219,8 @@ class ChatService:
 
 
 def form_of(question: Question) -> Form:
+    if question.errand:
+        return GREETING_FORM
     return PROJECT_FORM if question.projected else DOCUMENT_FORM
 
 
@@ -222,6 +228,15 @@ def texts_of(question: Question) -> tuple[str, str, str]:
     if question.projected:
         return PROJECT_TEXTS
     return DOCUMENT_TEXTS if question.searched == DEFAULT_SOURCES else SOURCE_TEXTS
+
+
+def errand_context(question: Question, limits: PromptLimits, meter: Meter) -> Context:
+    """A frontend's own prompt as it is, with its system texts. Raises `InvalidField`."""
+    system = BREAK.join(question.notes)
+    share(limits, meter, system=system, message=question.message, notes=(), turns=())
+    prompt = Prompt(system, question.message, form=GREETING_FORM, reason=Reason.UNASKED)
+    recipe = recipe_of(prompt, ranking=RANKING_VERSION)
+    return Context(prompt=prompt, trace=Trace(prompt.reason), recipe=recipe, tokens=meter.prompt(prompt))
 
 
 def is_long(question: Question, fetched: Fetched) -> bool:

@@ -23,6 +23,7 @@ from app.answer import (
     Kind,
     Prompt,
     Role,
+    Turn,
     build_system_prompt,
     recipe_block,
 )
@@ -258,7 +259,9 @@ class VantageService:
 
     async def _thread(self, run: Run, most: int, lost: list[Degraded]) -> ThreadBlock:
         question = run.question
-        turns = await earlier_turns(self._chatlog, question.scope, question.mix.conversation, lost)
+        turns: Sequence[Turn] | None = question.history
+        if turns is None:
+            turns = await earlier_turns(self._chatlog, question.scope, question.mix.conversation, lost)
         return await aside(sum(len(turn.content) for turn in turns), thread_block, turns, run.meter, most)
 
     async def _read_cards(self, run: Run, most: int, lost: list[Degraded]) -> CardsBlock:

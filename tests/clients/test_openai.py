@@ -1,0 +1,302 @@
+"""OpenAI's protocol, spoken by OpenAI's own client, LangChain and Open WebUI."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+from openai import OpenAI
+
+from tests.fakes.model import Fault
+from tests.fakes.pdfs import text_pdf
+from tests.fakes.process import Service, wait_for
+from tests.integration.conftest import Host, Talk
+
+ORCHARD = text_pdf(
+    [
+        "# Beehives\n\nThe beehives stand behind the orchard. There are fourteen of them, painted yellow.",
+        "# Harvest\n\nIn 2019 the orchard gave 412 crates of apples. The press made 3,100 litres of cider.",
+    ]
+)
+QUESTION = "How many crates of apples did the orchard give in 2019?"
+SAID = (
+    "🍎 It gave 412 crates [orchard.pdf#1], they say [other.pdf#7], and cider [orchard.pdf#1, orchard.pdf#1]."
+)
+SENT = "🍎 It gave 412 crates [1], they say, and cider [1]."
+
+
+@pytest.fixture(scope="module")
+def orchard(talk: Talk) -> Talk:
+    """A service with one PDF in session `orchard`, and a model."""
+    assert talk.service.upload("orchard.pdf", ORCHARD, session_id="orchard").status_code == 201
+    return talk
+
+
+@pytest.fixture
+def client(orchard: Talk) -> Iterator[OpenAI]:
+    orchard.model.reply, orchard.model.fault = SAID, Fault()
+    with client_of(orchard.service) as opened:
+        yield opened
+
+
+def client_of(service: Service, key: str = "unused", **headers: str) -> OpenAI:
+    return OpenAI(
+        base_url=f"{service.lock.url}/v1",
+        api_key=key,
+        max_retries=0,
+        default_headers={"X-Ibid-Session": "orchard"} | headers,
+    )
+
+
+def asked(*messages: tuple[str, str]) -> Any:
+    """Messages as OpenAI's clients send them."""
+    return [{"role": role, "content": content} for role, content in messages] or [
+        {"role": "user", "content": QUESTION}
+    ]
+
+
+def prompt(talk: Talk) -> list[dict[str, str]]:
+    """What the model was shown last."""
+    messages: list[dict[str, str]] = talk.model.asked("/chat/completions")[-1].body["messages"]
+    return messages
+
+
+def cited(text: str, annotations: Any) -> list[str]:
+    """What stands where the annotations point."""
+    places = [one.url_citation for one in annotations]
+    return [text[place.start_index : place.end_index] for place in places]
+
+
+def test_a_whole_answer_has_numbers_and_annotations(client: OpenAI, orchard: Talk) -> None:
+    said = client.chat.completions.create(model="ibid", messages=asked())
+    message = said.choices[0].message
+
+    assert message.content == SENT
+    assert cited(SENT, message.annotations) == ["[1]", "[1]"]
+    place = message.annotations[0].url_citation if message.annotations else None
+    assert place
+    assert place.url.startswith(f"{orchard.service.lock.url}/api/documents/")
+    assert orchard.service.client.get(place.url).json()["label"] == "orchard.pdf#1"
+    assert said.usage
+    assert said.usage.total_tokens == said.usage.prompt_tokens + said.usage.completion_tokens > 0
+    assert (said.choices[0].finish_reason, said.object, said.model) == ("stop", "chat.completion", "ibid")
+    facts = said.model_extra["ibid"] if said.model_extra else {}
+    assert said.id == f"chatcmpl-{facts['answer_id']}"
+    assert (facts["cited"], facts["unknown"]) == (["orchard.pdf#1"], ["other.pdf#7"])
+
+
+@pytest.mark.parametrize(
+    ("marks", "text"),
+    [
+        ("label", SAID.replace(", they say [other.pdf#7]", ", they say").replace(", orchard.pdf#1]", "]")),
+        ("none", "🍎 It gave 412 crates, they say, and cider."),
+    ],
+)
+def test_marks_can_be_labels_or_none(client: OpenAI, marks: str, text: str) -> None:
+    said = client.chat.completions.create(
+        model="ibid/docs", messages=asked(), extra_body={"ibid": {"marks": marks}}
+    )
+    found = said.choices[0].message
+
+    assert found.content == text
+    assert cited(text, found.annotations) == (["[orchard.pdf#1]"] * 2 if marks == "label" else [""] * 2)
+
+
+@pytest.mark.parametrize("marks", ["number", "label", "none"])
+def test_a_stream_says_the_same(client: OpenAI, marks: Any) -> None:
+    body = {"ibid": {"marks": marks}}
+    whole = client.chat.completions.create(model="ibid", messages=asked(), extra_body=body)
+    chunks = list(
+        client.chat.completions.create(
+            model="ibid",
+            messages=asked(),
+            stream=True,
+            stream_options={"include_usage": True},
+            extra_body=body,
+        )
+    )
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    annotations = [each for delta in deltas for each in (delta.model_extra or {}).get("annotations", ())]
+    text = "".join(delta.content or "" for delta in deltas)
+
+    assert text == whole.choices[0].message.content
+    assert annotations == [each.model_dump() for each in whole.choices[0].message.annotations or ()]
+    assert deltas[0].role == "assistant"
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-2:] == [None, "stop"]
+    assert chunks[-1].usage == whole.usage
+    facts = (chunks[-2].model_extra or {})["ibid"]
+    assert facts["answer_id"] == chunks[0].id.removeprefix("chatcmpl-")
+    assert facts["rag"]["used"] is True
+
+
+def test_sources_that_were_not_cited_are_named(client: OpenAI, orchard: Talk) -> None:
+    """Without marks the text is the model's alone; the annotations say what it was given."""
+    orchard.model.reply = "Many."
+    numbered = client.chat.completions.create(model="ibid", messages=asked()).choices[0].message
+    bare = client.chat.completions.create(
+        model="ibid", messages=asked(), extra_body={"ibid": {"marks": "none"}}
+    )
+
+    assert (numbered.content or "").startswith("Many. Sources: [1]")
+    assert cited(numbered.content or "", numbered.annotations)[0] == "[1]"
+    assert bare.choices[0].message.content == "Many."
+    assert cited("Many.", bare.choices[0].message.annotations)[0] == ""
+    assert (bare.choices[0].message.annotations or [])[0].url_citation.end_index == len("Many.")
+
+
+def test_the_conversation_becomes_history_and_notes(client: OpenAI, orchard: Talk) -> None:
+    """Also parts, `developer`, unknown roles and fields; numbers of earlier answers are left out."""
+    messages: Any = [
+        {"role": "system", "content": "Speak plainly."},
+        {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": "Is there an orchard?"},
+        {"role": "assistant", "content": "There is [1]. `a [1]`", "tool_calls": None},
+        {"role": "tool", "content": "42", "tool_call_id": "t"},
+        {"role": "user", "content": [{"type": "text", "text": "How many crates of apples"}, {"type": "x"}]},
+        {"role": "user", "content": "did the orchard give in 2019?"},
+    ]
+    client.chat.completions.create(
+        model="ibid",
+        messages=messages,
+        temperature=0.1,
+        n=1,
+        tools=[{"type": "function", "function": {"name": "f", "parameters": {}}}],
+        extra_body={"whatever": {"it": "is"}},
+    )
+    shown = prompt(orchard)
+
+    assert shown[0]["content"].endswith("Speak plainly.\nBe brief.\nHow many crates of apples")
+    assert shown[1:] == [
+        {"role": "user", "content": "Is there an orchard?"},
+        {"role": "assistant", "content": "There is. `a [1]`"},
+        {"role": "user", "content": "did the orchard give in 2019?"},
+    ]
+
+
+def test_the_name_picks_the_sources(client: OpenAI, orchard: Talk) -> None:
+    """And what there is, is listed."""
+    memory = {"user_id": "bea", "text": "Bea keeps her bicycle in the blue shed."}
+    assert orchard.service.client.post("/memories", json=memory).status_code == 201
+    knowledge = {"overview": "The orchard is run by Ulla.", "rules": "", "notes": []}
+    path = "/projects/FARM/knowledge"
+    assert orchard.service.client.put(path, json=knowledge).status_code == 200
+
+    names = [each.id for each in client.models.list()]
+    assert names == ["ibid", "ibid/docs", "ibid/memory", "ibid/FARM"]
+    assert client.models.retrieve("ibid/FARM").owned_by == "ibid"
+
+    messages = asked(("user", "Where does Bea keep her bicycle?"))
+    client.chat.completions.create(model="ibid/docs", messages=messages, user="bea")
+    assert "blue shed" not in str(prompt(orchard))
+    for name in ("ibid", "ibid/memory"):
+        client.chat.completions.create(model=name, messages=messages, user="bea")
+        assert "blue shed" in str(prompt(orchard))
+    client.chat.completions.create(model="ibid/FARM", messages=messages)
+    assert "run by Ulla" in str(prompt(orchard))
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "ibid/nowhere", "ibid/", "ibid/vantage"])
+def test_an_unknown_model_is_not_found(client: OpenAI, name: str) -> None:
+    """The policy's is unknown while its endpoints are off."""
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.chat.completions.create(model=name, messages=asked())
+    assert caught.value.code == "model_not_found"
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve(name or "x")
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"messages": [{"role": "system", "content": "x"}]}, "messages"),
+        ({"messages": [{"role": "user", "content": 7}]}, "messages.0.content"),
+        ({"messages": [{"role": "user", "content": "x" * 32_001}]}, "messages"),
+        ({"metadata": {"session_id": "a b"}}, "metadata.session_id"),
+        ({"model": "ibid/memory"}, "user"),
+    ],
+)
+def test_what_is_invalid_is_said_in_openais_way(client: OpenAI, body: Any, param: str) -> None:
+    sent = {"model": "ibid", "messages": asked()} | body
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.post("/chat/completions", body=sent, cast_to=object)
+    assert (caught.value.param, caught.value.type) == (param, "invalid_request_error")
+    assert caught.value.request_id
+
+
+def test_every_fault_has_openais_envelope(orchard: Talk) -> None:
+    """What the framework refuses, too."""
+    http = orchard.service.client
+    path, json_type = "/v1/chat/completions", {"Content-Type": "application/json"}
+    found = [
+        http.post(path, content=b"{", headers=json_type),
+        http.post(path, content=b"x", headers={"Content-Type": "text/plain"}),
+        http.post(path, content=b"[%b]" % (b"1," * (1 << 20)), headers=json_type),
+        http.get(path),
+        http.get("/v1/models", headers={"X-Forwarded-For": "1.2.3.4"}),
+        http.get("/v1/models/none"),
+    ]
+    assert [answer.status_code for answer in found] == [400, 415, 413, 405, 403, 404]
+    for answer in found:
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-request-id"]
+        assert set(answer.json()) == {"error"}
+        assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
+    assert "error" not in http.get("/v1/elsewhere").json()
+
+
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [
+        (429, Fault(only="/chat/completions", status=429, retry_after="7")),
+        (500, Fault(only="/chat/completions", status=500)),
+    ],
+)
+def test_a_model_that_refuses_is_a_status(client: OpenAI, orchard: Talk, status: int, fault: Fault) -> None:
+    orchard.model.fault = fault
+    with pytest.raises(openai.InternalServerError) as caught:
+        client.chat.completions.create(model="ibid", messages=asked(), stream=True)
+    assert caught.value.type == "server_error"
+    assert (caught.value.response.headers.get("retry-after") == "7") == (status == 429)
+
+
+def test_a_model_that_breaks_off_is_an_error_in_the_stream(client: OpenAI, orchard: Talk) -> None:
+    orchard.model.fault = Fault(only="/chat/completions", error_after=3)
+    stream = client.chat.completions.create(model="ibid", messages=asked(), stream=True)
+    chunks = iter(stream)
+    assert next(chunks).choices[0].delta.role == "assistant"
+    assert next(chunks).choices[0].delta.content
+    with pytest.raises(openai.APIError) as caught:
+        list(chunks)
+    assert (caught.value.type, caught.value.code) == ("server_error", "model-failed")
+
+
+def test_leaving_closes_the_models_stream(client: OpenAI, orchard: Talk) -> None:
+    orchard.model.fault = Fault(only="/chat/completions", stall_after=4)
+    stream = client.chat.completions.create(model="ibid", messages=asked(), stream=True)
+    next(iter(stream))
+    stream.close()
+    request = orchard.model.asked("/chat/completions")[-1]
+    wait_for(request.closed.is_set, seconds=5)
+
+
+def opened(client: OpenAI) -> bool:
+    return bool(client.models.list().data)
+
+
+def test_a_closed_service_wants_its_key(host: Host) -> None:
+    """The open one ignores the key that OpenAI's clients must send. A user key implies its user."""
+    with (
+        host() as service,
+        client_of(service) as nobody,
+        client_of(service, service.key() if opened(nobody) else "") as tenant,
+        client_of(service, service.key(user="ada")) as ada,
+    ):
+        wait_for(lambda: service.client.get("/v1/models").status_code == 401)
+        with pytest.raises(openai.AuthenticationError) as caught:
+            nobody.models.list()
+        assert caught.value.code == "invalid_api_key"
+        with pytest.raises(openai.PermissionDeniedError):
+            ada.chat.completions.create(model="ibid", messages=asked(), user="bob")
+        said = ada.chat.completions.create(model="ibid/memory", messages=asked())
+        assert said.choices[0].message.content
+        assert opened(tenant)
