@@ -1,7 +1,7 @@
 """OpenAI's protocol: GET /v1/models, POST /v1/chat/completions.
 
-The model's name picks the sources and the recipe. The last user text is the question, what stands before it
-the history, system texts are notes. Answers come from the same services as elsewhere; a `Wire` writes them.
+The model's name picks the sources and the recipe. The last user text is the question, the turns before it
+are the history, system texts are notes. Answers come from the same services as elsewhere.
 Labels become numbers while the text is sent, and annotations say where, in code points of the text as sent.
 Fields that Ibid does not know are ignored; errors have OpenAI's envelope (`app/problems.py`).
 """
@@ -81,7 +81,7 @@ SessionHeader = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What a request says beside its body."""
+    """The parts of a request beside its body."""
 
     who: Caller
     services: Services
@@ -131,7 +131,7 @@ class Marks:
         self._next = 0
         """The first mark that was not sent."""
         self._at = 0
-        """Characters that were fed since the text began (anew)."""
+        """Characters that were fed since the text began, or began again."""
         self._sent = 0
         """Code points that were sent, since the very beginning."""
         self._half = ""
@@ -334,7 +334,7 @@ def finished(told: Mapping[str, object]) -> Literal["stop", "length"]:
 
 
 class Answering:
-    """What the wires of OpenAI's protocol share."""
+    """Base of the wires of OpenAI's protocol."""
 
     headers: Mapping[str, str] = EVENT_HEADERS
 
@@ -344,7 +344,7 @@ class Answering:
         self.marks = Marks(style)
         self.style = style
         self.facts: dict[str, object] = {}
-        """What `meta`, `citations` and `done` said."""
+        """Data of `meta`, `citations` and `done`."""
 
     def text(self, piece: str) -> tuple[str, list[Placed]]:
         """The next piece as it is sent, and the citations in it."""
@@ -451,7 +451,7 @@ async def get_model(
     asking: Asked,
     name: Annotated[str, Path(alias="model", description="Its name, as GET /v1/models lists it.")],
 ) -> ModelOut:
-    """Whether a name can be used."""
+    """404: no answer can be asked for by this name."""
     await known(name, asking)
     return model(name)
 

@@ -219,8 +219,6 @@ class ChatService:
 
 
 def form_of(question: Question) -> Form:
-    if question.errand:
-        return GREETING_FORM
     return PROJECT_FORM if question.projected else DOCUMENT_FORM
 
 
@@ -234,7 +232,7 @@ def errand_context(question: Question, limits: PromptLimits, meter: Meter) -> Co
     """A frontend's own prompt as it is, with its system texts. Raises `InvalidField`."""
     system = BREAK.join(question.notes)
     share(limits, meter, system=system, message=question.message, notes=(), turns=())
-    prompt = Prompt(system, question.message, form=GREETING_FORM, reason=Reason.UNASKED)
+    prompt = Prompt(system, question.message, reason=Reason.UNASKED)
     recipe = recipe_of(prompt, ranking=RANKING_VERSION)
     return Context(prompt=prompt, trace=Trace(prompt.reason), recipe=recipe, tokens=meter.prompt(prompt))
 

@@ -1,5 +1,6 @@
 """OpenAI's protocol, spoken by OpenAI's own client, LangChain and Open WebUI."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import openai
 import pytest
 from openai import OpenAI
 
+from tests.answering.test_errands import OPEN_WEBUI, TITLE
 from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, wait_for
@@ -56,13 +58,13 @@ def asked(*messages: tuple[str, str]) -> Any:
 
 
 def prompt(talk: Talk) -> list[dict[str, str]]:
-    """What the model was shown last."""
+    """The last prompt."""
     messages: list[dict[str, str]] = talk.model.asked("/chat/completions")[-1].body["messages"]
     return messages
 
 
 def cited(text: str, annotations: Any) -> list[str]:
-    """What stands where the annotations point."""
+    """The text where the annotations point."""
     places = [one.url_citation for one in annotations]
     return [text[place.start_index : place.end_index] for place in places]
 
@@ -224,7 +226,7 @@ def test_what_is_invalid_is_said_in_openais_way(client: OpenAI, body: Any, param
 
 
 def test_every_fault_has_openais_envelope(orchard: Talk) -> None:
-    """What the framework refuses, too."""
+    """Also where the framework refuses."""
     http = orchard.service.client
     path, json_type = "/v1/chat/completions", {"Content-Type": "application/json"}
     found = [
@@ -300,3 +302,36 @@ def test_a_closed_service_wants_its_key(host: Host) -> None:
         said = ada.chat.completions.create(model="ibid/memory", messages=asked())
         assert said.choices[0].message.content
         assert opened(tenant)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_frontends_own_prompt_is_neither_searched_nor_kept(
+    client: OpenAI, orchard: Talk, *, stream: bool
+) -> None:
+    """The model has it as it is, and the session's turns are what they were."""
+    path = "/api/sessions/orchard/turns"
+    client.chat.completions.create(model="ibid", messages=asked())
+    before = orchard.service.client.get(path).json()
+    orchard.model.reply = '{"title": "🍎 Harvest"}'
+    messages = asked(("user", OPEN_WEBUI))
+    if stream:
+        chunks = client.chat.completions.create(model="ibid", messages=messages, stream=True)
+        said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    else:
+        said = (
+            client.chat.completions.create(model="ibid", messages=messages).choices[0].message.content or ""
+        )
+
+    assert json.loads(said) == {"title": "🍎 Harvest"}
+    assert prompt(orchard) == [{"role": "user", "content": OPEN_WEBUI}]
+    assert orchard.service.client.get(path).json() == before
+
+
+def test_without_a_model_a_title_is_made_of_the_question(house: Service) -> None:
+    with client_of(house) as client:
+        said = client.chat.completions.create(model="ibid", messages=asked(("user", OPEN_WEBUI)))
+        plain = client.chat.completions.create(
+            model="ibid", messages=asked(("user", OPEN_WEBUI)), extra_body={"ibid": {"errand": False}}
+        )
+    assert json.loads(said.choices[0].message.content or "") == {"title": TITLE}
+    assert "title" not in (plain.choices[0].message.content or "")

@@ -57,7 +57,7 @@ class RequestMetadata(Body):
 
 
 class IbidOptions(Lenient):
-    """What OpenAI's protocol has no field for."""
+    """Options beyond OpenAI's protocol."""
 
     marks: Literal["number", "label", "none"] = Field("number", description=MARKS)
     errand: bool | None = Field(
@@ -69,7 +69,7 @@ class IbidOptions(Lenient):
 
 
 class StreamOptions(Lenient):
-    """What a stream carries."""
+    """Options of a stream."""
 
     include_usage: bool | None = Field(None, description="True: a last chunk has the tokens used.")
 
@@ -113,7 +113,7 @@ class ModelList(Out):
 
 
 class AnswerFacts(Out):
-    """What Ibid knows of the answer beyond OpenAI's protocol."""
+    """Facts of the answer beyond OpenAI's protocol."""
 
     answer_id: str = Field(description="The answer's id, for /answers/{answer_id} and feedback.")
     session_id: str | None = Field(None, description="The session; null: there is none.")
