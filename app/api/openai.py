@@ -210,10 +210,10 @@ class Links:
         return f"{self.base}{url}" if url.startswith("/") else str(url)
 
 
-def links_of(request: Request, reply: Reply) -> Links:
+def links_of(request: Request, answer_id: str, citations: Iterable[Citation]) -> Links:
     public = getattr(request.app.state.settings.ibid, "public_url", None)
     base = str(public or request.base_url).rstrip("/")
-    return Links(base, reply.answer_id, {one.label: one for one in reply.context.citations})
+    return Links(base, answer_id, {one.label: one for one in citations})
 
 
 # Requests
@@ -468,7 +468,7 @@ async def begun(
     preparing = ask.prepare(ask.question)
 
     def wire(reply: Reply, _instance: str) -> ChatCompletionWire:
-        return ChatCompletionWire(reply, body, links_of(request, reply))
+        return ChatCompletionWire(reply, body, links_of(request, reply.answer_id, reply.context.citations))
 
     async with prepared(request, preparing, wire, stream=bool(body.stream)) as answer:
         yield answer

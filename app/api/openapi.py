@@ -26,7 +26,7 @@ from app.api.schemas.chat import (
 )
 from app.api.schemas.documents import UploadFields
 from app.api.schemas.memories import VoteCounts
-from app.api.schemas.openai import ChatCompletion
+from app.api.schemas.openai import ChatCompletion, ResponseObject
 from app.api.sse import MEDIA as EVENT_STREAM
 from app.api.sse import Shapes
 from app.errors import IbidError
@@ -178,20 +178,35 @@ def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
 
 def completed() -> dict[int | str, dict[str, Any]]:
     """For `responses=`: a chat completion as one object, or as a stream of chunks."""
-    chunk = {"$ref": "#/components/schemas/ChatCompletionChunk"}
-    data = {"anyOf": [chunk, {"$ref": "#/components/schemas/OpenAIErrorEnvelope"}, {"const": "[DONE]"}]}
-    event = {
-        "type": "object",
-        "required": ["data"],
-        "properties": {
-            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": data}
-        },
-    }
-    sent = [*(json.dumps(chunk, ensure_ascii=False) for chunk in EXAMPLES["ChatCompletionChunk"]), "[DONE]"]
-    whole = {"summary": "A whole answer", "value": "".join(f"data: {each}\n\n" for each in sent)}
-    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": {"whole": whole}}
+    kinds = [
+        {"$ref": f"#/components/schemas/{name}"} for name in ("ChatCompletionChunk", "OpenAIErrorEnvelope")
+    ]
+    chunks = (json.dumps(chunk, ensure_ascii=False) for chunk in EXAMPLES["ChatCompletionChunk"])
+    sent = "".join(f"data: {each}\n\n" for each in (*chunks, "[DONE]"))
     text = "The answer: one object, or (`stream: true`) a stream of chunks"
-    return {200: {"model": ChatCompletion, "description": text, "content": {EVENT_STREAM: stream}}}
+    return streamed(ChatCompletion, text, [*kinds, {"const": "[DONE]"}], sent)
+
+
+def responded() -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: a response as one object, or as a stream of events."""
+    kinds = [{"$ref": "#/components/schemas/ResponseEvent"}]
+    events = EXAMPLES["ResponseEvent"]
+    sent = "".join(
+        f"event: {each['type']}\ndata: {json.dumps(each, ensure_ascii=False)}\n\n" for each in events
+    )
+    text = "The answer: one object, or (`stream: true`) a stream of events"
+    return streamed(ResponseObject, text, kinds, sent)
+
+
+def streamed(
+    model: type[BaseModel], text: str, kinds: Sequence[dict[str, Any]], sent: str
+) -> dict[int | str, dict[str, Any]]:
+    """An answer of OpenAI's protocol. `kinds`: schemas of the events' data; `sent`: an example stream."""
+    shown = {"contentMediaType": "application/json", "contentSchema": {"anyOf": kinds}}
+    event = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string", **shown}}}
+    examples = {"whole": {"summary": "A whole answer", "value": sent}}
+    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
+    return {200: {"model": model, "description": text, "content": {EVENT_STREAM: stream}}}
 
 
 def _event(name: str, n: int, data: str) -> str:

@@ -335,3 +335,93 @@ def test_without_a_model_a_title_is_made_of_the_question(house: Service) -> None
         )
     assert json.loads(said.choices[0].message.content or "") == {"title": TITLE}
     assert "title" not in (plain.choices[0].message.content or "")
+
+
+ORDER = [
+    "response.created",
+    "response.in_progress",
+    "response.output_item.added",
+    "response.content_part.added",
+    "response.output_text.delta",
+    "response.output_text.annotation.added",
+    "response.output_text.done",
+    "response.content_part.done",
+    "response.output_item.done",
+    "response.completed",
+]
+
+
+def test_a_response_cites_addresses_and_files(client: OpenAI, orchard: Talk) -> None:
+    said = client.responses.create(model="ibid/docs", input=QUESTION, instructions="Be brief.")
+    part: Any = said.output[0].content[0] if said.output[0].type == "message" else None
+
+    assert (said.status, said.output_text) == ("completed", SENT)
+    assert [each.type for each in part.annotations] == ["url_citation", "file_citation"] * 2
+    address, file = part.annotations[:2]
+    assert SENT[address.start_index : address.end_index] == "[1]"
+    assert orchard.service.client.get(address.url).json()["label"] == "orchard.pdf#1"
+    assert file.filename == "orchard.pdf"
+    assert orchard.service.client.get(f"/api/documents/{file.file_id}").json()["filename"] == "orchard.pdf"
+    assert said.usage
+    assert said.usage.total_tokens == said.usage.input_tokens + said.usage.output_tokens > 0
+    assert "Be brief." in prompt(orchard)[0]["content"]
+    assert client.responses.retrieve(said.id).output == said.output
+
+
+def test_a_streamed_response_has_the_protocols_events(client: OpenAI) -> None:
+    """In their order, numbered, and with the annotations of the whole."""
+    events: list[Any] = list(client.responses.create(model="ibid", input=QUESTION, stream=True))
+    last = events[-1].response
+    part = last.output[0].content[0]
+
+    assert list(dict.fromkeys(event.type for event in events)) == ORDER
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert "".join(event.delta for event in events if event.type == ORDER[4]) == part.text == SENT
+    added = [event.annotation for event in events if event.type == ORDER[5]]
+    assert [each if isinstance(each, dict) else each.model_dump() for each in added] == [
+        each.model_dump() for each in part.annotations
+    ]
+    with client.responses.stream(model="ibid", input=QUESTION) as stream:
+        assert stream.get_final_response().output_text == SENT
+
+
+def test_previous_response_id_continues_the_conversation(client: OpenAI, orchard: Talk) -> None:
+    """From any response of it: what was said after that one is not part of it."""
+    orchard.model.reply = "Hello Ulla."
+    first = client.responses.create(model="ibid", input="My name is Ulla, and I grow apples.", user="ulla")
+    orchard.model.reply = "Pears, too."
+    second = client.responses.create(
+        model="ibid", input="I also grow some pears in the yard.", previous_response_id=first.id, user="ulla"
+    )
+    third = client.responses.create(
+        model="ibid", input="What did I tell you about me?", previous_response_id=first.id, user="ulla"
+    )
+    again = [message["content"] for message in prompt(orchard)[1:]]
+    client.responses.create(model="ibid", input="What do I grow in all?", previous_response_id=second.id)
+    after = [message["content"] for message in prompt(orchard)[1:]]
+
+    assert third.previous_response_id == first.id
+    assert again == ["My name is Ulla, and I grow apples.", "Hello Ulla.", "What did I tell you about me?"]
+    assert after[1:3] == ["Hello Ulla.", "I also grow some pears in the yard."]
+    assert after[3].startswith("Pears, too.")
+    assert after[4:] == ["What do I grow in all?"]
+    for user in ("otto", "ulla"):
+        named = f"{first.id}x" if user == "ulla" else first.id
+        with pytest.raises(openai.NotFoundError) as caught:
+            client.responses.create(model="ibid", input="Who am I?", previous_response_id=named, user=user)
+        assert (caught.value.code, caught.value.param) == ("response_not_found", "previous_response_id")
+
+
+def test_a_response_that_is_not_stored_is_gone(client: OpenAI) -> None:
+    said = client.responses.create(model="ibid", input=QUESTION, store=False)
+    assert said.output_text == SENT
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(said.id)
+
+
+def test_a_response_that_breaks_off_has_failed(client: OpenAI, orchard: Talk) -> None:
+    orchard.model.fault = Fault(only="/chat/completions", close_after=3)
+    events: list[Any] = list(client.responses.create(model="ibid", input=QUESTION, stream=True))
+    assert [event.type for event in events[-2:]] == ["error", "response.failed"]
+    assert events[-1].response.error.code == "model-failed"
+    assert events[-1].response.output[0].content[0].text

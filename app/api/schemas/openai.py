@@ -220,4 +220,156 @@ class ChatCompletionChunk(Out):
     )
 
 
-Metadata: TypeAlias = dict[str, Any]
+class InputItem(Lenient):
+    """An entry of the conversation. Only messages are read."""
+
+    type: str | None = Field(None, description="`message` or left out; others are ignored.")
+    role: str | None = Field(None, description="As in a chat completion.")
+    content: Content = Field(None, description="A text, or parts whose texts are joined.")
+
+
+Items: TypeAlias = Annotated[list[InputItem], Field(min_length=1, max_length=MESSAGES_MOST)]
+Input: TypeAlias = Annotated[LongText | Items, by_form(is_list, Items, LongText)]
+
+
+class ResponseRequest(AskedModel):
+    """A question, alone or at the end of a conversation."""
+
+    input: Input = Field(description="The question, or messages whose last user text is it.")
+    instructions: LongText | None = Field(None, description="A note for the model.")
+    previous_response_id: Annotated[str, Field(max_length=200)] | None = Field(
+        None, description="The response that this one follows: its conversation is the history."
+    )
+    store: bool | None = Field(
+        None,
+        description="False: the answer and its turns are not kept, so that it can be neither looked up nor"
+        " followed. Answers of `ibid/vantage` are always kept.",
+    )
+
+
+class UrlAnnotation(UrlCitation):
+    """A citation, with the address of its passage."""
+
+    type: Literal["url_citation"] = Field("url_citation", description="Always `url_citation`.")
+
+
+class FileAnnotation(Out):
+    """The same citation of a document, with its file."""
+
+    type: Literal["file_citation"] = Field("file_citation", description="Always `file_citation`.")
+    file_id: str = Field(description="The document's id.")
+    filename: str = Field(description="Its name, as in labels.")
+    index: int = Field(description=f"Where the mark begins: {OFFSET}")
+
+
+class OutputText(Out):
+    """The answer's text."""
+
+    type: Literal["output_text"] = Field("output_text", description="Always `output_text`.")
+    text: str = Field(description="The text, with marks.")
+    annotations: list[UrlAnnotation | FileAnnotation] = Field(description="Its citations, in order.")
+    logprobs: list[None] = Field(default=[], description="Always empty.")
+
+
+class OutputMessage(Out):
+    """The answer."""
+
+    id: str = Field(description="`msg_` and the answer's id.")
+    type: Literal["message"] = Field("message", description="Always `message`.")
+    status: Literal["in_progress", "completed", "incomplete"] = Field(description="How far it is.")
+    role: Literal["assistant"] = Field("assistant", description="Always `assistant`.")
+    content: list[OutputText] = Field(description="One text; none while it has not begun.")
+
+
+class TokenDetails(Out):
+    """Tokens of a kind."""
+
+    cached_tokens: int | None = Field(None, exclude_if=absent, description="Always 0: not known.")
+    reasoning_tokens: int | None = Field(None, exclude_if=absent, description="Always 0: not known.")
+
+
+class ResponseUsage(Out):
+    """Tokens of the prompt and the answer, as the model's server counted them, or estimated."""
+
+    input_tokens: int = Field(description="Of the prompt, with what was found.")
+    input_tokens_details: TokenDetails = Field(TokenDetails(cached_tokens=0), description="Of the prompt.")
+    output_tokens: int = Field(description="Of the answer.")
+    output_tokens_details: TokenDetails = Field(
+        TokenDetails(reasoning_tokens=0), description="Of the answer."
+    )
+    total_tokens: int = Field(description="Of both.")
+
+
+class ResponseFault(Out):
+    """Why an answer broke off."""
+
+    code: str = Field(description="OpenAI's word if it has one, else the problem's slug.")
+    message: str = Field(description="What went wrong.")
+
+
+class IncompleteDetails(Out):
+    """Why an answer is incomplete."""
+
+    reason: Literal["max_output_tokens"] = Field(description="The model's limit of length.")
+
+
+class ResponseObject(Out):
+    """An answer as one object. Fields of OpenAI's that Ibid ignores have its defaults."""
+
+    id: str = Field(description="`resp_` and the answer's id.")
+    object: Literal["response"] = Field("response", description="Always `response`.")
+    created_at: int = Field(description="When it was asked for: seconds since 1970.")
+    status: Literal["in_progress", "completed", "incomplete", "failed", "cancelled"] = Field(
+        description="How far it is, or how it ended."
+    )
+    error: ResponseFault | None = Field(None, description="Why it failed.")
+    incomplete_details: IncompleteDetails | None = Field(None, description="Why it is incomplete.")
+    instructions: str | None = Field(None, description="The request's.")
+    max_output_tokens: None = Field(None, description="Always null.")
+    metadata: dict[str, Any] = Field(default={}, description="The request's.")
+    model: str = Field(description="The name that was asked for.")
+    output: list[OutputMessage] = Field(description="One message; none while it has not begun.")
+    parallel_tool_calls: bool = Field(default=True, description="Without meaning: there are no tools.")
+    previous_response_id: str | None = Field(None, description="The request's.")
+    reasoning: None = Field(None, description="Always null.")
+    store: bool = Field(default=True, description="True if the answer is kept.")
+    temperature: None = Field(None, description="Always null.")
+    text: dict[str, Any] = Field(default={"format": {"type": "text"}}, description="Always plain text.")
+    tool_choice: str = Field("auto", description="Without meaning: there are no tools.")
+    tools: list[None] = Field(default=[], description="Always empty.")
+    top_p: None = Field(None, description="Always null.")
+    truncation: Literal["disabled"] = Field("disabled", description="Always `disabled`.")
+    usage: ResponseUsage | None = Field(None, description="Tokens used; null until it has ended.")
+    user: str | None = Field(None, description="The request's.")
+    ibid: AnswerFacts | None = Field(
+        None, exclude_if=absent, description="What Ibid knows of the answer, once it has ended."
+    )
+
+
+class ResponseEvent(Out):
+    """An event of a streamed response. Its other fields depend on its type."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(
+        description="`response.created`, `response.in_progress`, `response.output_item.added`,"
+        " `response.content_part.added`, `response.output_text.delta`…,"
+        " `response.output_text.annotation.added`…, `response.output_text.done`,"
+        " `response.content_part.done`, `response.output_item.done`, and `response.completed` or"
+        " `response.incomplete`; or `error` and `response.failed`."
+    )
+    sequence_number: int = Field(description="Its place in the stream, from 0.")
+    response: ResponseObject | None = Field(None, exclude_if=absent, description="The response so far.")
+    item: OutputMessage | None = Field(None, exclude_if=absent, description="The message so far.")
+    part: OutputText | None = Field(None, exclude_if=absent, description="The text so far.")
+    item_id: str | None = Field(None, exclude_if=absent, description="The message's id.")
+    output_index: int | None = Field(None, exclude_if=absent, description="Always 0.")
+    content_index: int | None = Field(None, exclude_if=absent, description="Always 0.")
+    delta: str | None = Field(None, exclude_if=absent, description="The next piece of the text.")
+    text: str | None = Field(None, exclude_if=absent, description="The whole text.")
+    annotation_index: int | None = Field(None, exclude_if=absent, description="The citation's place, from 0.")
+    annotation: UrlAnnotation | FileAnnotation | None = Field(
+        None, exclude_if=absent, description="A citation whose mark was sent."
+    )
+    code: str | None = Field(None, exclude_if=absent, description="Of `error`: its code.")
+    message: str | None = Field(None, exclude_if=absent, description="Of `error`: what went wrong.")
