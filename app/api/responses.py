@@ -1,8 +1,8 @@
 """OpenAI's protocol: POST /v1/responses, GET /v1/responses/{id}.
 
 The same answers as POST /v1/chat/completions (`app/api/openai.py`), with other events. A response's id is
-`resp_` and the answer's id. Each first response begins a thread; `previous_response_id` continues it, with its
-turns up to that response.
+`resp_` and the answer's id. Each first response begins a thread; `previous_response_id` continues it, with
+its turns up to that response.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
