@@ -8,7 +8,7 @@ Fields that Ibid does not know are ignored; errors have OpenAI's envelope (`app/
 
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import quote
@@ -186,10 +186,12 @@ class Links:
     """Addresses and titles of an answer's citations."""
 
     base: str
-    """Where a browser finds the service."""
     answer_id: str
-    citations: Mapping[str, Citation]
+    citations: dict[str, Citation] = field(default_factory=dict)
     """By label."""
+
+    def know(self, citations: Iterable[Citation]) -> None:
+        self.citations.update({one.label: one for one in citations})
 
     def of(self, place: Placed) -> UrlCitation:
         found = self.citations.get(place.label)
@@ -210,10 +212,10 @@ class Links:
         return f"{self.base}{url}" if url.startswith("/") else str(url)
 
 
-def links_of(request: Request, answer_id: str, citations: Iterable[Citation]) -> Links:
+def base_of(request: Request) -> str:
+    """Where a browser finds the service."""
     public = getattr(request.app.state.settings.ibid, "public_url", None)
-    base = str(public or request.base_url).rstrip("/")
-    return Links(base, answer_id, {one.label: one for one in citations})
+    return str(public or request.base_url).rstrip("/")
 
 
 # Requests
@@ -338,13 +340,17 @@ class Answering:
 
     headers: Mapping[str, str] = EVENT_HEADERS
 
-    def __init__(self, reply: Reply, links: Links, style: Style) -> None:
+    def __init__(self, reply: Reply, base: str, style: Style) -> None:
         self.reply = reply
-        self.links = links
+        self.links = Links(base, reply.answer_id)
         self.marks = Marks(style)
         self.style = style
         self.facts: dict[str, object] = {}
         """Data of `meta`, `citations` and `done`."""
+
+    def learn(self, data: Mapping[str, object]) -> None:
+        self.facts.update(data)
+        self.links.know(cast(Iterable[Citation], data.get("citations", ())))
 
     def text(self, piece: str) -> tuple[str, list[Placed]]:
         """The next piece as it is sent, and the citations in it."""
@@ -362,8 +368,8 @@ class Answering:
 class ChatCompletionWire(Answering):
     """Answers as POST /v1/chat/completions sends them."""
 
-    def __init__(self, reply: Reply, body: ChatCompletionRequest, links: Links) -> None:
-        super().__init__(reply, links, (body.ibid or IbidOptions()).marks)
+    def __init__(self, reply: Reply, body: ChatCompletionRequest, base: str) -> None:
+        super().__init__(reply, base, (body.ibid or IbidOptions()).marks)
         self._usage = bool(body.stream_options and body.stream_options.include_usage)
         self._head = {
             "id": f"chatcmpl-{reply.answer_id}",
@@ -386,7 +392,7 @@ class ChatCompletionWire(Answering):
                 )
                 return self._before + told + self._after
             return self._before + encoded(text) + self._after if text else b""
-        self.facts.update(data)
+        self.learn(data)
         if name == "meta":
             return self._chunk({"role": "assistant", "content": ""})
         return self._ended(data) if name == "done" else b""
@@ -398,6 +404,7 @@ class ChatCompletionWire(Answering):
         return b"data: [DONE]\n\n"
 
     def whole(self, told: Mapping[str, object]) -> Response:
+        self.learn(told)
         text, found = self.text(cast(str, told["answer"]))
         message = CompletionMessage(content=text, annotations=self.annotations(found))
         return Json(
@@ -468,7 +475,7 @@ async def begun(
     preparing = ask.prepare(ask.question)
 
     def wire(reply: Reply, _instance: str) -> ChatCompletionWire:
-        return ChatCompletionWire(reply, body, links_of(request, reply.answer_id, reply.context.citations))
+        return ChatCompletionWire(reply, body, base_of(request))
 
     async with prepared(request, preparing, wire, stream=bool(body.stream)) as answer:
         yield answer

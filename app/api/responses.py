@@ -32,8 +32,8 @@ from app.api.openai import (
     Marks,
     Placed,
     ask_of,
+    base_of,
     dialogue,
-    links_of,
     usage_of,
 )
 from app.api.openapi import ASKING, MODEL, SENDING, openai_responses, operation_id, responded
@@ -159,8 +159,8 @@ def tokens_of(told: object) -> ResponseUsage:
 class ResponseWire(Answering):
     """Answers as POST /v1/responses sends them."""
 
-    def __init__(self, reply: Reply, body: ResponseRequest, links: Links) -> None:
-        super().__init__(reply, links, (body.ibid or IbidOptions()).marks)
+    def __init__(self, reply: Reply, body: ResponseRequest, base: str) -> None:
+        super().__init__(reply, base, (body.ibid or IbidOptions()).marks)
         self._count = 0
         self._texts: list[str] = []
         self._annotations: Annotations = []
@@ -184,7 +184,7 @@ class ResponseWire(Answering):
     def event(self, name: str, data: Mapping[str, object]) -> bytes:
         if name == "token":
             return self._token(str(data["text"]))
-        self.facts.update(data)
+        self.learn(data)
         if name == "meta":
             return self._begun()
         return self._ended(data) if name == "done" else b""
@@ -201,10 +201,10 @@ class ResponseWire(Answering):
         return b""
 
     def whole(self, told: Mapping[str, object]) -> Response:
+        self.learn(told)
         text, found = self.text(cast(str, told["answer"]))
         self._texts.append(text)
         self._annotations += annotations_of(found, self.links)
-        self.facts.update(told)
         return Json(self._complete(told))
 
     def _token(self, piece: str) -> bytes:
@@ -311,7 +311,7 @@ async def begun(request: Request, body: ResponseRequest, asking: Asked) -> Async
     preparing = ask.prepare(ask.question)
 
     def wire(reply: Reply, _instance: str) -> ResponseWire:
-        return ResponseWire(reply, body, links_of(request, reply.answer_id, reply.context.citations))
+        return ResponseWire(reply, body, base_of(request))
 
     async with prepared(request, preparing, wire, stream=bool(body.stream)) as answer:
         yield answer
@@ -348,4 +348,6 @@ async def get_response(
         answer = await asking.services.answers.get(scope_of(asking.who), answer_id)
     except Missing:
         raise UnknownResponse(response_id) from None
-    return recorded(answer, links_of(request, answer.id, answer.citations))
+    links = Links(base_of(request), answer.id)
+    links.know(answer.citations)
+    return recorded(answer, links)

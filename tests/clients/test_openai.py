@@ -1,14 +1,23 @@
 """OpenAI's protocol, spoken by OpenAI's own client, LangChain and Open WebUI."""
 
+import functools
 import json
+import operator
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
+from langchain_openai import ChatOpenAI
 from openai import OpenAI
+from openai.types.chat.chat_completion_message import Annotation
+from pydantic import SecretStr
 
 from tests.answering.test_errands import OPEN_WEBUI, TITLE
+from tests.clients import openwebui
+from tests.clients.examples import run_examples
 from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, wait_for
@@ -20,6 +29,7 @@ ORCHARD = text_pdf(
         "# Harvest\n\nIn 2019 the orchard gave 412 crates of apples. The press made 3,100 litres of cider.",
     ]
 )
+CELLAR = text_pdf("Of the apples that the orchard gave in 2019, 90 crates are in the cellar.")
 QUESTION = "How many crates of apples did the orchard give in 2019?"
 SAID = (
     "🍎 It gave 412 crates [orchard.pdf#1], they say [other.pdf#7], and cider [orchard.pdf#1, orchard.pdf#1]."
@@ -29,8 +39,9 @@ SENT = "🍎 It gave 412 crates [1], they say, and cider [1]."
 
 @pytest.fixture(scope="module")
 def orchard(talk: Talk) -> Talk:
-    """A service with one PDF in session `orchard`, and a model."""
-    assert talk.service.upload("orchard.pdf", ORCHARD, session_id="orchard").status_code == 201
+    """A service with two PDFs in session `orchard`, and a model."""
+    for name, content in (("orchard.pdf", ORCHARD), ("cellar.pdf", CELLAR)):
+        assert talk.service.upload(name, content, session_id="orchard").status_code == 201
     return talk
 
 
@@ -425,3 +436,94 @@ def test_a_response_that_breaks_off_has_failed(client: OpenAI, orchard: Talk) ->
     assert [event.type for event in events[-2:]] == ["error", "response.failed"]
     assert events[-1].response.error.code == "model-failed"
     assert events[-1].response.output[0].content[0].text
+
+
+def test_leaving_a_response_closes_the_models_stream(client: OpenAI, orchard: Talk) -> None:
+    orchard.model.fault = Fault(only="/chat/completions", stall_after=4)
+    with client.responses.create(model="ibid", input=QUESTION, stream=True) as stream:
+        next(iter(stream))
+    wait_for(orchard.model.asked("/chat/completions")[-1].closed.is_set, seconds=5)
+
+
+@pytest.fixture
+def langchain(client: OpenAI, orchard: Talk) -> ChatOpenAI:
+    return ChatOpenAI(
+        model="ibid",
+        base_url=f"{orchard.service.lock.url}/v1",
+        api_key=SecretStr("unused"),
+        use_responses_api=True,
+        output_version="v1",
+        default_headers={"X-Ibid-Session": "orchard"},
+        max_retries=0,
+    )
+
+
+def test_langchain_finds_citations_in_content_blocks(langchain: ChatOpenAI) -> None:
+    """Whole and streamed alike."""
+    whole = langchain.invoke(QUESTION)
+    pieces = list(langchain.stream(QUESTION))
+    joined = functools.reduce(operator.add, pieces)
+    for said in (whole, joined):
+        blocks: list[Any] = [block for block in said.content_blocks if block["type"] == "text"]
+        assert "".join(block["text"] for block in blocks) == SENT
+        cited = [each for block in blocks for each in block.get("annotations", ())]
+        places = [each for each in cited if each.get("url")]
+        assert [each["type"] for each in cited] == ["citation"] * 4
+        assert [SENT[each["start_index"] : each["end_index"]] for each in places] == ["[1]", "[1]"]
+        assert all("/api/documents/" in each["url"] for each in places)
+    assert whole.usage_metadata
+    assert whole.usage_metadata["total_tokens"] > 0
+
+
+def test_langchain_continues_a_response(langchain: ChatOpenAI, orchard: Talk) -> None:
+    first = langchain.invoke(QUESTION)
+    langchain.invoke("And how much cider?", previous_response_id=first.response_metadata["id"])
+    assert QUESTION in [message["content"] for message in prompt(orchard)]
+
+
+def test_open_webui_shows_text_and_sources(client: OpenAI, orchard: Talk) -> None:
+    """Each number opens its own source."""
+    orchard.model.reply = (
+        "In the cellar 90 [cellar.pdf#1], in all 412 [orchard.pdf#1], so 322 elsewhere [cellar.pdf#1]."
+    )
+    shown = heard(orchard)
+
+    assert shown.content == "In the cellar 90 [1], in all 412 [2], so 322 elsewhere [1]."
+    urls = openwebui.numbered(shown)
+    labels = [orchard.service.client.get(url).json()["label"] for url in urls]
+    assert labels == ["cellar.pdf#1", "orchard.pdf#1"]
+    assert shown.usage["total_tokens"] > 0
+
+
+def test_open_webui_shows_what_went_wrong(client: OpenAI, orchard: Talk) -> None:
+    orchard.model.fault = Fault(only="/chat/completions", error_after=2)
+    shown = heard(orchard)
+    assert shown.content
+    assert shown.error["message"]
+
+
+def heard(talk: Talk) -> openwebui.Shown:
+    headers = openwebui.HEADERS | {"X-Ibid-Session": "orchard"}
+    path = "/v1/chat/completions"
+    with talk.service.client.stream("POST", path, json=openwebui.REQUEST, headers=headers) as answer:
+        assert answer.status_code == 200
+        return openwebui.read(answer.iter_lines())
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="some examples are for curl")
+def test_the_examples_of_the_guide_run(host: Host, tmp_path: Path) -> None:
+    """Each cites the report, without a model."""
+    (tmp_path / "report.pdf").write_bytes(
+        text_pdf("Bees prefer blue flowers over red ones, says the report.")
+    )
+    with host() as service:
+        told = run_examples("openai.md", service.lock.url, tmp_path)
+    uploaded, curl, httpx, chat, continued, langchain = told
+    assert json.loads(uploaded)["state"] == "ready"
+    message = json.loads(curl)["choices"][0]["message"]
+    assert cited(message["content"], [Annotation(**each) for each in message["annotations"]]) == ["[1]"]
+    for said in (httpx, chat, continued, langchain):
+        assert "blue flowers" in said
+        assert "[1]" in said
+    for said in (chat, langchain):
+        assert "/api/documents/" in said
