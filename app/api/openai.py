@@ -8,7 +8,7 @@ Fields that Ibid does not know are ignored; errors have OpenAI's envelope (`app/
 
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import quote
@@ -85,9 +85,9 @@ class Asking:
 
     who: Caller
     services: Services
-    session: str | None
     vantage: bool
     """The policy's endpoints are on."""
+    session: str | None = None
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -95,13 +95,18 @@ class Asking:
         return (PREFIX, DOCS, MEMORY, *((VANTAGE,) if self.vantage else ()))
 
 
-async def asking_of(
-    request: Request, who: Annotated[Caller, Depends(asker)], opened: Opened, session: SessionHeader = None
-) -> Asking:
-    return Asking(who, opened, session, request.app.state.settings.enable.vantage_endpoints)
+async def asking_of(request: Request, who: Annotated[Caller, Depends(asker)], opened: Opened) -> Asking:
+    return Asking(who, opened, request.app.state.settings.enable.vantage_endpoints)
 
 
 Asked = Annotated[Asking, Depends(asking_of)]
+
+
+async def in_session(asking: Asked, session: SessionHeader = None) -> Asking:
+    return replace(asking, session=session)
+
+
+AskedInSession = Annotated[Asking, Depends(in_session)]
 
 
 class UnknownModel(Missing):
@@ -468,7 +473,7 @@ def model(name: str) -> ModelOut:
 
 
 async def begun(
-    request: Request, body: ChatCompletionRequest, asking: Asked
+    request: Request, body: ChatCompletionRequest, asking: AskedInSession
 ) -> AsyncIterator[PreparedAnswer]:
     style = (body.ibid or IbidOptions()).marks
     ask = await ask_of(asking, body, dialogue(body.messages, field="messages", style=style))

@@ -26,6 +26,7 @@ from app.api.openai import (
     Answering,
     Ask,
     Asked,
+    AskedInSession,
     Asking,
     Dialogue,
     Links,
@@ -306,7 +307,9 @@ STATUS: Mapping[Finish | None, str] = {
 # Routes
 
 
-async def begun(request: Request, body: ResponseRequest, asking: Asked) -> AsyncIterator[PreparedAnswer]:
+async def begun(
+    request: Request, body: ResponseRequest, asking: AskedInSession
+) -> AsyncIterator[PreparedAnswer]:
     ask = await continued(asking, body)
     preparing = ask.prepare(ask.question)
 
