@@ -147,8 +147,11 @@ class Decided:
 
     def recipe(self, reentry: str) -> tuple[Block, ...]:
         overlay, rules, lens, cards, thread = self.blocks()
-        turns = self.thread.refs
+        turns = tuple(ref for ref in self.thread.refs if ref.id)
+        # Turns of the request's own history are not kept: a replay says so.
+        brought = [turn for turn in self.thread.turns if not turn.id]
         return (
+            *(recipe_block(Kind.TURN, turn.content, name=turn.role) for turn in brought),
             recipe_block(Kind.DATE, day_line(self.by.at), keep=True),
             recipe_block(Kind.REENTRY, reentry, keep=True),
             recipe_block(Kind.OVERLAY, overlay, keep=True),

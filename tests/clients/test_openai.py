@@ -527,3 +527,25 @@ def test_the_examples_of_the_guide_run(host: Host, tmp_path: Path) -> None:
         assert "[1]" in said
     for said in (chat, langchain):
         assert "/api/documents/" in said
+
+
+def test_the_policy_answers_and_is_always_recorded(house: Service) -> None:
+    """With the history as its thread, of which a replay says that it was not kept."""
+    memory = {"user_id": "cleo", "text": "Cleo keeps her skates in the attic."}
+    assert house.client.post("/memories", json=memory).status_code == 201
+    talk = (
+        ("user", "I have skates."),
+        ("assistant", "Good [1]."),
+        ("user", "Where does Cleo keep her skates?"),
+    )
+    with client_of(house) as client:
+        said = client.chat.completions.create(model="ibid/vantage", messages=asked(*talk), user="cleo")
+        unstored = client.responses.create(model="ibid/vantage", input=talk[-1][1], user="cleo", store=False)
+    message = said.choices[0].message
+    assert "attic" in (message.content or "")
+    assert cited(message.content or "", message.annotations)[:1] == ["[1]"]
+    assert all(each.url_citation.url.startswith(house.lock.url) for each in message.annotations or ())
+    ids = said.id.removeprefix("chatcmpl-"), unstored.id.removeprefix("resp_")
+    replays = [house.client.post(f"/answers/{answer_id}/replay").json() for answer_id in ids]
+    assert [each["identical"] for each in replays] == [False, True]
+    assert "not kept" in {each["after"] for each in replays[0]["changes"]}
