@@ -44,7 +44,7 @@ class ChatMessage(Lenient):
     content: Content = Field(None, description="A text, or parts whose texts are joined.")
 
 
-class RequestMetadata(Body):
+class RequestMetadata(Lenient):
     """The client's own data. One entry is read."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
