@@ -3,7 +3,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { streamText } from "ai";
 
 const [baseURL, prompt] = process.argv.slice(2);
-const ibid = createOpenAI({ baseURL, apiKey: "unused", headers: { "X-Ibid-Session": "orchard" } });
+const ibid = createOpenAI({ baseURL, apiKey: "unused", headers: { "X-Ibid-Session": "sdk" } });
 const answer = streamText({ model: ibid("ibid"), prompt, maxRetries: 0, onError: () => {} });
 const told = { deltas: 0, text: "", sources: [], error: null };
 for await (const part of answer.fullStream) {

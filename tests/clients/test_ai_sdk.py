@@ -41,7 +41,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def orchard(talk: Talk) -> Talk:
     pdf = text_pdf("In 2019 the orchard gave 412 crates of apples.")
-    for session in ("orchard", "demo"):
+    for session in ("sdk", "demo"):
         assert talk.service.upload("orchard.pdf", pdf, session_id=session).status_code == 201
     return talk
 

@@ -195,7 +195,8 @@ def test_the_name_picks_the_sources(client: OpenAI, orchard: Talk) -> None:
     assert orchard.service.client.put(path, json=knowledge).status_code == 200
 
     names = [each.id for each in client.models.list()]
-    assert names == ["ibid", "ibid/docs", "ibid/memory", "ibid/FARM"]
+    assert names[:3] == ["ibid", "ibid/docs", "ibid/memory"]
+    assert "ibid/FARM" in names[3:]
     assert client.models.retrieve("ibid/FARM").owned_by == "ibid"
 
     messages = asked(("user", "Where does Bea keep her bicycle?"))
@@ -206,6 +207,8 @@ def test_the_name_picks_the_sources(client: OpenAI, orchard: Talk) -> None:
         assert "blue shed" in str(prompt(orchard))
     client.chat.completions.create(model="ibid/FARM", messages=messages)
     assert "run by Ulla" in str(prompt(orchard))
+    assert orchard.service.client.delete(path).status_code == 204
+    assert "ibid/FARM" not in [each.id for each in client.models.list()]
 
 
 @pytest.mark.parametrize("name", ["gpt-5", "ibid/nowhere", "ibid/", "ibid/vantage"])
