@@ -2,11 +2,13 @@
 
 A problem is {type: `urn:ibid:problem:<slug>`, title, status, detail, instance: the request's id}; a 422 adds
 `errors`, [{field, message}]. Values that the caller sent are never repeated, only names of fields, shortened
-and made printable. `docs/problems.md` lists every slug.
+and made printable. `docs/problems.md` lists every slug. On the paths of OpenAI's protocol errors have its
+envelope, {error: {message, type, param, code}}.
 """
 
 import asyncio
 import http
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -109,6 +111,28 @@ class Problem(BaseModel):
     )
 
 
+class OpenAIError(BaseModel):
+    """What went wrong, as OpenAI's clients read it."""
+
+    message: str = Field(description="What is wrong with this request.")
+    type: str = Field(description="`invalid_request_error`, `rate_limit_error` or `server_error`.")
+    param: str | None = Field(description="The invalid field; null: none.")
+    code: str = Field(description="OpenAI's word if it has one (`model_not_found`), else the problem's slug.")
+
+
+class OpenAIErrorEnvelope(BaseModel):
+    """An error of OpenAI's protocol."""
+
+    error: OpenAIError = Field(description="What went wrong.")
+
+
+OPENAI_PATHS = re.compile(r"/v1/(?:models|chat/completions|responses)(?:/.*)?", re.DOTALL)
+OPENAI_CODES: Mapping[type[IbidError], str] = {
+    tree.Unauthorized: "invalid_api_key",
+    tree.InvalidField: "invalid_value",
+}
+
+
 def printable(text: str, limit: int) -> str:
     safe = text[:limit].encode("utf-8", "backslashreplace").decode()
     return safe if len(text) <= limit else f"{safe}…"
@@ -128,6 +152,29 @@ def problem_of(error: IbidError, instance: str, faults: Sequence[FieldError] = (
     )
 
 
+def speaks_openai(path: str) -> bool:
+    return OPENAI_PATHS.fullmatch(path) is not None
+
+
+def openai_error(error: IbidError, faults: Sequence[FieldError] = ()) -> OpenAIErrorEnvelope:
+    """The same error in OpenAI's words."""
+    kind = (
+        "server_error" if error.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+    )
+    code = getattr(error, "code", None) or OPENAI_CODES.get(type(error), error.slug)
+    if error.status == http.HTTPStatus.TOO_MANY_REQUESTS:
+        kind, code = "rate_limit_error", "rate_limit_exceeded"
+    field = faults[0].field if faults else getattr(error, "field", "")
+    return OpenAIErrorEnvelope(
+        error=OpenAIError(
+            message=printable(error.detail, DETAIL_SHOWN),
+            type=kind,
+            param=field.removeprefix("body.") or None,
+            code=code,
+        )
+    )
+
+
 def of_fault(fault: DocumentFault, instance: str) -> Problem:
     return problem_of(tree.problem(fault.slug, fault.detail), instance)
 
@@ -138,6 +185,10 @@ def response(error: IbidError, scope: Scope, faults: Sequence[FieldError] = ()) 
         headers["Retry-After"] = str(error.retry_after)
     if error.status == http.HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="ibid"'
+    if speaks_openai(scope.get("path", "")):
+        status = http.HTTPStatus.BAD_REQUEST if isinstance(error, tree.InvalidField) else error.status
+        envelope = openai_error(error, faults).model_dump_json()
+        return Response(envelope, status, headers=headers, media_type="application/json")
     body = problem_of(error, request_id(scope), faults).model_dump_json()
     return Response(body, error.status, headers=headers, media_type=MEDIA)
 

@@ -82,14 +82,14 @@ async def module(
         await stop(process)
 
 
-def stub(scale: float = 1.0) -> AbstractAsyncContextManager[Server]:
+def stub(scale: float = 1.0, *tokens: int) -> AbstractAsyncContextManager[Server]:
     """The bare model."""
-    return module("stub", scale, probe="/stats", path="/v1/chat/completions")
+    return module("stub", scale, *tokens, probe="/stats", path="/v1/chat/completions")
 
 
-def relay(model: Server) -> AbstractAsyncContextManager[Server]:
+def relay(model: Server, *mode: str) -> AbstractAsyncContextManager[Server]:
     """The relay of it."""
-    return module("relay", model.port, probe="/", path="/")
+    return module("relay", model.port, *mode, probe="/", path="/")
 
 
 def byhand(folder: Path, model: Server) -> AbstractAsyncContextManager[Server]:

@@ -1,8 +1,8 @@
 """A model that costs nothing but time: 50 ms to the first token, then 32 tokens 10 ms apart.
 
-A process of its own (`python -m bench.stub PORT [SCALE]`) on raw sockets, events encoded once, one timer a
-stream, so that it is never what limits a run. SCALE multiplies the waits; 0 answers at once. Head and first
-token go out together. `GET /stats` tells {requests, bytes} of what it was asked.
+A process of its own (`python -m bench.stub PORT [SCALE [TOKENS]]`) on raw sockets, events encoded once, one
+timer a stream, so that it is never what limits a run. SCALE multiplies the waits; 0 answers at once. Head and
+first token go out together. `GET /stats` tells {requests, bytes} of what it was asked.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ def framed(body: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(body), body)
 
 
-def script() -> list[bytes]:
+def script(count: int = TOKENS) -> list[bytes]:
     """Output, in order: head with the first token, the other tokens, the end."""
-    tokens = [framed(event({"content": f"{MARK.decode()}{n:02} "})) for n in range(TOKENS)]
+    tokens = [framed(event({"content": f" {MARK.decode()}{n:02}"})) for n in range(count)]
     end = framed(event({}, "stop", usage=USAGE) + b"data: [DONE]\n\n") + b"0\r\n\r\n"
     return [HEAD + tokens[0], *tokens[1:], end]
 
@@ -56,8 +56,9 @@ class Stats:
 class Stub(asyncio.Protocol):
     """One connection: requests one after another, kept alive."""
 
-    def __init__(self, stats: Stats, scale: float) -> None:
+    def __init__(self, stats: Stats, scale: float, said: list[bytes] = SCRIPT) -> None:
         self.loop = asyncio.get_running_loop()
+        self.said = said
         self.stats, self.scale = stats, scale
         self.transport: asyncio.Transport | None = None
         self.timer: asyncio.TimerHandle | None = None
@@ -96,7 +97,7 @@ class Stub(asyncio.Protocol):
     def begin(self) -> None:
         """The stream, on a clock of its own: late tokens do not make the next ones later."""
         if not self.scale and self.transport:
-            self.transport.writelines(SCRIPT)
+            self.transport.writelines(self.said)
             return
         due = self.loop.time() + FIRST_SECONDS * self.scale
         self.timer = self.loop.call_at(due, self.step, 0, due)
@@ -105,8 +106,8 @@ class Stub(asyncio.Protocol):
         """Piece `n`, and the next one's timer."""
         if self.transport is None:
             return
-        self.transport.write(SCRIPT[n])
-        if n + 1 < len(SCRIPT):
+        self.transport.write(self.said[n])
+        if n + 1 < len(self.said):
             due += NEXT_SECONDS * self.scale
             self.timer = self.loop.call_at(due, self.step, n + 1, due)
 
@@ -125,14 +126,14 @@ def length(head: bytes) -> int:
     return int(rest.partition(b"\r\n")[0] or 0)
 
 
-async def serve(port: int, scale: float) -> None:
+async def serve(port: int, scale: float = 1.0, count: float = TOKENS) -> None:
     """Until the process is ended."""
-    stats = Stats()
+    stats, said = Stats(), script(int(count))
     server = await asyncio.get_running_loop().create_server(
-        lambda: Stub(stats, scale), "127.0.0.1", port, backlog=1_024
+        lambda: Stub(stats, scale, said), "127.0.0.1", port, backlog=1_024
     )
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1.0))
+    uvloop.run(serve(int(sys.argv[1]), *map(float, sys.argv[2:])))

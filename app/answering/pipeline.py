@@ -15,6 +15,7 @@ from datetime import datetime
 from app.answer import Answer, Block, Finish, Form, Prompt, Role, Turn, Usage, new_id
 from app.answering.budget import Budget, Meter, PromptLimits, ledger, reason_of, share
 from app.answering.enforcement import POLICY
+from app.answering.errands import unaided
 from app.answering.meta import Used, build_meta_explanation, recalled
 from app.answering.question import Context, Question
 from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack_recalled, tags_of
@@ -86,7 +87,7 @@ class Pipeline:
         try:
             context = await make(run)
         except asyncio.CancelledError:
-            if not question.inspect_only:
+            if question.recorded and not question.inspect_only:
                 self._record_unanswered(run)
             raise
         reply = self._reply(run, context)
@@ -115,8 +116,11 @@ class Pipeline:
         )
 
     def _opening(self, question: Question, context: Context) -> Opening:
-        """The model's stream, with the decision enforced; without a model, the policy's own text."""
+        """The model's stream, with the decision enforced; without a model, the policy's own text, or what an
+        errand asks for."""
         enforcement = context.enforcement
+        if question.errand and not self.speaks:
+            return Opening(unaided(question.message), self.model_of(question))
         if enforcement and enforcement.whole and not self.speaks:
             return Opening(enforcement.unasked(), POLICY)
         stream = self.model.open(context.prompt, model=question.model or self.name)

@@ -35,7 +35,7 @@ class Question:
     sources: tuple[str, ...] | None = None
     """Chat; None: defined by the scope's project, or documents without one."""
     history: tuple[Turn, ...] | None = None
-    """Chat; None: the thread's stored turns."""
+    """None: the thread's stored turns."""
     notes: tuple[str, ...] = ()
     """Chat: the request's own notes."""
     overlay: str = ""
@@ -48,6 +48,10 @@ class Question:
     """Vantage: how the sources are weighed."""
     inspect_only: bool = False
     """Vantage: prepare everything, but do not ask the model."""
+    errand: bool = False
+    """Chat: a frontend's own prompt (`answering/errands.py`): nothing is searched."""
+    recorded: bool = True
+    """False: neither the answer nor its turns are stored."""
 
     @property
     def searched(self) -> tuple[str, ...]:

@@ -7,14 +7,14 @@ deadlines. Raises `ModelError` as the model does.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from app.answer import Answer, Citation, Finish, Role, ShownCitation, Span, Turn, Usage
-from app.answering.citations import SOURCES, CitationFilter, appended, closing, marks_of
+from app.answering.citations import SOURCES, CitationFilter, CitationMark, appended, closing, marks_of
 from app.answering.meta import links, retrieved, shown
 from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
@@ -202,6 +202,16 @@ class Reply:
     def text(self) -> str:
         return "".join(self._text)
 
+    @property
+    def marks(self) -> Sequence[CitationMark]:
+        """Where the text cites, at the latest when that part is sent. Another list: the text began anew."""
+        return self._filter.marks
+
+    @property
+    def appended(self) -> bool:
+        """True once the sources are named at the end because nothing was cited."""
+        return self._appended
+
     async def aclose(self) -> None:
         """Close the model's stream; an answer that did not end is recorded as cancelled. A dry run that was
         not sent is not recorded."""
@@ -212,7 +222,8 @@ class Reply:
         finally:
             if not self._settled:
                 self._settled = True
-                self.recorder.later(self._kept(Finish.CANCELLED))
+                if self.question.recorded:
+                    self.recorder.later(self._kept(Finish.CANCELLED))
 
     def _take(self, delta: Delta) -> str:
         self._finish = delta.finish or self._finish
@@ -284,7 +295,8 @@ class Reply:
     async def _settle(self, finish: Finish | None) -> None:
         if not self._settled:
             self._settled = True
-            await self.recorder.keep(self._kept(finish))
+            if self.question.recorded:
+                await self.recorder.keep(self._kept(finish))
 
     def _kept(self, finish: Finish | None) -> AnswerRecord:
         now, text, context = self.clock(), self.text, self.context

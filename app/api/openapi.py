@@ -26,10 +26,11 @@ from app.api.schemas.chat import (
 )
 from app.api.schemas.documents import UploadFields
 from app.api.schemas.memories import VoteCounts
+from app.api.schemas.openai import ChatCompletion, ResponseObject
 from app.api.sse import MEDIA as EVENT_STREAM
 from app.api.sse import Shapes
 from app.errors import IbidError
-from app.problems import MEDIA, Problem, problem_of
+from app.problems import MEDIA, OpenAIErrorEnvelope, Problem, openai_error, problem_of
 
 DESCRIPTION = """Answers from what you keep, and cites the source of every statement.
 
@@ -47,9 +48,11 @@ TAGS = [
     {"name": "corpus", "description": "Reference texts for all users of a tenant."},
     {"name": "projects", "description": "What a project knows: conversations, dreams, code, rules."},
     {"name": "vantage", "description": "Answers within a policy that decides before the model is asked."},
+    {"name": "openai", "description": "OpenAI's protocol, for clients that speak it."},
     {"name": "users", "description": "Export and erasure of everything that is kept about a user."},
     {"name": "health", "description": "For operators."},
 ]
+JSON = "application/json"
 EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
 """Of requests and replies, by class. They share one setting: a session `thesis` with `report.pdf`."""
 UNUSED = ("HTTPValidationError", "ValidationError")
@@ -123,6 +126,20 @@ def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
     return found
 
 
+def openai_responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
+    """The same on the paths of OpenAI's protocol: its envelope, and 400 for an invalid field."""
+    found: dict[int | str, dict[str, Any]] = {}
+    schema = {"$ref": "#/components/schemas/OpenAIErrorEnvelope"}
+    for kind in (*kinds, *ANY):
+        status = 400 if issubclass(kind, errors.InvalidField) else kind.status
+        text = http.HTTPStatus(status).phrase
+        blank = {"description": text, "content": {JSON: {"schema": schema, "examples": {}}}}
+        shown = found.setdefault(status, blank)
+        value = openai_error(kind()).model_dump()
+        shown["content"][JSON]["examples"][kind.slug] = {"summary": kind.title, "value": value}
+    return found
+
+
 def _example(kind: type[IbidError]) -> dict[str, Any]:
     invalid = errors.InvalidField("top_k must be at least 1", field="body.top_k")
     error = invalid if kind is errors.InvalidField else kind()
@@ -158,6 +175,39 @@ def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
     # `itemSchema` is OpenAPI 3.2's word for one event of a stream; FastAPI writes it into 3.1 too.
     stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
     return {200: {"model": shapes.whole, "description": text, "content": {EVENT_STREAM: stream}}}
+
+
+def completed() -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: a chat completion as one object, or as a stream of chunks."""
+    kinds = [
+        {"$ref": f"#/components/schemas/{name}"} for name in ("ChatCompletionChunk", "OpenAIErrorEnvelope")
+    ]
+    chunks = (json.dumps(chunk, ensure_ascii=False) for chunk in EXAMPLES["ChatCompletionChunk"])
+    sent = "".join(f"data: {each}\n\n" for each in (*chunks, "[DONE]"))
+    text = "The answer: one object, or (`stream: true`) a stream of chunks"
+    return streamed(ChatCompletion, text, [*kinds, {"const": "[DONE]"}], sent)
+
+
+def responded() -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: a response as one object, or as a stream of events."""
+    kinds = [{"$ref": "#/components/schemas/ResponseEvent"}]
+    events = EXAMPLES["ResponseEvent"]
+    sent = "".join(
+        f"event: {each['type']}\ndata: {json.dumps(each, ensure_ascii=False)}\n\n" for each in events
+    )
+    text = "The answer: one object, or (`stream: true`) a stream of events"
+    return streamed(ResponseObject, text, kinds, sent)
+
+
+def streamed(
+    model: type[BaseModel], text: str, kinds: Sequence[dict[str, Any]], sent: str
+) -> dict[int | str, dict[str, Any]]:
+    """An answer of OpenAI's protocol. `kinds`: schemas of the events' data; `sent`: an example stream."""
+    shown = {"contentMediaType": "application/json", "contentSchema": {"anyOf": kinds}}
+    event = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string", **shown}}}
+    examples = {"whole": {"summary": "A whole answer", "value": sent}}
+    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
+    return {200: {"model": model, "description": text, "content": {EVENT_STREAM: stream}}}
 
 
 def _event(name: str, n: int, data: str) -> str:
@@ -232,8 +282,14 @@ def _derived(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
 
 def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
     known = {kind.__name__: kind for kind in _models()}
+    for entry in spec["paths"].values():
+        for operation in entry.values():
+            if UNUSED[0] in json.dumps(operation["responses"].get("422", {})):
+                del operation["responses"]["422"]  # FastAPI's own: an invalid field is a 400 here
     components = spec["components"]
-    schemas = {name: found for name, found in components["schemas"].items() if name not in UNUSED}
+    schemas = components["schemas"]
+    for name in UNUSED:
+        schemas.pop(name, None)
     missing = [known[name] for name in sorted(_references(spec)) if name not in schemas]
     _, added = models_json_schema(
         [(kind, "validation") for kind in missing], ref_template="#/components/schemas/{model}"
@@ -253,7 +309,7 @@ def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
 
 
 def _models() -> Iterator[type[BaseModel]]:
-    yield from (Problem, ServerSentEvent, VoteCounts)
+    yield from (Problem, OpenAIErrorEnvelope, ServerSentEvent, VoteCounts)
     left: list[type[BaseModel]] = [Out, Body]
     while left:
         found = left.pop().__subclasses__()

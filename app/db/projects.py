@@ -70,7 +70,12 @@ PUT = """
     SET overview = excluded.overview, rules = excluded.rules, notes = excluded.notes,
         updated_at = excluded.updated_at
 """
-PROJECTS = 'SELECT project FROM ibid.project_knowledge WHERE tenant = $1 ORDER BY project COLLATE "C"'
+PROJECTS = """
+    SELECT project FROM (
+        SELECT project FROM ibid.project_knowledge WHERE tenant = $1
+        UNION SELECT project FROM ibid.project_part WHERE tenant = $1 AND owner IN ('', $2) AND project <> ''
+    ) AS named ORDER BY project COLLATE "C"
+"""
 REMOVE = "DELETE FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2 RETURNING 1"
 
 
@@ -103,8 +108,10 @@ class KnowledgeStore:
             return bool(await connection.fetchval(REMOVE, *place(scope)))
 
     async def projects(self, scope: Scope) -> Sequence[str]:
+        """Names of the tenant's projects: those with knowledge, or with rows that the scope may see."""
         with self._pool.asking():
-            return [row["project"] for row in await self._pool.fetch(PROJECTS, scope.tenant)]
+            rows = await self._pool.fetch(PROJECTS, scope.tenant, scope.owner)
+        return [row["project"] for row in rows]
 
 
 def place(scope: Scope) -> tuple[str, str]:

@@ -203,11 +203,14 @@ class OpenAIStream:
     async def piece(self) -> bytes | None:
         """The next bytes, b"" at the end; once the answer has ended, silence and faults are an end too. None:
         text was held back long enough."""
+        unsure = asyncio.timeout_at(self.until) if self.thoughts.unsure else None
         try:
-            async with asyncio.timeout_at(self.until if self.thoughts.unsure else None) as unsure:
+            if unsure is None:
+                return await self.body.next()
+            async with unsure:
                 return await self.body.next()
         except FAULTS as error:
-            if unsure.expired():
+            if unsure and unsure.expired():
                 return None
             if self.finish is not None or self.done:
                 return b""

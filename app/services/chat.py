@@ -11,6 +11,7 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from app.answer import (
     BREAK,
@@ -77,7 +78,7 @@ from app.answering.stream import Reply
 from app.db.documents import DocumentStore
 from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore
-from app.errors import InvalidField, Unavailable
+from app.errors import RETRY_SECONDS, InvalidField, Unavailable
 from app.retrieval.ranking import without_identical
 from app.retrieval.relevance import skipped
 from app.retrieval.rewrite import earlier
@@ -140,7 +141,20 @@ class ChatService:
 
     async def prepare(self, question: Question) -> Reply:
         """Do everything that can fail while a status can still be sent. The caller closes the reply."""
-        return await self._pipeline.prepare(question, form_of(question), self._context)
+        make = self._errand if question.errand else self._context
+        return await self._pipeline.prepare(question, form_of(question), make)
+
+    async def turns(self, scope: Scope, until: datetime) -> Sequence[Turn]:
+        """The thread's newest answered turns up to a time, oldest first. Raises `Unavailable`."""
+        await self.recorder.written(scope)
+        lost = list[Degraded]()
+        turns = await earlier_turns(self._chatlog, scope, HISTORY_TURNS, lost)
+        if lost:
+            raise Unavailable("the conversation cannot be read", retry_after=RETRY_SECONDS)
+        return answered([turn for turn in turns if turn.at is None or turn.at <= until])
+
+    async def _errand(self, run: Run) -> Context:
+        return errand_context(run.question, self._pipeline.limits, run.meter)
 
     async def _context(self, run: Run) -> Context:
         question, limits = run.question, self._pipeline.limits
@@ -225,6 +239,15 @@ def texts_of(question: Question) -> tuple[str, str, str]:
     if question.projected:
         return PROJECT_TEXTS
     return DOCUMENT_TEXTS if question.searched == DEFAULT_SOURCES else SOURCE_TEXTS
+
+
+def errand_context(question: Question, limits: PromptLimits, meter: Meter) -> Context:
+    """A frontend's own prompt as it is, with its system texts. Raises `InvalidField`."""
+    system = BREAK.join(question.notes)
+    share(limits, meter, system=system, message=question.message, notes=(), turns=())
+    prompt = Prompt(system, question.message, reason=Reason.UNASKED)
+    recipe = recipe_of(prompt, ranking=RANKING_VERSION)
+    return Context(prompt=prompt, trace=Trace(prompt.reason), recipe=recipe, tokens=meter.prompt(prompt))
 
 
 def is_long(question: Question, fetched: Fetched) -> bool:

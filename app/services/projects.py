@@ -419,6 +419,10 @@ class KnowledgeService:
             raise Missing("this project has no knowledge")
         return found
 
+    async def projects(self, scope: Scope) -> Sequence[str]:
+        """Names of the projects that the scope may ask about."""
+        return await self._record.projects(scope)
+
     async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
         check_tenant_key(scope)
         await asyncio.to_thread(self._admit, knowledge, Knowledge(), ("overview", "rules", "notes"))

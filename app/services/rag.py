@@ -120,6 +120,8 @@ class RagService:
         return known, Thread(turns, text if text != message else "", tuple(lost))
 
     async def _turns(self, question: Question, seconds: float, lost: list[Degraded]) -> Sequence[Turn]:
+        if question.history is not None:
+            return question.history
         return await earlier_turns(self._chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
 
     async def _small_talk(self, run: Run) -> Context:

@@ -23,6 +23,7 @@ from app.answer import (
     Kind,
     Prompt,
     Role,
+    Turn,
     build_system_prompt,
     recipe_block,
 )
@@ -146,8 +147,11 @@ class Decided:
 
     def recipe(self, reentry: str) -> tuple[Block, ...]:
         overlay, rules, lens, cards, thread = self.blocks()
-        turns = self.thread.refs
+        turns = tuple(ref for ref in self.thread.refs if ref.id)
+        # Turns of the request's own history are not kept: a replay says so.
+        brought = [turn for turn in self.thread.turns if not turn.id]
         return (
+            *(recipe_block(Kind.TURN, turn.content, name=turn.role) for turn in brought),
             recipe_block(Kind.DATE, day_line(self.by.at), keep=True),
             recipe_block(Kind.REENTRY, reentry, keep=True),
             recipe_block(Kind.OVERLAY, overlay, keep=True),
@@ -258,7 +262,9 @@ class VantageService:
 
     async def _thread(self, run: Run, most: int, lost: list[Degraded]) -> ThreadBlock:
         question = run.question
-        turns = await earlier_turns(self._chatlog, question.scope, question.mix.conversation, lost)
+        turns: Sequence[Turn] | None = question.history
+        if turns is None:
+            turns = await earlier_turns(self._chatlog, question.scope, question.mix.conversation, lost)
         return await aside(sum(len(turn.content) for turn in turns), thread_block, turns, run.meter, most)
 
     async def _read_cards(self, run: Run, most: int, lost: list[Degraded]) -> CardsBlock:

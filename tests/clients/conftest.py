@@ -1,5 +1,5 @@
-"""The whole app in this process, for clients that are other people's packages, unchanged."""
+"""Clients as people have them, against the whole app: unchanged packages, and the examples of the guide."""
 
-from tests.integration.conftest import host
+from tests.integration.conftest import host, house, talk
 
-__all__ = ["host"]
+__all__ = ["host", "house", "talk"]

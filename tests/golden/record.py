@@ -48,6 +48,7 @@ SPOKEN = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})\b")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 CURSOR = re.compile(r"[A-Za-z0-9_-]{16,}")
 CHANCE = {"took_ms": "<ms>", "ms": "<ms>", "seconds_since": "<seconds>", "connections": "<number>"}
+CHANCE |= dict.fromkeys(("created", "created_at"), "<seconds>")
 """Numbers that no two runs share."""
 NIL = "0192f0c0-0000-7000-8000-000000000000"
 """An id that the script makes up."""

@@ -29,7 +29,7 @@ from tests.integration.conftest import EVERY, Host
 
 SLOW = {
     **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 3),
-    **dict.fromkeys(("keepConversations", "keepDreams"), 3),
+    **dict.fromkeys(("completeChat", "createResponse", "keepConversations", "keepDreams"), 3),
     "uploadDocument": 5,
 }
 """Cases of what embeds, or reads a PDF; of all else FAST."""
@@ -63,6 +63,9 @@ FREE = {
     "deleteCard",
     "deleteFact",
     "listCollections",
+    "listModels",
+    "getModel",
+    "getResponse",
     "vantagePolicy",
     "alive",
     "ready",

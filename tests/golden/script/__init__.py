@@ -9,6 +9,7 @@ from tests.golden.script import (
     documents,
     faults,
     memories,
+    openai,
     opening,
     projects,
     users,
@@ -25,6 +26,7 @@ PARTS: Mapping[str, tuple[Ask, ...]] = {
         *projects.ASKS,
         *vantage.ASKS,
         *users.ASKS,
+        *openai.ASKS,
     ),
     "debug": debug.ASKS,
 }
