@@ -19,8 +19,9 @@ WORDS, WORDS_FOREIGN, TYPICAL = 0.3, 0.5, 0.2
 more where `unrelated` texts are similar to the embedder."""
 CHANCE = 0.105
 """The similarity of unrelated passages: its spread between passages and between questions."""
-LEAST = 0.75
-"""Share of the best evidence that a further passage needs."""
+LEAST, LEAST_PER_CHANCE = 0.75, 2.0
+"""Share of the best evidence that a further passage needs: at most LEAST, and less while little is in reach,
+so many times what chance explains."""
 MOST_OF_IT = 0.6
 """Coverage of the question's IDF mass that suffices while nothing is embedded."""
 CONTENT, CONTENT_ILLEGIBLE = 0.35, 0.2
@@ -56,7 +57,8 @@ def least_related(every: Iterable[float], passages: int) -> float:
     """The least evidence of a match among the evidence of all candidates, with this number of passages in
     reach. What words alone decide is neither compared with chance nor makes others need more."""
     best = max((each for each in every if each < CERTAIN), default=UNRELATED)
-    return LEAST * best if best > chance(passages) else CERTAIN
+    bound = chance(passages)
+    return min(LEAST, LEAST_PER_CHANCE * bound) * best if best > bound else CERTAIN
 
 
 def evidence_of(candidate: Candidate) -> float:

@@ -443,7 +443,10 @@ def test_all_passages_in_reach_count() -> None:
 
 
 def test_a_further_match_has_a_part_of_the_best_evidence() -> None:
-    assert matching([legs({"best": 0.8, "near": 0.65, "far": 0.5})]) == ["best", "near"]
+    """The more is in reach, the greater the part."""
+    found = legs({"best": 0.8, "near": 0.65, "far": 0.5})
+    assert matching([replace(found, stored=10)]) == ["best", "near", "far"]
+    assert matching([replace(found, stored=10_000)]) == ["best", "near"]
 
 
 def test_a_passage_without_a_vector_does_not_displace_others() -> None:
