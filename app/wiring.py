@@ -66,7 +66,7 @@ from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, greet, open
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
 from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, read_collections
-from app.services.answers import AnswerService, ReplayService, SessionService
+from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
@@ -359,6 +359,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         documents=DocumentService(documents),
         sessions=SessionService(SessionStore(pool), recorder),
         answers=answers,
+        streams=StreamService(chat.live, answers, originals),
         replays=ReplayService(answers, originals, cards, knowledge, tokens.count),
         feedback=FeedbackService(answers, Judge(open_.feedback_model), votes, personas.quick_persona_refresh),
         signals=SignalService(votes, temporal),

@@ -15,6 +15,7 @@ from datetime import datetime
 from app.answer import Answer, Block, Finish, Form, Prompt, Role, Turn, Usage, new_id
 from app.answering.budget import Budget, Meter, PromptLimits, ledger, reason_of, share
 from app.answering.enforcement import POLICY
+from app.answering.live import Live
 from app.answering.meta import Used, build_meta_explanation, recalled
 from app.answering.question import Context, Question
 from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack_recalled, tags_of
@@ -72,6 +73,7 @@ class Pipeline:
     """The default model; None: the chat model's own."""
     remember: Callable[[Scope, str, datetime], Awaitable[Remembered]] | None = None
     """Stores the message as a memory (`remember: true`); never raises."""
+    live: Live = field(default_factory=Live)
     speaks: bool = True
     """False: the extractive answerer, which ignores response classes."""
 
@@ -109,6 +111,7 @@ class Pipeline:
             started=run.started,
             stages=run.stages,
             remember=self.remember if question.remember else None,
+            live=self.live,
         )
 
     def _opening(self, question: Question, context: Context) -> Opening:

@@ -159,6 +159,15 @@ def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"model": shapes.whole, "description": text, "content": {EVENT_STREAM: stream}}}
 
 
+def followed(shapes: Shapes) -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: the rest of an answer's events, or nothing."""
+    events = answered(shapes, "The events, as the first stream has them")[200]
+    return {
+        200: {name: value for name, value in events.items() if name != "model"},
+        204: {"description": "Nothing follows: the last event has arrived. An EventSource then ends."},
+    }
+
+
 def _event(name: str, n: int, data: str) -> str:
     return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {data}\n\n"
 

@@ -1,4 +1,5 @@
-"""Sessions and recorded answers: look-up, removal, and replay against the present stores and policy.
+"""Sessions and recorded answers: look-up, removal, replay against the present stores and policy; answers'
+events, recorded or in progress.
 
 A replay neither searches nor asks a model: it compares the version of the ranking, and reads in the scope of
 the question. Seconds. Raises `Missing`, `InvalidField` (a cursor), and `Unavailable` if a store does not
@@ -6,10 +7,12 @@ answer.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from app.answer import CHAT_LOG_REF, KNOWLEDGE, MEMORY_REF, NOTES, Answer, Recipe, Ref
+from app.answering.live import LAST, Live, Numbered, Progress, events_of, with_texts
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import (
     NOT_ASKED,
@@ -132,6 +135,67 @@ class ReplayService:
 
 def ids(refs: Sequence[Ref], source: str) -> list[str]:
     return [ref.id for ref in refs if ref.source == source]
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The rest of an answer's events."""
+
+    answer_id: str
+    endpoint: str
+    events: AsyncIterator[Numbered]
+
+
+STOP_SECONDS = 5.0
+"""Time for a stopped answer to be recorded."""
+
+
+class StreamService:
+    """The events of answers for clients that lost them, and the end of answers in progress."""
+
+    def __init__(self, live: Live, answers: AnswerService, originals: OriginalStore) -> None:
+        self._live = live
+        self._answers = answers
+        self._originals = originals
+
+    async def follow(self, scope: Scope, answer_id: str, after: int) -> Following | None:
+        """The events after number `after`; None: nothing follows. Raises `Missing`, `Overloaded`."""
+        if progress := self._live.find(scope, answer_id):
+            return Following(answer_id, progress.endpoint, self._followed(scope, progress, after))
+        asked, answer = await self._answers.found(scope, answer_id)
+        events = await self._recorded(asked, answer, after)
+        return Following(answer_id, answer.endpoint, listed(events)) if events else None
+
+    async def stop(self, scope: Scope, answer_id: str) -> Answer:
+        """The answer, ended."""
+        if progress := self._live.find(scope, answer_id):
+            progress.stop()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS):
+                    await progress.over()
+        return await self._answers.get(scope, answer_id)
+
+    async def _followed(self, scope: Scope, progress: Progress, after: int) -> AsyncIterator[Numbered]:
+        """Of a reply that ended without its last events, they are in the record."""
+        async for event in progress.follow(after):
+            yield event
+            after = event[0]
+        if not progress.tail[-1:] or progress.tail[-1][0] not in LAST:
+            asked, answer = await self._answers.found(scope, progress.answer_id)
+            for event in await self._recorded(asked, answer, after):
+                yield event
+
+    async def _recorded(self, asked: Scope, answer: Answer, after: int) -> list[Numbered]:
+        facts: dict[str, object] = {}
+        if after < 1 and answer.sent and answer.sent.facts:
+            found = await self._originals.passages(asked, answer.trace.packed)
+            facts = with_texts(answer, {key: passage.text for key, passage in found.items()})
+        return list(events_of(answer, asked.session_id, facts, after))
+
+
+async def listed(events: Iterable[Numbered]) -> AsyncIterator[Numbered]:
+    for event in events:
+        yield event
 
 
 class SessionService:

@@ -1,0 +1,121 @@
+"""A stream that breaks anywhere is resumed without a lost or doubled token, and an answer in progress can be
+stopped: at the replica that gives it, at another one, after a restart."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.chromas import chroma_server
+from tests.fakes.model import Fault, ModelServer, model_server
+from tests.fakes.process import Service
+from tests.fakes.qdrant import qdrant_server
+from tests.fakes.server import Event, event
+from tests.integration.conftest import EVERY, Host
+from tests.integration.test_answer import GARDEN, QUESTION
+
+REPLY = "It gave 412 crates [garden.pdf#1] of apples 🍎, they say [other.pdf#7]; the press made cider."
+SLOW = Fault(pace=0.02)
+
+
+@dataclass
+class Pair:
+    """Two replicas on one Postgres, and the model that both ask."""
+
+    one: Service
+    other: Service
+    model: ModelServer
+
+
+@pytest.fixture(scope="module")
+def replicas(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    with (
+        chroma_server(tmp_path_factory.mktemp("chroma")) as chroma,
+        qdrant_server(tmp_path_factory.mktemp("qdrant")) as qdrant,
+        host.beside(model_server()) as model,
+    ):
+        shared = EVERY | {"CHROMA_URL": chroma.url, "QDRANT_URL": qdrant.url, "CHAT_BASE_URL": model.url}
+        with host(**shared) as one, host(**shared, POSTGRES_DSN=one.dsn) as other:
+            assert one.upload("garden.pdf", GARDEN).status_code == 201
+            yield Pair(one, other, model)
+
+
+@pytest.fixture
+def pair(replicas: Pair) -> Pair:
+    replicas.model.reply, replicas.model.fault = REPLY, SLOW
+    return replicas
+
+
+def blocks(response: httpx.Response) -> Iterator[Event]:
+    """Events as they come, without pings."""
+    text = ""
+    for piece in response.iter_text():
+        text += piece
+        *whole, text = text.split("\n\n")
+        yield from (event(block) for block in whole if not block.startswith(":"))
+
+
+@contextmanager
+def asking(service: Service, path: str = "/api/chat", **body: Any) -> Iterator[Iterator[Event]]:
+    sent = {"message": QUESTION, "session_id": "s", "on_disconnect": "continue", "history": []} | body
+    with service.client.stream("POST", path, json=sent) as response:
+        assert response.status_code == 200, response.read()
+        yield blocks(response)
+
+
+def resumed(service: Service, last: str | None, answer_id: str = "") -> list[Event]:
+    """The rest after the event with this id."""
+    answer_id = answer_id or str(last).partition(":")[0]
+    headers = {"Last-Event-ID": last} if last else {}
+    with service.client.stream("GET", f"/answers/{answer_id}/events", headers=headers) as response:
+        assert response.status_code in (200, 204), response.read()
+        return list(blocks(response))
+
+
+def recorded(events: list[Event]) -> list[Event]:
+    """As an answer's record has them: the prompt is not kept."""
+    head, *others = events
+    return [replace(head, data={name: item for name, item in head.data.items() if name != "debug"}), *others]
+
+
+def broken(first: Service, then: Service, at: int, **body: Any) -> list[Event]:
+    """A stream that breaks after `at` events, and what the other replica says after them."""
+    with asking(first, **body) as stream:
+        begun = [one for one, _ in zip(stream, range(at), strict=False)]
+    return begun + resumed(then, begun[-1].id)
+
+
+def intact(events: list[Event], finish: str = "stop") -> None:
+    """Numbered without a gap, and the text is the answer's."""
+    answer_id = events[0].data["answer_id"]
+    assert [one.id for one in events] == [f"{answer_id}:{n}" for n in range(1, len(events) + 1)]
+    names = [one.name for one in events]
+    assert names == ["meta", *["token"] * (len(names) - 3), "citations", "done"]
+    assert events[-1].data["finish_reason"] == finish
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(1, 22), where=st.sampled_from(["here"]))
+def test_a_stream_that_breaks_is_resumed_while_the_answer_runs(pair: Pair, at: int, where: str) -> None:
+    got = broken(pair.one, pair.one if where == "here" else pair.other, at)
+    intact(got)
+    kept = pair.one.client.get(f"/answers/{got[0].data['answer_id']}").json()
+    assert "".join(one.data["text"] for one in got if one.name == "token") == kept["answer"]
+    assert recorded(got) == recorded(resumed(pair.other, None, kept["answer_id"]))
+
+
+@pytest.mark.parametrize("reply", [REPLY, "", "Many.", "One\n\ntwo [garden.pdf#1, garden.pdf#2]"])
+def test_every_rest_of_an_ended_answer_is_as_it_was(pair: Pair, reply: str) -> None:
+    """From the record, at the other replica."""
+    pair.model.reply, pair.model.fault = reply, Fault()
+    with asking(pair.one) as stream:
+        whole = list(stream)
+    intact(whole)
+    assert recorded(resumed(pair.other, None, whole[0].data["answer_id"])) == recorded(whole)
+    for n, one in enumerate(whole, 1):
+        assert resumed(pair.other, one.id) == whole[n:]
