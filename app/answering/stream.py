@@ -119,6 +119,8 @@ class Reply:
     _end: dict[str, object] | None = None
     """The event `done`."""
     _error: IbidError | None = None
+    _facts: dict[str, object] = field(default_factory=dict)
+    """Further fields of `meta`, as JSON."""
     _taken_back: int = 0
     """Tokens that were sent and taken back."""
     _reading: asyncio.Task[Any] | None = None
@@ -175,7 +177,9 @@ class Reply:
         recorded before its last event, a failed one too: a client that sees the event finds the turn in the
         log."""
         told = self.progress
-        told.tell("meta", self.meta | (plain(extra) if (extra := self.context.extra) else {}))
+        if self.context.extra:
+            self._facts = plain(self.context.extra)  # some of it changes while the answer runs
+        told.tell("meta", self.meta | self._facts)
         try:
             if self.opening:
                 stream = await self._unless_stopped(self.opening.stream())
@@ -380,7 +384,7 @@ class Reply:
             pieces=lengths(told.texts[self._taken_back :]),
             taken_back=self._taken_back,
             model=str((told.meta or self.meta)["model"]),
-            facts=without_texts(plain(self.context.extra)) if self.context.extra else {},
+            facts=without_texts(self._facts),
             done=self._done(finish),
             error=(error.slug, error.detail) if error else None,
         )

@@ -2,7 +2,7 @@
 stopped: at the replica that gives it, at another one, after a restart."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.chromas import chroma_server
 from tests.fakes.model import Fault, ModelServer, model_server
-from tests.fakes.process import Service
+from tests.fakes.process import Service, wait_for
 from tests.fakes.qdrant import qdrant_server
 from tests.fakes.server import Event, event
 from tests.integration.conftest import EVERY, Host
@@ -68,6 +68,14 @@ def asking(service: Service, path: str = "/api/chat", **body: Any) -> Iterator[I
         yield blocks(response)
 
 
+@contextmanager
+def following(service: Service, last: str) -> Iterator[Iterator[Event]]:
+    path = f"/answers/{last.partition(':')[0]}/events"
+    with service.client.stream("GET", path, headers={"Last-Event-ID": last}) as response:
+        assert response.status_code == 200, response.read()
+        yield blocks(response)
+
+
 def resumed(service: Service, last: str | None, answer_id: str = "") -> list[Event]:
     """The rest after the event with this id."""
     answer_id = answer_id or str(last).partition(":")[0]
@@ -80,7 +88,8 @@ def resumed(service: Service, last: str | None, answer_id: str = "") -> list[Eve
 def recorded(events: list[Event]) -> list[Event]:
     """As an answer's record has them: the prompt is not kept."""
     head, *others = events
-    return [replace(head, data={name: item for name, item in head.data.items() if name != "debug"}), *others]
+    kept = {name: item for name, item in head.data.items() if name not in {"debug", "system_prompt"}}
+    return [replace(head, data=kept), *others]
 
 
 def broken(first: Service, then: Service, at: int, **body: Any) -> list[Event]:
@@ -119,3 +128,100 @@ def test_every_rest_of_an_ended_answer_is_as_it_was(pair: Pair, reply: str) -> N
     assert recorded(resumed(pair.other, None, whole[0].data["answer_id"])) == recorded(whole)
     for n, one in enumerate(whole, 1):
         assert resumed(pair.other, one.id) == whole[n:]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/rag/query", {"user_id": "ada", "stream": True}),
+        ("/vantage/query", {"user_id": "eve", "stream": True}),
+    ],
+)
+def test_the_other_endpoints_say_the_same_again(pair: Pair, path: str, body: dict[str, Any]) -> None:
+    """Their `meta` has the texts of memories, which the record has not: they are read where they are."""
+    pair.model.fault = Fault()
+    text = "I keep the orchard's crates of apples in the north barn."
+    stored = pair.one.client.post("/memories", json={"user_id": body["user_id"], "text": text})
+    assert stored.status_code == 201, stored.text
+    sent = {"message": "Where do I keep my crates of apples?"} | body
+    with pair.one.client.stream("POST", path, json=sent) as response:
+        whole = list(blocks(response))
+    assert [item["text"] for item in whole[0].data["memory_used"]] == [text]
+    got = resumed(pair.other, None, whole[0].data["answer_id"])
+    assert recorded(got) == recorded(whole)
+
+
+def test_a_forgotten_memory_is_not_said_again(pair: Pair) -> None:
+    pair.model.fault = Fault()
+    text = "My bees winter in the walled garden."
+    memory = pair.one.client.post("/memories", json={"user_id": "bo", "text": text}).json()
+    sent = {"message": "Where do my bees spend the winter?", "user_id": "bo", "stream": True}
+    with pair.one.client.stream("POST", "/rag/query", json=sent) as response:
+        whole = list(blocks(response))
+    assert pair.one.client.delete(f"/memories/{memory['memory']['id']}").status_code == 204
+    [used] = resumed(pair.one, None, whole[0].data["answer_id"])[0].data["memory_used"]
+    assert used["text"] == ""
+
+
+def test_an_error_is_said_again(pair: Pair) -> None:
+    """But for `instance`, the id of the request that reads it."""
+    pair.model.fault = Fault(error_after=3)
+    with asking(pair.one) as stream:
+        whole = list(stream)
+    assert [one.name for one in whole[-2:]] == ["token", "error"]
+    for n, one in enumerate(whole[:-1], 1):
+        got = resumed(pair.other, one.id)
+        assert got[:-1] == whole[n:-1]
+        assert (got[-1].id, got[-1].data["type"]) == (whole[-1].id, whole[-1].data["type"])
+    assert resumed(pair.other, whole[-1].id) == []
+
+
+def test_a_client_that_leaves_still_cancels(pair: Pair) -> None:
+    """What it had, and what was about to come, is there again, with the cancelled end."""
+    pair.model.fault = Fault(pace=0.1)
+    with asking(pair.one, on_disconnect="cancel") as stream:
+        begun = [next(stream), next(stream)]
+    request = pair.model.asked("/chat/completions")[-1]
+    wait_for(lambda: request.closed_at is not None)
+    intact(begun + resumed(pair.one, begun[-1].id), "cancelled")
+
+
+def test_an_answer_that_somebody_follows_goes_on(pair: Pair) -> None:
+    """Until the last one leaves."""
+    pair.model.fault = Fault(pace=0.1)
+    with ExitStack() as follower:
+        with asking(pair.one, on_disconnect="cancel") as stream:
+            begun = [next(stream), next(stream)]
+            rest = follower.enter_context(following(pair.one, begun[-1].id))
+            begun.append(next(rest))
+        intact([*begun, *rest])
+    with asking(pair.one, on_disconnect="cancel") as stream:
+        begun = [next(stream), next(stream)]
+        follower.enter_context(following(pair.one, begun[-1].id))
+    follower.close()
+    wait_for(lambda: pair.model.asked("/chat/completions")[-1].closed_at is not None)
+    intact(begun + resumed(pair.one, begun[-1].id), "cancelled")
+
+
+def test_a_stopped_answer_ends_in_good_order(pair: Pair) -> None:
+    """Its stream gets citations and `done`; the same again changes nothing."""
+    pair.model.fault = Fault(pace=0.1)
+    with asking(pair.one) as stream:
+        begun = [next(stream), next(stream)]
+        stopped = pair.one.client.post(f"/answers/{begun[0].data['answer_id']}/stop")
+        whole = [*begun, *stream]
+    intact(whole, "cancelled")
+    assert (stopped.status_code, stopped.json()["finish_reason"]) == (200, "cancelled")
+    assert stopped.json()["answer"] == "".join(one.data["text"] for one in whole if one.name == "token")
+    wait_for(lambda: pair.model.asked("/chat/completions")[-1].closed_at is not None)
+    again = pair.one.client.post(f"/answers/{begun[0].data['answer_id']}/stop")
+    assert again.json() == stopped.json()
+    assert recorded(resumed(pair.other, None, begun[0].data["answer_id"])) == recorded(whole)
+
+
+def test_an_ended_answer_is_not_stopped(pair: Pair) -> None:
+    pair.model.fault = Fault()
+    with asking(pair.one) as stream:
+        *_, end = stream
+    stopped = pair.one.client.post(f"/answers/{end.data['answer_id']}/stop")
+    assert (stopped.status_code, stopped.json()["finish_reason"]) == (200, "stop")
