@@ -6,17 +6,18 @@ recorded answer. Events are numbered from 1. Raises `Overloaded`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-
-import orjson
+from datetime import datetime
 
 from app.answer import Answer, Finish, sha256
 from app.answering.meta import retrieved
 from app.answering.recorder import may_see
 from app.db.rows import storable
 from app.errors import Overloaded
-from app.types import Scope
+from app.types import Scope, moment
 
 Event = tuple[str, Mapping[str, object]]
 Numbered = tuple[int, str, Mapping[str, object]]
@@ -61,13 +62,27 @@ class Progress:
         self.ended = True
         self._wake()
 
-    async def follow(self, after: int) -> AsyncIterator[Numbered]:
-        """The events after number `after`, then those to come, up to the end of the reply."""
+    def check_room(self) -> None:
+        """Raise `Overloaded` if nobody else may follow."""
         if len(self._followers) >= FOLLOWERS:
             raise Overloaded(f"This answer has {FOLLOWERS} readers already.", retry_after=1)
-        news = asyncio.Event()
+
+    @contextmanager
+    def joined(self, news: asyncio.Event) -> Iterator[None]:
+        """Follow inside the block: `news` is set after each event, and at the end."""
+        self.check_room()
         self._followers.add(news)
         try:
+            yield
+        finally:
+            self._followers.discard(news)
+            if self._alone and not self._followers:
+                self._alone.set()
+
+    async def follow(self, after: int) -> AsyncGenerator[Numbered, None]:
+        """The events after number `after`, then those to come, up to the end of the reply."""
+        news = asyncio.Event()
+        with self.joined(news):
             while True:
                 news.clear()
                 while event := self.event(after + 1):
@@ -76,10 +91,6 @@ class Progress:
                 if self.ended:
                     return
                 await news.wait()
-        finally:
-            self._followers.discard(news)
-            if self._alone and not self._followers:
-                self._alone.set()
 
     async def unfollowed(self) -> None:
         """Return once nobody follows."""
@@ -136,10 +147,14 @@ def _id(progress: Progress) -> str:
     return progress.answer_id
 
 
-def plain(value: object) -> dict[str, object]:
-    """A mapping as JSON gives it back: dataclasses with their fields and properties."""
-    option = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
-    found: dict[str, object] = orjson.loads(orjson.dumps(value, default=_plain, option=option))
+def as_json(value: object) -> str:
+    """In ASCII on one line; dataclasses with their fields and properties, half a surrogate pair too."""
+    return json.dumps(value, default=_plain, separators=(",", ":"))
+
+
+def plain(value: Mapping[str, object]) -> dict[str, object]:
+    """As JSON gives it back."""
+    found: dict[str, object] = json.loads(as_json(value))
     return found
 
 
@@ -149,8 +164,8 @@ def _plain(value: object) -> object:
         return {name: getattr(value, name) for name in (*(each.name for each in fields(value)), *made)}
     if isinstance(value, Mapping):
         return dict(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
+    if isinstance(value, datetime):
+        return moment(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 

@@ -1,6 +1,7 @@
 """A stream that breaks anywhere is resumed without a lost or doubled token, and an answer in progress can be
 stopped: at the replica that gives it, at another one, after a restart."""
 
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from tests.fakes.chromas import chroma_server
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.process import Service, wait_for
 from tests.fakes.qdrant import qdrant_server
-from tests.fakes.server import Event, event
+from tests.fakes.server import Event, event, told
 from tests.integration.conftest import EVERY, Host
 from tests.integration.test_answer import GARDEN, QUESTION
 
@@ -41,6 +42,8 @@ def replicas(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     ):
         shared = EVERY | {"CHROMA_URL": chroma.url, "QDRANT_URL": qdrant.url, "CHAT_BASE_URL": model.url}
         with host(**shared) as one, host(**shared, POSTGRES_DSN=one.dsn) as other:
+            for service in (one, other):  # a test makes keys
+                service.client.headers["Authorization"] = f"Bearer {service.lock.token}"
             assert one.upload("garden.pdf", GARDEN).status_code == 201
             yield Pair(one, other, model)
 
@@ -109,7 +112,7 @@ def intact(events: list[Event], finish: str = "stop") -> None:
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(at=st.integers(1, 22), where=st.sampled_from(["here"]))
+@given(at=st.integers(1, 22), where=st.sampled_from(["here", "there"]))
 def test_a_stream_that_breaks_is_resumed_while_the_answer_runs(pair: Pair, at: int, where: str) -> None:
     got = broken(pair.one, pair.one if where == "here" else pair.other, at)
     intact(got)
@@ -225,3 +228,47 @@ def test_an_ended_answer_is_not_stopped(pair: Pair) -> None:
         *_, end = stream
     stopped = pair.one.client.post(f"/answers/{end.data['answer_id']}/stop")
     assert (stopped.status_code, stopped.json()["finish_reason"]) == (200, "stop")
+
+
+def test_an_answer_is_stopped_from_another_replica(pair: Pair) -> None:
+    pair.model.fault = Fault(pace=0.1)
+    with asking(pair.one) as stream:
+        begun = [next(stream), next(stream)]
+        stopped = pair.other.client.post(f"/answers/{begun[0].data['answer_id']}/stop")
+        intact([*begun, *stream], "cancelled")
+    assert (stopped.status_code, stopped.json()["finish_reason"]) == (200, "cancelled")
+
+
+def test_a_reader_at_another_replica_keeps_it_going(pair: Pair) -> None:
+    """Long enough for the request to be renewed, with events larger than a notification."""
+    pair.model.reply = "".join(f"Wort{n} " + "ß" * 9_000 + " " for n in range(3)) + REPLY
+    pair.model.fault = Fault(pace=0.5)
+    with ExitStack() as follower:
+        with asking(pair.one, on_disconnect="cancel") as stream:
+            begun = [next(stream), next(stream)]
+            rest = follower.enter_context(following(pair.other, begun[-1].id))
+            begun.append(next(rest))
+        intact([*begun, *rest])
+
+
+def test_another_users_answer_is_not_there(pair: Pair) -> None:
+    """Neither to follow nor to stop, at either replica, whether it runs or has ended; an id that was never
+    given looks the same."""
+    pair.model.fault = Fault(pace=0.5)
+    ada, bob = ({"Authorization": f"Bearer {pair.one.key(user=user)}"} for user in ("ada", "bob"))
+    sent = {"message": QUESTION, "on_disconnect": "continue"}
+    with pair.one.client.stream("POST", "/api/chat", json=sent, headers=ada) as response:
+        answer_id = next(blocks(response)).data["answer_id"]
+        told(pair.one.client.get(f"/answers/{answer_id}/events", headers=bob), 404, "not-found")
+        told(pair.other.client.post(f"/answers/{answer_id}/stop", headers=bob), 404, "not-found")
+        stopped = pair.other.client.post(f"/answers/{answer_id}/stop", headers=ada)
+    assert stopped.json()["finish_reason"] == "cancelled"
+    for unknown in (answer_id, uuid.uuid4()):
+        assert pair.other.client.get(f"/answers/{unknown}/events", headers=bob).status_code == 404
+
+
+@pytest.mark.parametrize("last", ["x", ":1", "01998f3a-9d21-7e40-a4b3-0c9d6f0b7a55:1", "1"])
+def test_an_event_of_another_answer_is_refused(pair: Pair, last: str) -> None:
+    path = f"/answers/{uuid.uuid4()}/events"
+    problem = told(pair.one.client.get(path, headers={"Last-Event-ID": last}), 422, "validation")
+    assert problem["errors"][0]["field"] == "header.last-event-id"
