@@ -24,6 +24,7 @@ from app.api import (
     projects,
     rag,
     sessions,
+    ui,
     users,
     vantage,
 )
@@ -35,6 +36,7 @@ from app.wiring import open_services
 
 ROUTERS = (
     chat.router,
+    ui.router,
     documents.router,
     sessions.router,
     memories.router,

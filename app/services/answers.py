@@ -149,6 +149,8 @@ class Following:
     events: AsyncIterator[Numbered]
 
 
+THREAD_SECONDS = 0.5
+"""How long another replica with a reply of a thread is waited for."""
 STOP_SECONDS = 5.0
 """Time for a stopped answer to end."""
 RECORD_SECONDS, RECORD_PAUSE = 3.0, 0.1
@@ -179,6 +181,15 @@ class StreamService:
             asked, answer = await self._answers.found(scope, answer_id)
         events = await self._recorded(asked, answer, after)
         return Following(answer_id, answer.endpoint, listed(events)) if events else None
+
+    async def follow_thread(self, scope: Scope, thread: str) -> Following | None:
+        """All events of the thread's newest reply in progress; None: there is none."""
+        if progress := self._live.newest(scope, thread):
+            progress.check_room()
+            return self._following(scope, progress, progress.follow(0), 0)
+        if self._relay and (remote := await self._relay.ask(scope, thread=thread, seconds=THREAD_SECONDS)):
+            return self._following(scope, remote, remote.events, 0)
+        return None
 
     async def stop(self, scope: Scope, answer_id: str) -> Answer:
         """The answer, ended."""
