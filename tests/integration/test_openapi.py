@@ -28,7 +28,9 @@ from tests.fakes.process import Service, wait_for
 from tests.integration.conftest import EVERY, Host
 
 SLOW = {
-    **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 3),
+    **dict.fromkeys(
+        ("chat", "chatUi", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 3
+    ),
     **dict.fromkeys(("keepConversations", "keepDreams"), 3),
     "uploadDocument": 5,
 }
@@ -59,6 +61,9 @@ FREE = {
     "getFile",
     "getAnswer",
     "replayAnswer",
+    "resumeAnswer",
+    "resumeChat",
+    "stopAnswer",
     "deleteCard",
     "deleteFact",
     "listCollections",

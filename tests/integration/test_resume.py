@@ -1,10 +1,13 @@
 """A stream that breaks anywhere is resumed without a lost or doubled token, and an answer in progress can be
 stopped: at the replica that gives it, at another one, after a restart."""
 
+import json
+import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.chromas import chroma_server
 from tests.fakes.model import Fault, ModelServer, model_server
-from tests.fakes.process import Service, wait_for
+from tests.fakes.process import Service, family, kill, service, wait_for
 from tests.fakes.qdrant import qdrant_server
 from tests.fakes.server import Event, event, told
 from tests.integration.conftest import EVERY, Host
@@ -31,6 +34,8 @@ class Pair:
     one: Service
     other: Service
     model: ModelServer
+    shared: dict[str, str]
+    """Settings of a further replica."""
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +46,11 @@ def replicas(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
         host.beside(model_server()) as model,
     ):
         shared = EVERY | {"CHROMA_URL": chroma.url, "QDRANT_URL": qdrant.url, "CHAT_BASE_URL": model.url}
-        with host(**shared) as one, host(**shared, POSTGRES_DSN=one.dsn) as other:
-            for service in (one, other):  # a test makes keys
-                service.client.headers["Authorization"] = f"Bearer {service.lock.token}"
+        with host(**shared) as one, host(**(shared := shared | {"POSTGRES_DSN": one.dsn})) as other:
+            key(one)
+            key(other)
             assert one.upload("garden.pdf", GARDEN).status_code == 201
-            yield Pair(one, other, model)
+            yield Pair(one, other, model, shared)
 
 
 @pytest.fixture
@@ -64,26 +69,26 @@ def blocks(response: httpx.Response) -> Iterator[Event]:
 
 
 @contextmanager
-def asking(service: Service, path: str = "/api/chat", **body: Any) -> Iterator[Iterator[Event]]:
+def asking(replica: Service, path: str = "/api/chat", **body: Any) -> Iterator[Iterator[Event]]:
     sent = {"message": QUESTION, "session_id": "s", "on_disconnect": "continue", "history": []} | body
-    with service.client.stream("POST", path, json=sent) as response:
+    with replica.client.stream("POST", path, json=sent) as response:
         assert response.status_code == 200, response.read()
         yield blocks(response)
 
 
 @contextmanager
-def following(service: Service, last: str) -> Iterator[Iterator[Event]]:
+def following(replica: Service, last: str) -> Iterator[Iterator[Event]]:
     path = f"/answers/{last.partition(':')[0]}/events"
-    with service.client.stream("GET", path, headers={"Last-Event-ID": last}) as response:
+    with replica.client.stream("GET", path, headers={"Last-Event-ID": last}) as response:
         assert response.status_code == 200, response.read()
         yield blocks(response)
 
 
-def resumed(service: Service, last: str | None, answer_id: str = "") -> list[Event]:
+def resumed(replica: Service, last: str | None, answer_id: str = "") -> list[Event]:
     """The rest after the event with this id."""
     answer_id = answer_id or str(last).partition(":")[0]
     headers = {"Last-Event-ID": last} if last else {}
-    with service.client.stream("GET", f"/answers/{answer_id}/events", headers=headers) as response:
+    with replica.client.stream("GET", f"/answers/{answer_id}/events", headers=headers) as response:
         assert response.status_code in (200, 204), response.read()
         return list(blocks(response))
 
@@ -272,3 +277,46 @@ def test_an_event_of_another_answer_is_refused(pair: Pair, last: str) -> None:
     path = f"/answers/{uuid.uuid4()}/events"
     problem = told(pair.one.client.get(path, headers={"Last-Event-ID": last}), 422, "validation")
     assert problem["errors"][0]["field"] == "header.last-event-id"
+
+
+def test_answers_are_resumed_after_a_restart(pair: Pair, tmp_path: Path) -> None:
+    """One that had ended, and one that the stop of the service broke off: its error is its end."""
+    pair.model.fault = Fault(pace=0.1)
+    with service(tmp_path / "data", **pair.shared) as first:
+        key(first)
+        with asking(first) as stream:
+            whole = list(stream)
+        pair.model.fault = Fault(pace=0.1, stall_after=4)
+        with asking(first) as stream, following(pair.other, next(stream).id) as rest:
+            begun = [next(stream), next(rest)]
+            first.process.send_signal(signal.SIGTERM)
+            cut, followed = [begun[0], *stream], [begun[1], *rest]
+    assert (cut[-1].name, cut[-1].data["type"]) == ("error", "urn:ibid:problem:unavailable")
+    assert [one.id for one in followed] == [one.id for one in cut]
+    with service(tmp_path / "data", **pair.shared) as again:
+        key(again)
+        assert recorded(resumed(again, None, whole[0].data["answer_id"])) == recorded(whole)
+        assert resumed(again, whole[4].id) == whole[5:]
+        assert [one.id for one in resumed(again, cut[0].id)] == [one.id for one in cut[1:]]
+
+
+def test_a_replica_that_dies_is_told(pair: Pair, tmp_path: Path) -> None:
+    """Its answer is lost; the reader's last event is still the one to resume after."""
+    pair.model.fault = Fault(pace=0.3)
+    with service(tmp_path / "data", **pair.shared) as owner:
+        key(owner)
+        with asking(owner) as stream:
+            first = next(stream)
+            with pair.other.client.stream("GET", f"/answers/{first.data['answer_id']}/events") as response:
+                lines = response.iter_lines()
+                assert next(lines) == f"id: {first.id}"
+                kill(family(owner.lock.pid))
+                text = "\n".join(lines)
+        problem = json.loads(text.rpartition("event: error\ndata: ")[2])
+        assert problem["type"] == "urn:ibid:problem:unavailable"
+        assert not text.rpartition("event: error")[0].rstrip("\n").rpartition("\n")[2].startswith("id:")
+
+
+def key(replica: Service) -> None:
+    """Another test makes keys."""
+    replica.client.headers["Authorization"] = f"Bearer {replica.lock.token}"
