@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,3 +130,16 @@ def test_eventsource_parser_reads_the_stream(talk: Talk) -> None:
     assert [(one["id"], one["event"], one["data"]) for one in found] == [
         (one.id, one.name, one.data) for one in ours
     ]
+
+
+def test_the_guides_client_survives_a_network_that_breaks(talk: Talk) -> None:
+    """The example of docs/guide/streams.md, as it is."""
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "streams.md").read_text(encoding="utf-8")
+    example = page.partition("```js\n")[2].partition("```")[0]
+    talk.model.reply, talk.model.fault = REPLY * 3, Fault(pace=0.02)
+    body = json.dumps({"message": QUESTION, "session_id": "s"})
+    found = node("guide.mjs", talk.service.lock.url.rstrip("/"), "{}", body, said=example)
+    assert found["requests"] > 1
+    assert "".join(one["data"]["text"] for one in found["events"] if one["name"] == "token") == REPLY * 3
+    assert [one["name"] for one in found["events"][-2:]] == ["citations", "done"]
+    assert found["events"][0]["name"] == "meta"
