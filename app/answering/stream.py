@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from app.answer import Answer, Citation, Finish, Role, Sent, Span, Turn, Usage
 from app.answering.citations import SOURCES, CitationFilter, appended, closing, marks_of
@@ -69,7 +69,6 @@ HEAD_SECONDS = 2.0
 """Seconds after which status 200 is sent without the model's response head."""
 
 Event = tuple[str, dict[str, object]]
-T = TypeVar("T")
 
 
 class Remembered(StrEnum):
@@ -124,7 +123,7 @@ class Reply:
     _taken_back: int = 0
     """Tokens that were sent and taken back."""
     _reading: asyncio.Task[Any] | None = None
-    """The task that waits for the model, while it does."""
+    """The task that waits for the model, while it does: `stop` cancels the wait."""
     _stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -182,13 +181,25 @@ class Reply:
         told.tell("meta", self.meta | self._facts)
         try:
             if self.opening:
-                stream = await self._unless_stopped(self.opening.stream())
-                deltas = aiter(stream) if stream else None
-                while deltas and (delta := await self._unless_stopped(anext(deltas, None))):
-                    if text := self._take(delta):
-                        told.token(text)
-                        yield "token", {"text": text}
-                        self._read()
+                reading = asyncio.current_task()
+                try:
+                    if self._stopped:
+                        raise asyncio.CancelledError  # it is handled as if the wait had begun
+                    self._reading = reading
+                    async for delta in await self.opening.stream():
+                        self._reading = None
+                        if text := self._take(delta):
+                            told.token(text)
+                            yield "token", {"text": text}
+                            self._read()
+                        if self._stopped:
+                            break
+                        self._reading = reading
+                except asyncio.CancelledError:
+                    if not self._stopped or (reading and reading.uncancel()):
+                        raise
+                finally:
+                    self._reading = None
                 self.stages.lap("stream")
                 self.more = True
                 for text in self._ending():
@@ -213,9 +224,9 @@ class Reply:
 
     def stop(self) -> None:
         """End the answer as `cancelled`, with its citations and `done`."""
-        self._stopped = True
-        if self._reading:
+        if self._reading and not self._stopped:
             self._reading.cancel()
+        self._stopped = True
 
     async def unfollowed(self) -> None:
         """Return once no other client follows."""
@@ -227,20 +238,6 @@ class Reply:
             return
         self._error = error
         self.progress.tell("error", {"slug": error.slug, "detail": error.detail})
-
-    async def _unless_stopped(self, waiting: Awaitable[T]) -> T | None:
-        """What the model sends next; None: its stream has ended, or the answer is stopped."""
-        if self._stopped:
-            return None
-        self._reading = asyncio.current_task()
-        try:
-            return await waiting
-        except asyncio.CancelledError:
-            if not self._stopped or (self._reading and self._reading.uncancel()):
-                raise
-            return None
-        finally:
-            self._reading = None
 
     async def whole(self) -> dict[str, object]:
         try:
