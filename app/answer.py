@@ -190,7 +190,7 @@ class Sent:
     facts: Mapping[str, object] = field(default_factory=dict)
     """Further fields of `meta`, as JSON, without the texts of memories and the prompt."""
     done: Mapping[str, object] = field(default_factory=dict)
-    """The event `done`."""
+    """Fields of `done` beside the answer's own."""
     error: tuple[str, str] | None = None
     """Slug and detail of the problem that it ended with."""
 

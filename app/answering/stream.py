@@ -65,6 +65,8 @@ class Opening:
             await self._manager.__aexit__(None, None, None)
 
 
+ANSWERED = frozenset({"answer_id", "finish_reason", "usage"})
+"""Fields of `done` that the answer itself has."""
 HEAD_SECONDS = 2.0
 """Seconds after which status 200 is sent without the model's response head."""
 
@@ -382,6 +384,6 @@ class Reply:
             taken_back=self._taken_back,
             model=str((told.meta or self.meta)["model"]),
             facts=without_texts(self._facts),
-            done=self._done(finish),
+            done={name: value for name, value in self._done(finish).items() if name not in ANSWERED},
             error=(error.slug, error.detail) if error else None,
         )

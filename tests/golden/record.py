@@ -172,11 +172,15 @@ def events(text: str) -> list[dict[str, Any]]:
         ids.append(fields.get("id", ""))
         event = {"event": fields.get("event", ""), "data": data}
         last = found[-1] if found else {}
-        if event["event"] == "token" == last.get("event") and set(data) == set(last["data"]) == {"text"}:
+        if isinstance(data, dict) and data.get("type") == "text-delta" == last.get("data", {}).get("type"):
+            last["data"]["delta"] += data["delta"]
+        elif event["event"] == "token" == last.get("event") and set(data) == set(last["data"]) == {"text"}:
             last["data"]["text"] += data["text"]
         else:
             found.append(event)
-    answer = ids[0].rpartition(":")[0] if ids else ""
+    if not any(ids):  # of a protocol without them
+        return found
+    answer = ids[0].rpartition(":")[0]
     counted = ids == [f"{answer}:{n}" for n in range(1, len(ids) + 1)]
     return [*found, {"event": "(ids)", "data": "counted from 1" if counted else ids}]
 
