@@ -80,6 +80,8 @@ class Names:
                 if key == "timings":
                     return dict.fromkeys(sorted(value), "<ms>")
                 return {self.text(name, "key"): self.value(value[name], name) for name in sorted(value)}
+            case list() if key == "pieces":  # how deltas were grouped is chance
+                return [sum(value)]
             case list():
                 return [self.value(item, key) for item in value]
             case str() if key == "id" and value.isdigit():
