@@ -190,6 +190,25 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """How an answer's events were sent, beside what the answer itself says: `answering/live.py` makes them of
+    it again."""
+
+    pieces: tuple[int, ...] = ()
+    """Lengths of the `token` events, in code points of the text."""
+    taken_back: int = 0
+    """`token` events before these, with reasoning that the model took back: its text is not kept."""
+    model: str = ""
+    """As `meta` named it, before the model's server was heard."""
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """Further fields of `meta`, as JSON, without the texts of memories and the prompt."""
+    done: Mapping[str, object] = field(default_factory=dict)
+    """Fields of `done` beside the answer's own."""
+    error: tuple[str, str] | None = None
+    """Slug and detail of the problem that it ended with."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One answer of any endpoint."""
 
@@ -217,6 +236,8 @@ class Answer:
     """Where it cites. Empty for answers of older versions."""
     ruling: Mapping[str, object] | None = None
     """Of /vantage alone, as JSON: what was decided and why (`answering/ruling.py` writes and reads it)."""
+    sent: Sent | None = None
+    """None: an older version kept this answer, or it was never sent."""
 
 
 DRAWN = 64

@@ -28,6 +28,7 @@ from app.api import (
     responses,
     search,
     sessions,
+    ui,
     users,
     vantage,
 )
@@ -41,6 +42,7 @@ ROUTERS = (
     chat.router,
     search.router,
     mcp.router,
+    ui.router,
     documents.router,
     sessions.router,
     memories.router,

@@ -15,10 +15,12 @@ from functools import partial
 
 from app.answering.budget import PromptLimits, scaled
 from app.answering.extractive import Extractive
+from app.answering.live import Live
 from app.answering.pipeline import Pipeline
 from app.answering.projects import DREAMING
 from app.answering.recall import Recall
 from app.answering.recorder import Recorder
+from app.answering.relay import Relay
 from app.answering.summaries import Digest
 from app.breaker import LASTING, Breaker
 from app.db.answers import AnswerStore, OriginalStore
@@ -66,7 +68,7 @@ from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, greet, open
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
 from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, read_collections
-from app.services.answers import AnswerService, ReplayService, SessionService
+from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
@@ -292,11 +294,14 @@ async def open_services(
         if open_.pool.home:  # the folder's lock says that no other service uses this Postgres
             await open_.jobs.expire()
         recorder = Recorder(AnswerStore(open_.pool))
-        services = build_services(settings, open_, recorder)
+        live = Live()
+        relay = Relay(open_.pool, live)
+        services = build_services(settings, open_, recorder, live, relay)
         if settings.enable.vantage_endpoints:
             await warm_policy()
         works: dict[str, Work] = {
             "recorder": recorder.run,
+            "relay": relay.run,
             "jobs": worker(settings, open_, parser).run,
             "erasure": services.users.run,
             "qdrant": open_.qdrant.outbox.run,
@@ -328,7 +333,9 @@ def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRu
     return JobRunner(open_.jobs, handlers, settings.ibid.workers, chores=chores)
 
 
-def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> Services:
+def build_services(
+    settings: Settings, open_: Resources, recorder: Recorder, live: Live, relay: Relay
+) -> Services:
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
     documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
     said = UtteranceStore(pool)
@@ -344,7 +351,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
     )
     personas = PersonaService(said, memory_source, memories, now)
     recall = Recall(retrieval, memory_source, votes, temporal)
-    chat, rag, vantage = pipelines(settings, open_, recorder, memories)
+    chat, rag, vantage = pipelines(settings, open_, recorder, memories, live)
     return Services(
         chat=ChatService(retrieval, ChatLogStore(pool), projects, knowledge, chat, documents=documents),
         rag=RagService(recall, ChatLogStore(pool), rag),
@@ -360,6 +367,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         documents=DocumentService(documents),
         sessions=SessionService(SessionStore(pool), recorder),
         answers=answers,
+        streams=StreamService(live, answers, originals, relay),
         replays=ReplayService(answers, originals, cards, knowledge, tokens.count),
         feedback=FeedbackService(answers, Judge(open_.feedback_model), votes, personas.quick_persona_refresh),
         signals=SignalService(votes, temporal),
@@ -428,7 +436,7 @@ def build_retrieval(settings: Settings, open_: Resources) -> Retrieval:
 
 
 def pipelines(
-    settings: Settings, open_: Resources, recorder: Recorder, memories: MemoryService
+    settings: Settings, open_: Resources, recorder: Recorder, memories: MemoryService, live: Live
 ) -> tuple[Pipeline, Pipeline, Pipeline]:
     chat = Pipeline(
         endpoint="/api/chat",
@@ -439,6 +447,7 @@ def pipelines(
         clock=now,
         remember=memories.remember_message,
         public_url=settings.ibid.public_url,
+        live=live,
         speaks=chat_server(settings) is not None,
     )
     recalling = replace(limits(settings), threshold=settings.retrieve.threshold)

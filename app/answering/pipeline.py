@@ -16,6 +16,7 @@ from app.answer import Answer, Block, Finish, Form, Prompt, Role, Turn, Usage, n
 from app.answering.budget import Budget, Meter, PromptLimits, ledger, reason_of, share
 from app.answering.enforcement import POLICY
 from app.answering.errands import unaided
+from app.answering.live import Live
 from app.answering.meta import Used, build_meta_explanation, recalled
 from app.answering.question import Context, Question
 from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack_recalled, tags_of
@@ -75,6 +76,7 @@ class Pipeline:
     """Stores the message as a memory (`remember: true`); never raises."""
     public_url: str | None = None
     """IBID_PUBLIC_URL."""
+    live: Live = field(default_factory=Live)
     speaks: bool = True
     """False: the extractive answerer, which ignores response classes."""
 
@@ -113,6 +115,7 @@ class Pipeline:
             stages=run.stages,
             remember=self.remember if question.remember else None,
             public_url=self.public_url,
+            live=self.live,
         )
 
     def _opening(self, question: Question, context: Context) -> Opening:

@@ -95,7 +95,7 @@ class Recorder:
 
     def find(self, scope: Scope, answer_id: str) -> AnswerRecord | None:
         """The scope's answer with its own scope, if it is in the backlog."""
-        ours = (kept for kept in reversed(self._backlog) if _may_see(scope, kept.scope))
+        ours = (kept for kept in reversed(self._backlog) if may_see(scope, kept.scope))
         return next((kept for kept in ours if kept.answer.id == answer_id), None)
 
     def last(self, scope: Scope) -> AnswerRecord | None:
@@ -171,7 +171,7 @@ def _same_user(asker: Scope, asked: Scope) -> bool:
     return _same_asker(asker, asked) and asker.user_id in (None, asked.user_id)
 
 
-def _may_see(asker: Scope, asked: Scope) -> bool:
+def may_see(asker: Scope, asked: Scope) -> bool:
     """True if a record belongs to the user that the request acts for, whichever key asked; a tenant key
     without a user sees all of its tenant."""
     if asker.tenant != asked.tenant:

@@ -2,8 +2,9 @@
 
 `Opening` opens the stream in a task of its own: a reply's status is decided at the response head or after
 HEAD_SECONDS, whichever is first. The owner of a `Reply` (the API) iterates `events()` and always calls
-`aclose()`, which ends the model's stream at once. No timeout is held across a yield: the model has its own
-deadlines. Raises `ModelError` as the model does.
+`aclose()`, which ends the model's stream at once; `stop()` ends the answer in good order. `progress` has what
+was sent, for clients that resume. No timeout is held across a yield: the model has its own deadlines. Raises
+`ModelError` as the model does.
 """
 
 import asyncio
@@ -12,14 +13,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from app.answer import Answer, Citation, Finish, Role, ShownCitation, Span, Turn, Usage
+from app.answer import Answer, Citation, Finish, Role, Sent, ShownCitation, Span, Turn, Usage
 from app.answering.citations import SOURCES, CitationFilter, CitationMark, appended, closing, marks_of
+from app.answering.live import LAST, Live, Progress, lengths, plain, without_texts
 from app.answering.meta import links, retrieved, shown
 from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.support import Spans
-from app.errors import ModelError
+from app.errors import IbidError, ModelError
 from app.models.base import Delta, ModelStream
 from app.models.tokens import O200k
 from app.tasks import Stages, elapsed
@@ -62,6 +65,8 @@ class Opening:
             await self._manager.__aexit__(None, None, None)
 
 
+ANSWERED = frozenset({"answer_id", "finish_reason", "usage"})
+"""Fields of `done` that the answer itself has."""
 HEAD_SECONDS = 2.0
 """Seconds after which status 200 is sent without the model's response head."""
 
@@ -98,6 +103,8 @@ class Reply:
     """Stores the message as a memory when the answer has ended; None: not requested."""
     public_url: str | None = None
     """IBID_PUBLIC_URL, with which citations are linked."""
+    live: Live = field(default_factory=Live)
+    progress: Progress = field(init=False)
     more: bool = False
     """True if another event, or the end, follows at once: they may be sent in one piece."""
     _text: list[str] = field(default_factory=list)
@@ -112,10 +119,22 @@ class Reply:
     _settled: bool = False
     _sha256: str = ""
     _remembered: Remembered | None = None
+    _end: dict[str, object] | None = None
+    """The event `done`."""
+    _error: IbidError | None = None
+    _facts: dict[str, object] = field(default_factory=dict)
+    """Further fields of `meta`, as JSON."""
+    _taken_back: int = 0
+    """Tokens that were sent and taken back."""
+    _reading: asyncio.Task[Any] | None = None
+    """The task that waits for the model, while it does: `stop` cancels the wait."""
+    _stopped: bool = False
 
     def __post_init__(self) -> None:
         self._citations = self.context.citations
         self._begin()
+        self.progress = Progress(self.answer_id, self.endpoint, self.question.scope, self.stop)
+        self.live.add(self.progress)
 
     def _begin(self) -> None:
         """Nothing of the answer has been read."""
@@ -165,28 +184,69 @@ class Reply:
         """`token`s, `citations`, `done`. Raises `ModelError` if the model fails midway. The answer is
         recorded before its last event, a failed one too: a client that sees the event finds the turn in the
         log."""
+        told = self.progress
+        if self.context.extra:
+            self._facts = plain(self.context.extra)  # some of it changes while the answer runs
+        told.tell("meta", self.meta | self._facts)
         try:
             if self.opening:
-                async for delta in await self.opening.stream():
-                    if text := self._take(delta):
-                        yield "token", {"text": text}
-                        self._read()
+                reading = asyncio.current_task()
+                try:
+                    if self._stopped:
+                        raise asyncio.CancelledError  # it is handled as if the wait had begun
+                    self._reading = reading
+                    async for delta in await self.opening.stream():
+                        self._reading = None
+                        if text := self._take(delta):
+                            told.token(text)
+                            yield "token", {"text": text}
+                            self._read()
+                        if self._stopped:
+                            break
+                        self._reading = reading
+                except asyncio.CancelledError:
+                    if not self._stopped or (reading and reading.uncancel()):
+                        raise
+                finally:
+                    self._reading = None
                 self.stages.lap("stream")
                 self.more = True
                 for text in self._ending():
+                    told.token(text)
                     yield "token", {"text": text}
                 self.more = False
-            yield "citations", self._marks()
+            told.tell("citations", marks := self._marks())
+            yield "citations", marks
             await self._settle(self._finish or Finish.STOP)
             if self.remember:
                 self._remembered = await self.remember(
                     self.question.scope, self.question.message, self.started
                 )
+                await self._settle(self._finish or Finish.STOP, again=True)
             self.more = True
-            yield "done", self._done()
-        except ModelError:
+            told.tell("done", done := self._done())
+            yield "done", done
+        except ModelError as error:
+            self.fail(error)
             await self._settle(None)
             raise
+
+    def stop(self) -> None:
+        """End the answer as `cancelled`, with its citations and `done`."""
+        if self._reading and not self._stopped:
+            self._reading.cancel()
+        self._stopped = True
+
+    async def unfollowed(self) -> None:
+        """Return once no other client follows."""
+        await self.progress.unfollowed()
+
+    def fail(self, error: IbidError) -> None:
+        """The stream ends with this error."""
+        if self.progress.tail[-1:] and self.progress.tail[-1][0] in LAST:
+            return
+        self._error = error
+        self.progress.tell("error", {"slug": error.slug, "detail": error.detail})
 
     async def whole(self) -> dict[str, object]:
         try:
@@ -215,21 +275,22 @@ class Reply:
     async def aclose(self) -> None:
         """Close the model's stream; an answer that did not end is recorded as cancelled. A dry run that was
         not sent is not recorded."""
-        if self.opening is None:
-            return
         try:
-            await self.opening.close()
+            if self.opening:
+                await self.opening.close()
         finally:
-            if not self._settled:
+            if self.opening and not self._settled:
                 self._settled = True
                 if self.question.recorded:
                     self.recorder.later(self._kept(Finish.CANCELLED))
+            self.live.end(self.progress)
 
     def _take(self, delta: Delta) -> str:
         self._finish = delta.finish or self._finish
         self._usage = delta.usage or self._usage
         if delta.restart:
             self._begin()
+            self._taken_back = len(self.progress.texts)
         text = self._filter.feed(delta.text) if delta.text else ""
         if text:
             self._text.append(text)
@@ -245,7 +306,11 @@ class Reply:
 
     def _ending(self) -> list[str]:
         """The rest of the filter's text, and the sources if context was used but nothing cited. If the model
-        said nothing, nothing."""
+        said nothing, or was stopped, nothing."""
+        if self._stopped:
+            self._finish = Finish.CANCELLED
+            self._read(last=True)
+            return []
         rest = [text] if (text := self._filter.end()) else []
         self._text += rest
         self._read(last=True)
@@ -273,15 +338,15 @@ class Reply:
     def _told(self) -> tuple[Span, ...]:
         return self._spans.told(self.text, self._filter.marks, self._filter.cited)
 
-    def _done(self) -> dict[str, object]:
-        return {
+    def _done(self, finish: Finish | None = None) -> dict[str, object]:
+        self._end = self._end or {
             "answer_id": self.answer_id,
-            "finish_reason": str(self._finish or Finish.STOP),
+            "finish_reason": str(finish or self._finish or Finish.STOP),
             "usage": self._counted(),
             "took_ms": elapsed(self.started, self.clock()),
-            "remembered": self._remembered,
             **(self.context.enforcement.done() if self.context.enforcement else {}),
         }
+        return {**self._end, "remembered": self._remembered}
 
     def _hash(self) -> str:
         self._sha256 = self._sha256 or self.context.prompt.sha256()
@@ -292,8 +357,8 @@ class Reply:
             self._usage = Usage(self.context.tokens, self.tokens.count(self.text))
         return self._usage
 
-    async def _settle(self, finish: Finish | None) -> None:
-        if not self._settled:
+    async def _settle(self, finish: Finish | None, *, again: bool = False) -> None:
+        if again or not self._settled:
             self._settled = True
             if self.question.recorded:
                 await self.recorder.keep(self._kept(finish))
@@ -324,7 +389,20 @@ class Reply:
             },
             recipe=context.recipe,
             ruling=context.enforcement.kept() if context.enforcement else None,
+            sent=self._sent(finish) if self.opening else None,
         )
         asked = [Turn(Role.USER, self.question.message, self.started)] if self.opening else []
         said = [Turn(Role.ASSISTANT, text, now)] if text else []
         return AnswerRecord(self.question.scope, answer, [*asked, *said])
+
+    def _sent(self, finish: Finish | None) -> Sent:
+        """So that the same events can be made of the record."""
+        error, told = self._error, self.progress
+        return Sent(
+            pieces=lengths(told.texts[self._taken_back :]),
+            taken_back=self._taken_back,
+            model=str((told.meta or self.meta)["model"]),
+            facts=without_texts(self._facts),
+            done={name: value for name, value in self._done(finish).items() if name not in ANSWERED},
+            error=(error.slug, error.detail) if error else None,
+        )

@@ -210,6 +210,36 @@ def streamed(
     return {200: {"model": model, "description": text, "content": {EVENT_STREAM: stream}}}
 
 
+def followed(shapes: Shapes) -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: the rest of an answer's events, or nothing."""
+    events = answered(shapes, "The events, as the first stream has them")[200]
+    return {
+        200: {name: value for name, value in events.items() if name != "model"},
+        204: {"description": "Nothing follows: the last event has arrived. An EventSource then ends."},
+    }
+
+
+def ui_stream(text: str) -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: an answer in the AI SDK's UI message stream."""
+    chunks = (
+        {"type": "start", "messageId": ANSWER_ID},
+        {"type": "text-start", "id": "answer"},
+        {"type": "text-delta", "id": "answer", "delta": "Revenue rose [report.pdf#3]."},
+        {"type": "text-end", "id": "answer"},
+        {
+            "type": "source-document",
+            "sourceId": "report.pdf#3",
+            "mediaType": "application/pdf",
+            "title": "Annual report",
+            "filename": "report.pdf",
+        },
+        {"type": "finish", "finishReason": "stop"},
+    )
+    shown = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    stream = {"schema": {"type": "string"}, "examples": {"whole": {"summary": text, "value": shown}}}
+    return {200: {"description": text, "content": {EVENT_STREAM: stream}}}
+
+
 def _event(name: str, n: int, data: str) -> str:
     return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {data}\n\n"
 

@@ -4,8 +4,9 @@ Two tasks run beside an answer: one cancels it when the client disconnects, sinc
 sends a ping every few seconds. A client that reads nothing for STALL_SECONDS counts as gone.
 
 An answer is the events `meta`, `token`…, `citations`, `done`. Each has an id `<answer_id>:<n>`, n from 1.
-After the 200 an error can only be an event: `error`, with the problem document, as the last one. Times are
-seconds.
+After the 200 an error can only be an event: `error`, with the problem document, as the last one. A client
+that lost its stream resumes it (`Resumed`); while one does, the answer goes on without the client that asked.
+Times are seconds.
 """
 
 import asyncio
@@ -20,11 +21,12 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.answering.stream import Reply
+from app.answering.live import Numbered
+from app.answering.stream import Event, Reply
 from app.api.schemas import Out
 from app.api.schemas.chat import CitationMarks
 from app.api.wire import Json, encoded
-from app.errors import IbidError
+from app.errors import IbidError, problem
 from app.logging import request_id
 from app.problems import problem_of, stopping, unexpected
 
@@ -128,10 +130,15 @@ class Events:
     def whole(self, told: Mapping[str, object]) -> Response:
         return Json(self._whole.model_validate(told))
 
+    def at(self, n: int) -> None:
+        """The next event has number n; 0: it is none of the answer's, and has no id."""
+        self._count = n - 1
+
     def _framed(self, name: str, data: bytes) -> bytes:
         """JSON escapes line breaks, so the data is one line whatever the text."""
         self._count += 1
-        head = f"id: {self._answer_id}:{self._count}\nevent: {name}\ndata: "
+        number = f"id: {self._answer_id}:{self._count}\n" if self._count else ""
+        head = f"{number}event: {name}\ndata: "
         return b"%b%b\n\n" % (head.encode(), data)
 
 
@@ -173,15 +180,17 @@ async def prepared(
 
 
 class EventStream(Response):
-    """An answer as server-sent events. With `watch`, a client's disconnect cancels the answer."""
+    """An answer as server-sent events. With `watch`, a client's disconnect cancels the answer, unless another
+    one follows it."""
 
-    def __init__(self, reply: Reply, wire: Wire, *, watch: bool = True) -> None:
+    def __init__(self, reply: "Reply | Resumed", wire: Wire, *, watch: bool = True) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers(wire.headers)
         self._reply = reply
         self._wire = wire
         self._watch = watch
+        self._gone = False
         self._done = False
         self._ready = b""
         """Events that wait for the next one, or for the end."""
@@ -194,13 +203,18 @@ class EventStream(Response):
         work = asyncio.create_task(self._work(send))
         tasks = {work, asyncio.create_task(self._pings(send))}
         if self._watch:
-            tasks.add(asyncio.create_task(gone(receive)))
+            tasks.add(asyncio.create_task(self._abandoned(receive)))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
         finally:
             await end(*tasks)
+
+    async def _abandoned(self, receive: Receive) -> None:
+        await gone(receive)
+        self._gone = True
+        await self._reply.unfollowed()
 
     async def _pings(self, send: Send) -> None:
         with suppress(TimeoutError):
@@ -230,16 +244,20 @@ class EventStream(Response):
                     async with asyncio.timeout(LAST_WORD_SECONDS):
                         self._error(stopping())
                         await self._end(send)
+                if not self._gone:
+                    self._reply.fail(stopping())
             raise
         except IbidError as error:
             log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
             self._error(error)
         except Exception:
             log.exception("answer failed", answer_id=self._reply.answer_id)
+            self._reply.fail(unexpected())
             self._error(unexpected())
 
     async def _answer(self, send: Send) -> None:
-        await self._event(send, "meta", self._reply.meta)
+        if (meta := self._reply.meta) is not None:
+            await self._event(send, "meta", meta)
         events = self._reply.events()
         try:
             async for name, data in events:
@@ -258,6 +276,36 @@ class EventStream(Response):
         if self._ready and not more:
             body, self._ready = self._ready, b""
             await piece(send, body)
+
+
+@dataclass(slots=True)
+class Resumed:
+    """The rest of an answer that another request began, in the place of its `Reply`. A client's disconnect
+    ends this stream alone. `at` tells the wire the number of the next event."""
+
+    answer_id: str
+    numbered: AsyncIterator[Numbered]
+    at: Callable[[int], None] = lambda _: None
+    meta: None = None
+    more: bool = False
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Raises the error that the answer ended with."""
+        try:
+            async for n, name, data in self.numbered:
+                self.at(n)
+                if name == "error":
+                    raise problem(str(data["slug"]), str(data["detail"]))
+                yield name, dict(data)
+                self.at(0)  # an error of this stream
+        finally:
+            await close(self.numbered)
+
+    def fail(self, error: IbidError) -> None:
+        """It is this stream's, not the answer's."""
+
+    async def unfollowed(self) -> None:
+        """Nobody else reads this stream."""
 
 
 async def piece(send: Send, body: bytes) -> None:

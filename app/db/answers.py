@@ -56,6 +56,7 @@ BODY = (
     "timings",
     "recipe",
     "ruling",
+    "sent",
 )
 RECIPE = ("form", "system", "before", "notes", "ranking", "project")
 """Fields of a recipe that are stored as JSON: all but its turns."""

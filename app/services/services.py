@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.db.keys import KeyStore
 from app.retrieval.search import Retrieval
-from app.services.answers import AnswerService, ReplayService, SessionService
+from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
@@ -29,6 +29,7 @@ class Services:
     sessions: SessionService
     answers: AnswerService
     replays: ReplayService
+    streams: StreamService
     rag: RagService
     vantage: VantageService
     feedback: FeedbackService

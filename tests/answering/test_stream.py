@@ -487,3 +487,25 @@ async def test_it_tells_how_many_wait_and_how_many_were_lost() -> None:
     log.down = False
     await recorder.drain()
     assert (recorder.name, await recorder.check()) == ("answers", {"waiting": 0, "lost": 0})
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_stopping_ends_a_silent_answer_in_good_order(times: int) -> None:
+    """Before the first token, between two, more than once."""
+    log, model = FakeLog(), FakeModel(FakeStream(["one ", "two "], pause=30))
+    told = reply(model, log)
+    for _ in range(times):
+        asyncio.get_running_loop().call_later(0.01, told.stop)
+    async with asyncio.timeout(5):
+        names = [(name, data.get("finish_reason")) async for name, data in told.events()]
+    await told.aclose()
+    assert names == [("citations", None), ("done", "cancelled")]
+    assert (model.closed, log.answers[0].finish) == (1, Finish.CANCELLED)
+
+
+async def test_an_answer_that_was_stopped_at_once_asks_for_nothing() -> None:
+    told = reply(FakeModel(FakeStream(["one"], pause=30)))
+    told.stop()
+    async with asyncio.timeout(5):
+        assert [name async for name, _ in told.events()] == ["citations", "done"]
+    await told.aclose()

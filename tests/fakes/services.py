@@ -9,9 +9,11 @@ from hashlib import sha256
 from typing import ClassVar, cast
 
 from app.answer import Answer
+from app.answering.live import Live
 from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.api.openapi import EXAMPLES
+from app.db.answers import OriginalStore
 from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
@@ -23,7 +25,7 @@ from app.db.sessions import Session, Utterance
 from app.db.users import Receipt
 from app.errors import IbidError, Missing, RetrievalError
 from app.retrieval.search import Retrieval
-from app.services.answers import AnswerService, ReplayService, SessionService
+from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
@@ -273,6 +275,12 @@ class FakeReply:
         told = {**self.head, **EXAMPLES["CitationMarks"][0], **self.end, "answer": "".join(self.tokens)}
         return {**told, "answer_id": self.answer_id}
 
+    async def unfollowed(self) -> None:
+        """Nobody follows."""
+
+    def fail(self, error: Exception) -> None:
+        """The stream ends with it."""
+
     async def aclose(self) -> None:
         """Closed, as the model's stream would be."""
         self.closings += 1
@@ -450,8 +458,8 @@ class FakeAnswers:
         return self.answer
 
     async def found(self, scope: Scope, answer_id: str) -> tuple[Scope, Answer]:
-        """The same, asked in no session."""
-        return scope, await self.get(scope, answer_id)
+        """The same, asked in session `s`."""
+        return replace(scope, session_id="s"), await self.get(scope, answer_id)
 
 
 @dataclass
@@ -842,6 +850,7 @@ class Fakes:
             documents=cast(DocumentService, self.documents),
             sessions=cast(SessionService, self.sessions),
             answers=cast(AnswerService, self.answers),
+            streams=StreamService(Live(), cast(AnswerService, self.answers), cast(OriginalStore, None)),
             replays=cast(ReplayService, self.replays),
             rag=cast(RagService, self.rag),
             feedback=cast(FeedbackService, self.feedback),

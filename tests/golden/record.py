@@ -81,6 +81,8 @@ class Names:
                 if key == "timings":
                     return dict.fromkeys(sorted(value), "<ms>")
                 return {self.text(name, "key"): self.value(value[name], name) for name in sorted(value)}
+            case list() if key == "pieces":  # how deltas were grouped is chance
+                return [sum(value)]
             case list():
                 return [self.value(item, key) for item in value]
             case str() if key == "id" and value.isdigit():
@@ -173,11 +175,15 @@ def events(text: str) -> list[dict[str, Any]]:
         ids.append(fields.get("id", ""))
         event = {"event": fields.get("event", ""), "data": data}
         last = found[-1] if found else {}
-        if event["event"] == "token" == last.get("event") and set(data) == set(last["data"]) == {"text"}:
+        if isinstance(data, dict) and data.get("type") == "text-delta" == last.get("data", {}).get("type"):
+            last["data"]["delta"] += data["delta"]
+        elif event["event"] == "token" == last.get("event") and set(data) == set(last["data"]) == {"text"}:
             last["data"]["text"] += data["text"]
         else:
             found.append(event)
-    answer = ids[0].rpartition(":")[0] if ids else ""
+    if not any(ids):  # of a protocol without them
+        return found
+    answer = ids[0].rpartition(":")[0]
     counted = ids == [f"{answer}:{n}" for n in range(1, len(ids) + 1)]
     return [*found, {"event": "(ids)", "data": "counted from 1" if counted else ids}]
 

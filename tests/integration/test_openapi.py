@@ -28,7 +28,9 @@ from tests.fakes.process import Service, wait_for
 from tests.integration.conftest import EVERY, Host
 
 SLOW = {
-    **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 3),
+    **dict.fromkeys(
+        ("chat", "chatUi", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 3
+    ),
     **dict.fromkeys(("completeChat", "createResponse", "keepConversations", "keepDreams"), 3),
     "uploadDocument": 5,
 }
@@ -60,6 +62,9 @@ FREE = {
     "getMemory",
     "getAnswer",
     "replayAnswer",
+    "resumeAnswer",
+    "resumeChat",
+    "stopAnswer",
     "deleteCard",
     "deleteFact",
     "listCollections",
