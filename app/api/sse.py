@@ -82,7 +82,7 @@ class Wire(Protocol):
         """An error after the 200. Nothing follows it but `end`."""
 
     def end(self) -> bytes:
-        """What closes the stream, after `done` and after an error."""
+        """The bytes that close the stream, after `done` and after an error."""
 
     def whole(self, told: Mapping[str, object]) -> Response:
         """The answer as one object, from `Reply.whole`."""
