@@ -27,7 +27,7 @@ SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """A client's own request id is used if it matches, else replaced."""
 PATH_SHOWN = 200
 """Characters of a path that are logged."""
-QUIET = frozenset({"/healthz", "/readyz"})
+QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 """Polled every few seconds by machines: logged at `debug`."""
 FRAMES = 20
 """Innermost frames of ours in a logged traceback."""

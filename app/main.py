@@ -1,7 +1,8 @@
 """create_app(): middleware, handlers, routers; and the lifetime of the services.
 
-Middleware, outermost first: the request's id and its log line, the answer to uncaught exceptions, the limits
-of bodies. Within them the routes handle their own errors. Raises `StartError` if services cannot be opened.
+Middleware, outermost first: the request's id and its log line, metrics, the answer to uncaught exceptions,
+the limits of bodies. Within them the routes handle their own errors. Raises `StartError` if services cannot
+be opened.
 """
 
 from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ from app.api import (
     documents,
     health,
     memories,
+    metrics,
     openapi,
     pages,
     projects,
@@ -27,7 +29,7 @@ from app.api import (
     users,
     vantage,
 )
-from app.api.middleware import FORM_BYTES, MIB, BodyLimit
+from app.api.middleware import FORM_BYTES, MIB, BodyLimit, Observed
 from app.logging import RequestLog
 from app.services.services import Services
 from app.settings import Settings
@@ -44,6 +46,7 @@ ROUTERS = (
     rag.router,
     users.router,
     health.router,
+    metrics.router,
     pages.router,
 )
 SILENT = TelemetryConfig(
@@ -91,6 +94,7 @@ def middleware(settings: Settings) -> list[Middleware]:
     upload = settings.document.max_mb * MIB + FORM_BYTES
     return [
         Middleware(RequestLog),
+        Middleware(Observed),
         Middleware(problems.LastResort),
         Middleware(BodyLimit, paths={"/api/documents": upload}),
     ]

@@ -60,6 +60,12 @@ class Ibid(Group):
     """Least level that is logged. Message texts are never logged at any level."""
     workers: int = Field(1, ge=0, le=16)
     """Documents read at once by this process; 0 leaves the work to other replicas."""
+    metrics_port: int | None = Field(None, ge=0, le=65535)
+    """TCP port that serves /metrics alone, without a key; 0 takes a free one. Unset: only /metrics of the
+    service, with a tenant key."""
+    metrics_host: str = "127.0.0.1"
+    """Address of IBID_METRICS_PORT. All who can reach it can read the metrics: counts, but no texts, ids or
+    users."""
 
 
 class Rag(Group):

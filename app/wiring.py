@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -33,7 +33,7 @@ from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
 from app.db.memory_service import Outside, OutsideTemporal, OutsideVotes, open_outside
-from app.db.outbox import EngineClaim, EngineProbe, Outbox, claim_engines
+from app.db.outbox import EngineClaim, EngineProbe, Outbox, claim_engines, state
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore
@@ -41,12 +41,14 @@ from app.db.sessions import ChatLogStore, SessionStore
 from app.db.users import ErasureStore, Holding, Memories, RecordFiles, evict_erased, record_holdings
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
+from app.errors import Unavailable
 from app.ingest.cutter import CodeCutter
 from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
+from app.metrics import Metrics, Standing
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import Bundled, grasping
-from app.models.chat import chat_name, chat_server, model_at, open_chat, open_judge
+from app.models.chat import OpenAIChat, chat_name, chat_server, model_at, open_chat, open_judge
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
 from app.models.probes import ServerProbe, open_probes
@@ -88,6 +90,8 @@ from app.vantage import distress
 from app.vantage.weigh import weigh
 
 DREAMS = frozenset(DREAMING)
+SCRAPE_SECONDS = 1.0
+"""For reading the numbers of a scrape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class Resources:
     documents: DocumentSource
     chroma_copy: ChromaCopy
     chroma_outbox: Outbox
+    chroma: Chroma
     qdrant: QdrantParts
     projects: ProjectSources
     model: ChatModel
@@ -170,6 +175,7 @@ async def open_resources(
             documents=DocumentSource(indexes, pool, chroma, space, store=store, seconds=seconds),
             chroma_copy=chroma_copy,
             chroma_outbox=chroma_outbox,
+            chroma=chroma,
             qdrant=qdrant,
             projects=await open_project_sources(pool, indexes, space, seconds),
             model=model,
@@ -329,6 +335,7 @@ def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRu
 
 def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> Services:
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
+    metrics = Metrics()
     documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
     said = UtteranceStore(pool)
     votes, temporal = feedback_stores(open_)
@@ -384,7 +391,37 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         token=open_.held.token,
         publish=open_.held.publish,
         hurry=documents.hurry,
+        metrics=metrics,
+        gauges=partial(set_gauges, metrics, open_, recorder),
     )
+
+
+async def set_gauges(metrics: Metrics, open_: Resources, recorder: Recorder) -> None:
+    """Read what a scrape shows as it is now; without jobs and outboxes while Postgres does not answer."""
+    standing = None
+    with suppress(Unavailable, TimeoutError):
+        async with asyncio.timeout(SCRAPE_SECONDS):
+            outbox = {name: (await state(open_.pool, name)).waiting for name in ("chroma", "qdrant")}
+            standing = Standing(await open_.jobs.count(), outbox)
+    metrics.set_gauges(standing, circuits=circuits(open_), waiting=recorder.waiting, lost=recorder.lost)
+
+
+def circuits(open_: Resources) -> dict[str, int]:
+    """The open circuits of every breaker, by the names that /readyz uses."""
+    chat = open_.model.circuits if isinstance(open_.model, OpenAIChat) else None
+    parts: dict[str, object] = {
+        "postgres": open_.pool,
+        "chroma": open_.chroma,
+        "qdrant": open_.qdrant.engine,
+        "embedding": open_.embedder,
+        "cache": open_.redis,
+        "memories": open_.outside,
+        RERANK: open_.reranker,
+        MODERATION: open_.moderator,
+    }
+    breakers = {name: getattr(part, "breaker", None) for name, part in parts.items()}
+    found = {name: each.circuits for name, each in breakers.items() if isinstance(each, Breaker)}
+    return found if chat is None else found | {"chat": chat}
 
 
 def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:

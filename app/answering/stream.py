@@ -110,6 +110,8 @@ class Reply:
     _settled: bool = False
     _sha256: str = ""
     _remembered: Remembered | None = None
+    _first: float | None = None
+    """Seconds to the first text."""
 
     def __post_init__(self) -> None:
         self._citations = self.context.citations
@@ -215,6 +217,8 @@ class Reply:
         text = self._filter.feed(delta.text) if delta.text else ""
         if text:
             self._text.append(text)
+            if self._first is None:
+                self._first = (self.clock() - self.started).total_seconds()
         return text
 
     def _read(self, *, last: bool = False) -> None:
@@ -308,4 +312,4 @@ class Reply:
         )
         asked = [Turn(Role.USER, self.question.message, self.started)] if self.opening else []
         said = [Turn(Role.ASSISTANT, text, now)] if text else []
-        return AnswerRecord(self.question.scope, answer, [*asked, *said])
+        return AnswerRecord(self.question.scope, answer, [*asked, *said], self._first)

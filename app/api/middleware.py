@@ -1,4 +1,4 @@
-"""ASGI middleware that limits the size of request bodies and the time between their parts.
+"""ASGI middleware: observes requests; limits the size of their bodies and the time between their parts.
 
 A declared length over the limit is refused before a byte is read, a chunked body as soon as it exceeds the
 limit: 413. A client that stops in the middle gets a 408. After a refusal the service reads on for a moment,
@@ -7,6 +7,7 @@ answer (RFC 9112 §9.6). Sizes are bytes, times seconds.
 """
 
 import asyncio
+import time
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers
@@ -15,6 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import problems
 from app.errors import TooLarge
+from app.metrics import CURRENT, Observation
+from app.problems import CLIENT_GONE
+from app.services.services import Services
 
 MIB = 1 << 20
 JSON_BYTES = 2 * MIB
@@ -25,6 +29,39 @@ STALL_SECONDS = 60.0
 """Longest pause within a body."""
 LINGER_SECONDS = 5.0
 """Seconds of reading after a refusal: enough for data already on its way."""
+
+
+class Observed:
+    """Counts each request in the service's metrics, and sets its `Observation` for the code below."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        opened: Services | None = scope["app"].state.services if scope["type"] == "http" else None
+        if opened is None:
+            await self.app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), CLIENT_GONE
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        current = CURRENT.set(Observation(opened.metrics))
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            CURRENT.reset(current)
+            seconds = time.perf_counter() - started
+            opened.metrics.count_request(scope["method"], route_of(scope), status, seconds)
+
+
+def route_of(scope: Scope) -> str | None:
+    """The template of the request's route, such as `/answers/{answer_id}`; None if its path has none."""
+    return getattr(scope.get("route"), "path", None)
 
 
 class BodyLimit:

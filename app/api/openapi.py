@@ -48,6 +48,7 @@ TAGS = [
     {"name": "vantage", "description": "Answers within a policy that decides before the model is asked."},
     {"name": "users", "description": "Export and erasure of everything that is kept about a user."},
     {"name": "health", "description": "For operators."},
+    {"name": "metrics", "description": "For Prometheus."},
 ]
 EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
 """Of requests and replies, by class. They share one setting: a session `thesis` with `report.pdf`."""

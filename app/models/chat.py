@@ -326,6 +326,11 @@ class OpenAIChat:
                 if len(self.thinking) > MODELS:
                     del self.thinking[next(iter(self.thinking))]
 
+    @property
+    def circuits(self) -> int:
+        """Open circuits of all models."""
+        return sum(each.circuits for each in (self.breaker, *self.others.values()))
+
     def begins_inside(self, model: str) -> bool | None:
         return self.thinking.get(model, True if REASONS.search(model) else None)
 

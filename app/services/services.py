@@ -1,9 +1,10 @@
 """The services of one running Ibid, as built by `wiring` and used by the API."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from app.db.keys import KeyStore
+from app.metrics import Metrics
 from app.retrieval.search import Retrieval
 from app.services.answers import AnswerService, ReplayService, SessionService
 from app.services.chat import ChatService
@@ -58,3 +59,6 @@ class Services:
     """Checks of `/readyz` that answers can do without."""
     hurry: Callable[[], None] = lambda: None
     """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""
+    metrics: Metrics = field(default_factory=Metrics)
+    gauges: Callable[[], Awaitable[None]] | None = None
+    """Reads the numbers that `/metrics` shows as they are now."""

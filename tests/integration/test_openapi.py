@@ -63,6 +63,7 @@ FREE = {
     "deleteFact",
     "listCollections",
     "vantagePolicy",
+    "showMetrics",
     "alive",
     "ready",
 }
