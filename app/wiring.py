@@ -9,7 +9,7 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -75,6 +75,7 @@ from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, Judge, SignalService
+from app.services.limits import Limiter, open_limiter
 from app.services.memories import MemoryService
 from app.services.profiles import PersonaService, ProfileService, Summary
 from app.services.projects import KnowledgeService, ProjectService
@@ -83,7 +84,7 @@ from app.services.reembed import Reembed
 from app.services.services import Services
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
-from app.settings import Settings
+from app.settings import Settings, listed
 from app.tasks import Work, crew
 from app.types import RERANK, Probe, Source, Space
 from app.vantage import distress
@@ -139,6 +140,7 @@ class Resources:
     reranker: Reranker | None = None
     redis: Redis | None = None
     cache: Cache | None = None
+    limiter: Limiter = field(default_factory=Limiter)
 
 
 @asynccontextmanager
@@ -163,6 +165,7 @@ async def open_resources(
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
         open_moderator(settings) as moderator,
+        open_limiter(settings) as limiter,
         JobStore(pool) as jobs,
         Cache(ttl, redis) if ttl else nullcontext() as cache,
     ):
@@ -187,6 +190,7 @@ async def open_resources(
             reranker=reranker,
             redis=redis,
             cache=cache,
+            limiter=limiter,
         )
 
 
@@ -308,6 +312,8 @@ async def open_services(
             "chroma": open_.chroma_outbox.run,
             "evictions": partial(evict_erased, open_.pool, open_.indexes),
         }
+        if open_.limiter.quotas:
+            works["limits"] = open_.limiter.run
         if open_.qdrant.copy.external:
             works["homes"] = open_.qdrant.copy.follow_homes
         try:
@@ -391,6 +397,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         token=open_.held.token,
         publish=open_.held.publish,
         hurry=documents.hurry,
+        limiter=open_.limiter,
         metrics=metrics,
         gauges=partial(set_gauges, metrics, open_, recorder),
     )
@@ -415,6 +422,7 @@ def circuits(open_: Resources) -> dict[str, int]:
         "qdrant": open_.qdrant.engine,
         "embedding": open_.embedder,
         "cache": open_.redis,
+        "limits": open_.limiter,
         "memories": open_.outside,
         RERANK: open_.reranker,
         MODERATION: open_.moderator,
@@ -486,7 +494,7 @@ def limits(settings: Settings) -> PromptLimits:
 
 
 def collections(settings: Settings) -> list[str]:
-    return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
+    return listed(settings.corpus.collections)
 
 
 def server_model(settings: Settings, open_: Resources) -> ChatModel | None:
@@ -548,6 +556,7 @@ def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
         EngineProbe(open_.qdrant.engine, open_.qdrant.outbox),
     ]
     probes += [RedisProbe(open_.redis)] if open_.redis else []
+    probes += [open_.limiter] if open_.limiter.quotas else []
     probes += [open_.outside] if open_.outside else []
     probes += [ServerProbe(RERANK, open_.reranker.client)] if isinstance(open_.reranker, HttpReranker) else []
     probes += [ServerProbe(MODERATION, open_.moderator.client)] if open_.moderator else []

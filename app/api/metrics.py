@@ -11,8 +11,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.dependencies import Asker, Opened, is_local_name, is_loopback
-from app.api.openapi import ASKING, operation_id, responses
+from app.api.dependencies import Observer, Opened, is_local_name, is_loopback
+from app.api.openapi import IDENTIFIED, operation_id, responses
 from app.errors import Forbidden, IbidError, Misdirected, Missing
 from app.logging import RequestLog
 from app.problems import response
@@ -33,10 +33,10 @@ router = APIRouter(generate_unique_id_function=operation_id, tags=["metrics"])
     response_description="Prometheus' text format",
     responses={
         200: {"content": {"text/plain": {"examples": {"answers": {"value": EXAMPLE}}}}},
-        **responses(*ASKING, Forbidden),
+        **responses(*IDENTIFIED, Forbidden),
     },
 )
-async def show_metrics(opened: Opened, who: Asker) -> Response:
+async def show_metrics(opened: Opened, who: Observer) -> Response:
     """Counters, gauges and histograms of this process; the guide lists them. Needs a tenant key."""
     if who.user is not None:
         raise Forbidden("This needs a tenant key.")

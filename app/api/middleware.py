@@ -18,6 +18,7 @@ from app import problems
 from app.errors import TooLarge
 from app.metrics import CURRENT, Observation
 from app.problems import CLIENT_GONE
+from app.services.limits import Grant
 from app.services.services import Services
 
 MIB = 1 << 20
@@ -32,7 +33,9 @@ LINGER_SECONDS = 5.0
 
 
 class Observed:
-    """Counts each request in the service's metrics, and sets its `Observation` for the code below."""
+    """Counts each request in the service's metrics, and sets its `Observation` for the code below. Adds the
+    headers of the key's limits (`services/limits.py`), and ends the request's grant before its last bytes are
+    sent: whoever has them may ask again at once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -42,21 +45,35 @@ class Observed:
         if opened is None:
             await self.app(scope, receive, send)
             return
-        started, status = time.perf_counter(), CLIENT_GONE
+        started, status, observation = time.perf_counter(), CLIENT_GONE, Observation(opened.metrics)
 
         async def noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if grant := granted(scope):
+                    message = {**message, "headers": [*message.get("headers", ()), *grant.headers]}
+            elif not message.get("more_body", False):
+                await end()
             await send(message)
 
-        current = CURRENT.set(Observation(opened.metrics))
+        async def end() -> None:
+            if grant := granted(scope):
+                await grant.end(observation.tokens)
+
+        current = CURRENT.set(observation)
         try:
             await self.app(scope, receive, noted)
         finally:
             CURRENT.reset(current)
+            await end()
             seconds = time.perf_counter() - started
             opened.metrics.count_request(scope["method"], route_of(scope), status, seconds)
+
+
+def granted(scope: Scope) -> Grant | None:
+    found: Grant | None = scope["state"].get("grant")
+    return found
 
 
 def route_of(scope: Scope) -> str | None:

@@ -130,6 +130,11 @@ async def open_cache(settings: Settings) -> AsyncIterator[Redis | None]:
 
 def connected(url: str) -> Redis:
     """A client that connects at its first call."""
+    return Redis(*vendor(url))
+
+
+def vendor(url: str) -> tuple["Vendor", tuple[type[Exception], ...]]:
+    """The vendor's client, with a pool of its own, and the errors of its calls."""
     # The vendor takes half a second to import, which a service without a cache need not pay.
     from redis.asyncio import BlockingConnectionPool  # noqa: PLC0415 - heavy vendor, opened late
     from redis.asyncio import Redis as Vendor  # noqa: PLC0415 - heavy vendor, opened late
@@ -147,4 +152,4 @@ def connected(url: str) -> Redis:
         pool.make_connection()  # type: ignore[no-untyped-call]
     except (ValueError, TypeError):  # their text may quote the password
         raise StartError("CACHE_URL is not of the form redis://user:password@host:port/0") from None
-    return Redis(Vendor.from_pool(pool), (RedisError, OSError))
+    return Vendor.from_pool(pool), (RedisError, OSError)

@@ -13,6 +13,7 @@ from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, SignalService
+from app.services.limits import Limiter
 from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
 from app.services.projects import KnowledgeService, ProjectService
@@ -59,6 +60,7 @@ class Services:
     """Checks of `/readyz` that answers can do without."""
     hurry: Callable[[], None] = lambda: None
     """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""
+    limiter: Limiter = field(default_factory=Limiter)
     metrics: Metrics = field(default_factory=Metrics)
     gauges: Callable[[], Awaitable[None]] | None = None
     """Reads the numbers that `/metrics` shows as they are now."""
