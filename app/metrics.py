@@ -25,6 +25,7 @@ from prometheus_client import (
 from prometheus_client.exposition import generate_latest
 
 from app.answer import Answer
+from app.tracing import span
 from app.types import Degraded
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 6.0)
@@ -132,7 +133,7 @@ class Metrics:
 
     def count_request(self, method: str, route: str | None, status: int, seconds: float) -> None:
         """`route`: the template; None if the path is unknown."""
-        method, route = method if method in METHODS else OTHER, route or UNKNOWN
+        method, route = method_of(method), route or UNKNOWN
         self._requests.labels(method, route, str(status)).inc()
         self._duration.labels(method, route).observe(seconds)
 
@@ -179,6 +180,11 @@ class Metrics:
         return generate_latest(self.registry)
 
 
+def method_of(method: str) -> str:
+    """OTHER for a method that HTTP does not know, of which there are any number."""
+    return method if method in METHODS else OTHER
+
+
 @dataclass(slots=True)
 class Observation:
     """What is observed of one request."""
@@ -205,13 +211,14 @@ def count_cache(cache: str, *, hit: bool) -> None:
 
 @contextmanager
 def stage(name: str, source: str = ALL) -> Iterator[None]:
-    """Times a stage of retrieval, also one that fails or is cancelled."""
+    """Times a stage of retrieval, also one that fails or is cancelled; with traces a span."""
     now = CURRENT.get()
     if now is None:
         yield
         return
     began = time.perf_counter()
     try:
-        yield
+        with span(f"retrieval {name}", {"ibid.source": source}):
+            yield
     finally:
         now.metrics.time_stage(source, name, time.perf_counter() - began)

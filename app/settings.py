@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -379,6 +380,30 @@ def ours(present: Mapping[str, str | None]) -> dict[str, str | None]:
     known = set(names())
     found = {name.lower(): (value or "").strip() for name, value in present.items() if name.upper() in known}
     return {name: value for name, value in found.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """What the standard OTEL_* variables ask for; the SDK reads the others itself, from the environment."""
+
+    traces: bool
+    protocol: str
+    named: bool
+    """True if they name the service."""
+
+
+def telemetry() -> Telemetry:
+    known = {name: value.strip() for name, value in os.environ.items() if name.startswith("OTEL_")}
+    exporters = known.get("OTEL_TRACES_EXPORTER", "").lower()
+    endpoint = known.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or known.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    protocol = known.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or known.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+    asked = "otlp" in listed(exporters) if exporters else bool(endpoint)
+    return Telemetry(
+        traces=asked and known.get("OTEL_SDK_DISABLED", "").lower() != "true",
+        protocol=protocol or "http/protobuf",
+        named=bool(known.get("OTEL_SERVICE_NAME"))
+        or "service.name=" in known.get("OTEL_RESOURCE_ATTRIBUTES", ""),
+    )
 
 
 def misspelt(present: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -84,8 +84,9 @@ from app.services.reembed import Reembed
 from app.services.services import Services
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
-from app.settings import Settings, listed
+from app.settings import Settings, listed, telemetry
 from app.tasks import Work, crew
+from app.tracing import Tracer, open_tracer
 from app.types import RERANK, Probe, Source, Space
 from app.vantage import distress
 from app.vantage.weigh import weigh
@@ -141,6 +142,7 @@ class Resources:
     redis: Redis | None = None
     cache: Cache | None = None
     limiter: Limiter = field(default_factory=Limiter)
+    tracer: Tracer | None = None
 
 
 @asynccontextmanager
@@ -166,6 +168,7 @@ async def open_resources(
         open_reranker(settings) as reranker,
         open_moderator(settings) as moderator,
         open_limiter(settings) as limiter,
+        open_tracer(telemetry()) as tracer,
         JobStore(pool) as jobs,
         Cache(ttl, redis) if ttl else nullcontext() as cache,
     ):
@@ -191,6 +194,7 @@ async def open_resources(
             redis=redis,
             cache=cache,
             limiter=limiter,
+            tracer=tracer,
         )
 
 
@@ -398,6 +402,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         publish=open_.held.publish,
         hurry=documents.hurry,
         limiter=open_.limiter,
+        tracer=open_.tracer,
         metrics=metrics,
         gauges=partial(set_gauges, metrics, open_, recorder),
     )

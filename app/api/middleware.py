@@ -8,7 +8,8 @@ answer (RFC 9112 §9.6). Sizes are bytes, times seconds.
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -16,10 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import problems
 from app.errors import TooLarge
-from app.metrics import CURRENT, Observation
+from app.logging import QUIET, request_id
+from app.metrics import CURRENT, UNKNOWN, Observation, method_of
 from app.problems import CLIENT_GONE
 from app.services.limits import Grant
 from app.services.services import Services
+from app.tracing import TRACER, Tracer
 
 MIB = 1 << 20
 JSON_BYTES = 2 * MIB
@@ -33,9 +36,9 @@ LINGER_SECONDS = 5.0
 
 
 class Observed:
-    """Counts each request in the service's metrics, and sets its `Observation` for the code below. Adds the
-    headers of the key's limits (`services/limits.py`), and ends the request's grant before its last bytes are
-    sent: whoever has them may ask again at once."""
+    """Counts each request in the service's metrics, begins its trace, and sets both for the code below. Adds
+    the headers of the key's limits (`services/limits.py`), and ends the request's grant before its last bytes
+    are sent: whoever has them may ask again at once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -63,12 +66,37 @@ class Observed:
 
         current = CURRENT.set(observation)
         try:
-            await self.app(scope, receive, noted)
+            with traced(opened.tracer, scope, lambda: status):
+                await self.app(scope, receive, noted)
         finally:
             CURRENT.reset(current)
             await end()
             seconds = time.perf_counter() - started
             opened.metrics.count_request(scope["method"], route_of(scope), status, seconds)
+
+
+@contextmanager
+def traced(tracer: Tracer | None, scope: Scope, status: Callable[[], int]) -> Iterator[None]:
+    """The span of a request; probes have none."""
+    if tracer is None or scope["path"] in QUIET:
+        yield
+        return
+    method, current = method_of(scope["method"]), TRACER.set(tracer)
+    span = tracer.request(method, Headers(scope=scope))
+    try:
+        with tracer.current(span):
+            yield
+    finally:
+        TRACER.reset(current)
+        route = route_of(scope)
+        span.update_name(f"{method} {route}" if route else method)
+        span.set_attribute("http.route", route or UNKNOWN)
+        span.set_attribute("http.response.status_code", status())
+        span.set_attribute("url.scheme", scope["scheme"])
+        span.set_attribute("ibid.request_id", request_id(scope))
+        if status() >= 500:
+            tracer.fail(span, str(status()))
+        span.end()
 
 
 def granted(scope: Scope) -> Grant | None:
@@ -78,7 +106,8 @@ def granted(scope: Scope) -> Grant | None:
 
 def route_of(scope: Scope) -> str | None:
     """The template of the request's route, such as `/answers/{answer_id}`; None if its path has none."""
-    return getattr(scope.get("route"), "path", None)
+    path: str | None = getattr(scope.get("route"), "path", None)
+    return path and path.replace(":path}", "}")
 
 
 class BodyLimit:

@@ -20,6 +20,7 @@ from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
+from app.tracing import Tracer
 from app.types import Probe
 
 
@@ -61,6 +62,7 @@ class Services:
     hurry: Callable[[], None] = lambda: None
     """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""
     limiter: Limiter = field(default_factory=Limiter)
+    tracer: Tracer | None = None
     metrics: Metrics = field(default_factory=Metrics)
     gauges: Callable[[], Awaitable[None]] | None = None
     """Reads the numbers that `/metrics` shows as they are now."""
