@@ -87,6 +87,8 @@ def _levels(handler: logging.Handler, level: str) -> None:
         server.setLevel(max(logging.INFO, logging.getLevelName(level)))
     # Its warnings about broken forms quote them.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
+    # Below it tells of each batch that a collector did not take.
+    logging.getLogger("opentelemetry").setLevel(logging.ERROR)
     # Our own line per request says more, and never the query string.
     logging.getLogger("uvicorn.access").disabled = True
 

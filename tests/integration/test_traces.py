@@ -229,8 +229,8 @@ def test_off_it_costs_no_import() -> None:
 
 def test_two_services_of_a_process_trace_apart(host: Host, traced: Traced) -> None:
     """No global provider: one without traces sends none to another's collector."""
-    with host() as other:
-        trace = "4" * 32
+    trace = "4" * 32
+    with exporting(traced.collector.url, OTEL_TRACES_EXPORTER="none"), host() as other:
         other.client.get("/api/sessions", headers={"traceparent": f"00-{trace}-{PARENT}-01"})
     asyncio.run(asyncio.sleep(0.2))
     assert traced.collector.spans(trace) == []
