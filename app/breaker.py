@@ -77,6 +77,11 @@ class Breaker:
         return self._circuit_of_caller().closed and not self.refuses
 
     @property
+    def circuits(self) -> int:
+        """Callers whose circuit is open, or waits for a probe's outcome."""
+        return len(self._opened)
+
+    @property
     def refuses(self) -> bool:
         """True if an attempt would be refused; check before every attempt."""
         return self.wait > 0

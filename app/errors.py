@@ -8,6 +8,7 @@
     ├── Conflict         409      the name is another's; RemovedMeanwhile: it is gone; KeptElsewhere
     ├── SameText         409      another memory has this text
     ├── TooMany          409      as many as a tenant may have
+    ├── RateLimited      429      the key is over one of its limits
     ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full;
     │                             Damaged 500: it cannot read its own files
     ├── Rejected         500      a store answered, and would not take this statement
@@ -198,6 +199,13 @@ class RemovedMeanwhile(IbidError):
     """What was sent was deleted, replaced or erased by another request while it was taken in."""
 
     slug, title, status = "removed-meanwhile", "Deleted while it was being processed", 409
+
+
+class RateLimited(IbidError):
+    """The key has used up one of its limits (`IBID_LIMIT_REQUESTS`, `IBID_LIMIT_TOKENS`,
+    `IBID_LIMIT_CONCURRENCY`)."""
+
+    slug, title, status = "rate-limited", "Too many requests", 429
 
 
 class Unavailable(IbidError):

@@ -27,7 +27,7 @@ SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """A client's own request id is used if it matches, else replaced."""
 PATH_SHOWN = 200
 """Characters of a path that are logged."""
-QUIET = frozenset({"/healthz", "/readyz"})
+QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 """Polled every few seconds by machines: logged at `debug`."""
 FRAMES = 20
 """Innermost frames of ours in a logged traceback."""
@@ -87,6 +87,8 @@ def _levels(handler: logging.Handler, level: str) -> None:
         server.setLevel(max(logging.INFO, logging.getLevelName(level)))
     # Its warnings about broken forms quote them.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
+    # Below it tells of each batch that a collector did not take.
+    logging.getLogger("opentelemetry").setLevel(logging.ERROR)
     # Our own line per request says more, and never the query string.
     logging.getLogger("uvicorn.access").disabled = True
 

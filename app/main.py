@@ -1,7 +1,8 @@
 """create_app(): middleware, handlers, routers; and the lifetime of the services.
 
-Middleware, outermost first: the request's id and its log line, the answer to uncaught exceptions, the limits
-of bodies. Within them the routes handle their own errors. Raises `StartError` if services cannot be opened.
+Middleware, outermost first: the request's id and its log line, CORS, metrics, the answer to uncaught
+exceptions, the limits of bodies. Within them the routes handle their own errors. Raises `StartError` if
+services cannot be opened.
 """
 
 from collections.abc import AsyncIterator
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 
 from app import problems
 from app.api import (
@@ -20,6 +22,7 @@ from app.api import (
     health,
     mcp,
     memories,
+    metrics,
     openai,
     openapi,
     pages,
@@ -32,10 +35,10 @@ from app.api import (
     users,
     vantage,
 )
-from app.api.middleware import FORM_BYTES, MIB, BodyLimit
+from app.api.middleware import FORM_BYTES, MIB, BodyLimit, Observed
 from app.logging import RequestLog
 from app.services.services import Services
-from app.settings import Settings
+from app.settings import Settings, listed
 from app.wiring import open_services
 
 ROUTERS = (
@@ -54,8 +57,23 @@ ROUTERS = (
     responses.router,
     users.router,
     health.router,
+    metrics.router,
     pages.router,
 )
+CORS_EXPOSED = (
+    "X-Request-ID",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "WWW-Authenticate",
+    "Location",
+    "ETag",
+    "Content-Range",
+    "Content-Disposition",
+    "Mcp-Session-Id",
+)
+"""Response headers that a page of another origin may read."""
+PREFLIGHT_SECONDS = 600
 SILENT = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
 )
@@ -97,10 +115,30 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
     return app
 
 
+def cors(settings: Settings) -> list[Middleware]:
+    """Lets pages of IBID_CORS_ORIGINS call the service. Their calls need a key: `dependencies.local_only`
+    refuses foreign pages without one. No cookies exist, so no credentials are allowed. Outside of whatever
+    answers, so that pages can read errors too."""
+    if not settings.ibid.cors_origins:
+        return []
+    allowed = Middleware(
+        CORSMiddleware,
+        allow_origins=listed(settings.ibid.cors_origins),
+        allow_methods=problems.METHODS,
+        allow_headers=("*",),  # any: clients send their own, and none acts for the user without a key
+        allow_private_network=True,
+        expose_headers=CORS_EXPOSED,
+        max_age=PREFLIGHT_SECONDS,
+    )
+    return [allowed]
+
+
 def middleware(settings: Settings) -> list[Middleware]:
     upload = settings.document.max_mb * MIB + FORM_BYTES
     return [
         Middleware(RequestLog),
+        *cors(settings),
+        Middleware(Observed),
         Middleware(problems.LastResort),
         Middleware(BodyLimit, paths={"/api/documents": upload}),
     ]

@@ -7,7 +7,9 @@ of Ibid's own prefixes or a value out of range raises `StartError`. Tokens are o
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -49,6 +51,29 @@ def reachable(url: str) -> str:
 
 
 Key = Annotated[SecretStr, AfterValidator(one_line)]
+RATE = r"^[1-9]\d{0,11}/(second|minute|hour|day)$"
+Rate = Annotated[str, StringConstraints(pattern=RATE)]
+ORIGIN = re.compile(r"(https?)://([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(?::([1-9]\d{0,4}))?")
+
+
+def origins(text: str) -> str:
+    """Origins as browsers send them (RFC 6454): scheme, host, and a port that is not the scheme's own."""
+    for number, origin in enumerate(listed(text), 1):
+        found = ORIGIN.fullmatch(origin)
+        if found is None or found[3] == {"http": "80", "https": "443"}[found[1]]:
+            raise ValueError(
+                f"entry {number} is no exact origin: http(s)://host or http(s)://host:port in small letters,"
+                " without a path, a wildcard or the scheme's own port"
+            )
+    return text
+
+
+def listed(text: str | None) -> list[str]:
+    """The entries of a comma-separated setting."""
+    return [entry.strip() for entry in (text or "").split(",") if entry.strip()]
+
+
+Origins = Annotated[str, AfterValidator(origins)]
 Url = Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]
 PublicUrl = Annotated[Url, AfterValidator(reachable)]
 
@@ -77,6 +102,23 @@ class Ibid(Group):
     """Least level that is logged. Message texts are never logged at any level."""
     workers: int = Field(1, ge=0, le=16)
     """Documents read at once by this process; 0 leaves the work to other replicas."""
+    limit_requests: Rate | None = None
+    """Requests that each key may make, such as 120/minute (or /second, /hour, /day). Unset: any number. With
+    CACHE_URL exact over all replicas."""
+    limit_tokens: Rate | None = None
+    """Tokens that the answers of each key may use, prompts included, such as 200000/hour. Charged after each
+    answer. Unset: any number."""
+    limit_concurrency: int | None = Field(None, ge=1, le=100_000)
+    """Requests of each key at the same time; a stream counts until it ends. Unset: any number."""
+    cors_origins: Origins | None = None
+    """Origins of web pages that may call the service with a key, comma-separated and exact, such as
+    https://app.example.org. Unset: only its own page."""
+    metrics_port: int | None = Field(None, ge=0, le=65535)
+    """TCP port that serves /metrics alone, without a key; 0 takes a free one. Unset: only /metrics of the
+    service, with a tenant key."""
+    metrics_host: str = "127.0.0.1"
+    """Address of IBID_METRICS_PORT. All who can reach it can read the metrics: counts, but no texts, ids or
+    users."""
 
 
 class Rag(Group):
@@ -357,6 +399,30 @@ def ours(present: Mapping[str, str | None]) -> dict[str, str | None]:
     return {name: value for name, value in found.items() if value}
 
 
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """What the standard OTEL_* variables ask for; the SDK reads the others itself, from the environment."""
+
+    traces: bool
+    protocol: str
+    named: bool
+    """True if they name the service."""
+
+
+def telemetry() -> Telemetry:
+    known = {name: value.strip() for name, value in os.environ.items() if name.startswith("OTEL_")}
+    exporters = known.get("OTEL_TRACES_EXPORTER", "").lower()
+    endpoint = known.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or known.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    protocol = known.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or known.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+    asked = "otlp" in listed(exporters) if exporters else bool(endpoint)
+    return Telemetry(
+        traces=asked and known.get("OTEL_SDK_DISABLED", "").lower() != "true",
+        protocol=protocol or "http/protobuf",
+        named=bool(known.get("OTEL_SERVICE_NAME"))
+        or "service.name=" in known.get("OTEL_RESOURCE_ATTRIBUTES", ""),
+    )
+
+
 def misspelt(present: Iterable[str]) -> tuple[list[str], list[str]]:
     """(errors, warnings): unknown names of our own prefixes, and near misses of others."""
     known = names()
@@ -410,6 +476,8 @@ def plainly(fault: ErrorDetails) -> str:
     match fault["type"]:
         case "too_short":
             return f"must have at least {fault['ctx']['min_length']} characters"
+        case "string_pattern_mismatch" if fault["ctx"]["pattern"] == RATE:
+            return "must be a number per second, minute, hour or day, such as 120/minute"
         case "string_pattern_mismatch" if "://" in fault["ctx"]["pattern"]:
             return "must be an address such as http://127.0.0.1:8001"
         case _:

@@ -8,8 +8,8 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -35,7 +35,7 @@ from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
 from app.db.memory_service import Outside, OutsideTemporal, OutsideVotes, open_outside
-from app.db.outbox import EngineClaim, EngineProbe, Outbox, claim_engines
+from app.db.outbox import EngineClaim, EngineProbe, Outbox, claim_engines, state
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore
@@ -43,12 +43,14 @@ from app.db.sessions import ChatLogStore, SessionStore
 from app.db.users import ErasureStore, Holding, Memories, RecordFiles, evict_erased, record_holdings
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
+from app.errors import Unavailable
 from app.ingest.cutter import CodeCutter
 from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
+from app.metrics import Metrics, Standing
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import Bundled, grasping, unrelating
-from app.models.chat import chat_name, chat_server, model_at, open_chat, open_judge
+from app.models.chat import OpenAIChat, chat_name, chat_server, model_at, open_chat, open_judge
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
 from app.models.probes import ServerProbe, open_probes
@@ -75,6 +77,7 @@ from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, Judge, SignalService
+from app.services.limits import Limiter, open_limiter
 from app.services.memories import MemoryService
 from app.services.profiles import PersonaService, ProfileService, Summary
 from app.services.projects import KnowledgeService, ProjectService
@@ -84,13 +87,16 @@ from app.services.search import Named, SearchService
 from app.services.services import Services
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
-from app.settings import Settings
+from app.settings import Settings, listed, telemetry
 from app.tasks import Work, crew
+from app.tracing import Tracer, open_tracer
 from app.types import RERANK, Probe, Source, Space
 from app.vantage import distress
 from app.vantage.weigh import weigh
 
 DREAMS = frozenset(DREAMING)
+SCRAPE_SECONDS = 1.0
+"""For reading the numbers of a scrape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,7 @@ class Resources:
     documents: DocumentSource
     chroma_copy: ChromaCopy
     chroma_outbox: Outbox
+    chroma: Chroma
     qdrant: QdrantParts
     projects: ProjectSources
     model: ChatModel
@@ -137,6 +144,8 @@ class Resources:
     reranker: Reranker | None = None
     redis: Redis | None = None
     cache: Cache | None = None
+    limiter: Limiter = field(default_factory=Limiter)
+    tracer: Tracer | None = None
 
 
 @asynccontextmanager
@@ -161,6 +170,8 @@ async def open_resources(
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
         open_moderator(settings) as moderator,
+        open_limiter(settings) as limiter,
+        open_tracer(telemetry()) as tracer,
         JobStore(pool) as jobs,
         Cache(ttl, redis) if ttl else nullcontext() as cache,
     ):
@@ -173,6 +184,7 @@ async def open_resources(
             documents=DocumentSource(indexes, pool, chroma, space, store=store, seconds=seconds),
             chroma_copy=chroma_copy,
             chroma_outbox=chroma_outbox,
+            chroma=chroma,
             qdrant=qdrant,
             projects=await open_project_sources(pool, indexes, space, seconds),
             model=model,
@@ -184,6 +196,8 @@ async def open_resources(
             reranker=reranker,
             redis=redis,
             cache=cache,
+            limiter=limiter,
+            tracer=tracer,
         )
 
 
@@ -308,6 +322,8 @@ async def open_services(
             "chroma": open_.chroma_outbox.run,
             "evictions": partial(evict_erased, open_.pool, open_.indexes),
         }
+        if open_.limiter.quotas:
+            works["limits"] = open_.limiter.run
         if open_.qdrant.copy.external:
             works["homes"] = open_.qdrant.copy.follow_homes
         try:
@@ -337,6 +353,7 @@ def build_services(
     settings: Settings, open_: Resources, recorder: Recorder, live: Live, relay: Relay
 ) -> Services:
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
+    metrics = Metrics()
     documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
     said = UtteranceStore(pool)
     votes, temporal = feedback_stores(open_)
@@ -401,6 +418,10 @@ def build_services(
         token=open_.held.token,
         publish=open_.held.publish,
         hurry=documents.hurry,
+        limiter=open_.limiter,
+        tracer=open_.tracer,
+        metrics=metrics,
+        gauges=partial(set_gauges, metrics, open_, recorder),
     )
 
 
@@ -411,6 +432,35 @@ def named_passages(open_: Resources) -> dict[str, Named]:
         qdrant.corpus.name: qdrant.corpus.named,
         **{name: source.named for name, source in rows.items()},
     }
+
+
+async def set_gauges(metrics: Metrics, open_: Resources, recorder: Recorder) -> None:
+    """Read what a scrape shows as it is now; without jobs and outboxes while Postgres does not answer."""
+    standing = None
+    with suppress(Unavailable, TimeoutError):
+        async with asyncio.timeout(SCRAPE_SECONDS):
+            outbox = {name: (await state(open_.pool, name)).waiting for name in ("chroma", "qdrant")}
+            standing = Standing(await open_.jobs.count(), outbox)
+    metrics.set_gauges(standing, circuits=circuits(open_), waiting=recorder.waiting, lost=recorder.lost)
+
+
+def circuits(open_: Resources) -> dict[str, int]:
+    """The open circuits of every breaker, by the names that /readyz uses."""
+    chat = open_.model.circuits if isinstance(open_.model, OpenAIChat) else None
+    parts: dict[str, object] = {
+        "postgres": open_.pool,
+        "chroma": open_.chroma,
+        "qdrant": open_.qdrant.engine,
+        "embedding": open_.embedder,
+        "cache": open_.redis,
+        "limits": open_.limiter,
+        "memories": open_.outside,
+        RERANK: open_.reranker,
+        MODERATION: open_.moderator,
+    }
+    breakers = {name: getattr(part, "breaker", None) for name, part in parts.items()}
+    found = {name: each.circuits for name, each in breakers.items() if isinstance(each, Breaker)}
+    return found if chat is None else found | {"chat": chat}
 
 
 def feedback_stores(open_: Resources) -> tuple[Votes, Temporal]:
@@ -478,7 +528,7 @@ def limits(settings: Settings) -> PromptLimits:
 
 
 def collections(settings: Settings) -> list[str]:
-    return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
+    return listed(settings.corpus.collections)
 
 
 def server_model(settings: Settings, open_: Resources) -> ChatModel | None:
@@ -540,6 +590,7 @@ def optional_probes(open_: Resources, recorder: Recorder) -> tuple[Probe, ...]:
         EngineProbe(open_.qdrant.engine, open_.qdrant.outbox),
     ]
     probes += [RedisProbe(open_.redis)] if open_.redis else []
+    probes += [open_.limiter] if open_.limiter.quotas else []
     probes += [open_.outside] if open_.outside else []
     probes += [ServerProbe(RERANK, open_.reranker.client)] if isinstance(open_.reranker, HttpReranker) else []
     probes += [ServerProbe(MODERATION, open_.moderator.client)] if open_.moderator else []

@@ -16,6 +16,7 @@ import structlog
 from app.answer import Answer, Turn
 from app.db.answers import AnswerStore
 from app.errors import Damaged, IbidError, Rejected
+from app.metrics import count_answer
 from app.types import Scope
 
 BACKLOG = 1_000
@@ -37,6 +38,9 @@ class AnswerRecord:
     scope: Scope
     answer: Answer
     turns: Sequence[Turn]
+    """Empty for a dry run, which asked no model."""
+    first: float | None = None
+    """Seconds from the question to the first text of the answer."""
 
 
 class Recorder:
@@ -65,16 +69,21 @@ class Recorder:
 
     async def keep(self, kept: AnswerRecord) -> None:
         """Write now, or queue the record."""
+        count_answer(kept.answer, kept.first, asked=bool(kept.turns))
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._write(kept)
         except (IbidError, TimeoutError):
-            self.later(kept)
+            self._queue(kept)
         except asyncio.CancelledError:
-            self.later(kept)
+            self._queue(kept)
             raise
 
     def later(self, kept: AnswerRecord) -> None:
+        count_answer(kept.answer, kept.first, asked=bool(kept.turns))
+        self._queue(kept)
+
+    def _queue(self, kept: AnswerRecord) -> None:
         if len(self._backlog) >= BACKLOG:
             self._drop(self._backlog.popleft(), "no room")
         self._backlog.append(kept)

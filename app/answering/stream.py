@@ -129,6 +129,8 @@ class Reply:
     _reading: asyncio.Task[Any] | None = None
     """The task that waits for the model, while it does: `stop` cancels the wait."""
     _stopped: bool = False
+    _first: float | None = None
+    """Seconds to the first text."""
 
     def __post_init__(self) -> None:
         self._citations = self.context.citations
@@ -294,6 +296,8 @@ class Reply:
         text = self._filter.feed(delta.text) if delta.text else ""
         if text:
             self._text.append(text)
+            if self._first is None:
+                self._first = (self.clock() - self.started).total_seconds()
         return text
 
     def _read(self, *, last: bool = False) -> None:
@@ -393,7 +397,7 @@ class Reply:
         )
         asked = [Turn(Role.USER, self.question.message, self.started)] if self.opening else []
         said = [Turn(Role.ASSISTANT, text, now)] if text else []
-        return AnswerRecord(self.question.scope, answer, [*asked, *said])
+        return AnswerRecord(self.question.scope, answer, [*asked, *said], self._first)
 
     def _sent(self, finish: Finish | None) -> Sent:
         """So that the same events can be made of the record."""

@@ -6,7 +6,7 @@ a form, an image or DNS rebinding, so a call without a key is checked by its pee
 `Origin` and `Sec-Fetch-Site` (Fetch Metadata). A reverse proxy would make the whole internet look local, so
 calls with a proxy's headers are refused. Raises `Unauthorized` for an unknown key (even while the service is
 open), `Forbidden` for what a key may not do, `NotLocal` (403) and `Misdirected` (421) for calls without a
-key, `InvalidField` for unknown parameters.
+key, `RateLimited` for a key over its limits, `InvalidField` for unknown parameters.
 """
 
 import hmac
@@ -23,6 +23,7 @@ from app.breaker import CALLER
 from app.db.keys import Caller
 from app.errors import Forbidden, InvalidField, Misdirected, NotLocal, Unauthorized, Unavailable
 from app.problems import pattern, phrase, speaks_openai
+from app.services.limits import refusal
 from app.services.services import Services
 from app.types import DEFAULT_TENANT, Scope
 
@@ -32,6 +33,8 @@ BEARER = HTTPBearer(
     description="A tenant or user key (`ibid keys create`). Not needed while the service is open: until the"
     " first key exists, it serves this machine only.",
 )
+OPEN = "open"
+"""All calls without a key share the limits of this one."""
 FOREIGN = frozenset({"cross-site", "same-site"})
 """Values of Sec-Fetch-Site; `same-site` too, since another port of localhost is another program."""
 AUTHORITY = re.compile(r"[A-Za-z0-9._:\[\]-]+")
@@ -57,8 +60,16 @@ async def caller(request: Request, _shown: Annotated[object, Depends(BEARER)]) -
     return found
 
 
+async def unlimited(request: Request, _shown: Annotated[object, Depends(BEARER)]) -> Caller:
+    """The caller of a route without limits."""
+    found = await _identified(request, await services(request))
+    refuse_unknown_parameters(request)
+    return found
+
+
 Opened = Annotated[Services, Depends(services)]
 Asker = Annotated[Caller, Depends(caller)]
+Observer = Annotated[Caller, Depends(unlimited)]
 Cursor = Annotated[
     str | None,
     Query(
@@ -71,12 +82,27 @@ Limit = Annotated[int, Query(ge=1, le=200, description="Entries of a page, at mo
 
 
 async def authenticate(request: Request) -> Caller:
-    """The caller, looked up once per request: `JsonRoute` needs it before it reads the body."""
+    """The caller, looked up and counted by its limits once per request: `JsonRoute` needs it before it reads
+    the body. Raises `RateLimited`."""
     if not hasattr(request.state, "caller"):
-        request.state.caller = await _identified(request, await services(request))
-    found: Caller = request.state.caller
-    CALLER.set((found.tenant, found.user or ""))  # breakers count each caller's failures separately
-    return found
+        opened = await services(request)
+        found = await _identified(request, opened)
+        await _admit(request, opened, found)
+        request.state.caller = found
+    asker: Caller = request.state.caller
+    CALLER.set((asker.tenant, asker.user or ""))  # breakers count each caller's failures separately
+    return asker
+
+
+async def _admit(request: Request, opened: Services, who: Caller) -> None:
+    """The grant ends in `api/middleware.py`, with the response."""
+    limiter = opened.limiter
+    grant = await limiter.admit(who.key) if who.key else None
+    request.state.grant = grant
+    if grant and grant.refused and limiter.quotas:
+        for limit in grant.refused:
+            opened.metrics.count_limited(limit)
+        raise refusal(limiter.quotas, grant)
 
 
 async def _identified(request: Request, opened: Services) -> Caller:
@@ -91,7 +117,7 @@ async def _identified(request: Request, opened: Services) -> Caller:
     elif await opened.keys.any():
         raise Unauthorized("Send Authorization: Bearer <key>.")
     local_only(request)
-    return Caller(DEFAULT_TENANT, None)
+    return Caller(DEFAULT_TENANT, None, key=OPEN)
 
 
 async def _holder(given: str, opened: Services) -> Caller:

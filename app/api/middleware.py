@@ -1,4 +1,4 @@
-"""ASGI middleware that limits the size of request bodies and the time between their parts.
+"""ASGI middleware: observes requests; limits the size of their bodies and the time between their parts.
 
 A declared length over the limit is refused before a byte is read, a chunked body as soon as it exceeds the
 limit: 413. A client that stops in the middle gets a 408. After a refusal the service reads on for a moment,
@@ -7,7 +7,9 @@ answer (RFC 9112 §9.6). Sizes are bytes, times seconds.
 """
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -15,6 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import problems
 from app.errors import TooLarge
+from app.logging import QUIET, request_id
+from app.metrics import CURRENT, UNKNOWN, Observation, method_of
+from app.problems import CLIENT_GONE
+from app.services.limits import Grant
+from app.services.services import Services
+from app.tracing import TRACER, Tracer
 
 MIB = 1 << 20
 JSON_BYTES = 2 * MIB
@@ -25,6 +33,81 @@ STALL_SECONDS = 60.0
 """Longest pause within a body."""
 LINGER_SECONDS = 5.0
 """Seconds of reading after a refusal: enough for data already on its way."""
+
+
+class Observed:
+    """Counts each request in the service's metrics, begins its trace, and sets both for the code below. Adds
+    the headers of the key's limits (`services/limits.py`), and ends the request's grant before its last bytes
+    are sent: whoever has them may ask again at once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        opened: Services | None = scope["app"].state.services if scope["type"] == "http" else None
+        if opened is None:
+            await self.app(scope, receive, send)
+            return
+        started, status, observation = time.perf_counter(), CLIENT_GONE, Observation(opened.metrics)
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if grant := granted(scope):
+                    message = {**message, "headers": [*message.get("headers", ()), *grant.headers]}
+            elif not message.get("more_body", False):
+                await end()
+            await send(message)
+
+        async def end() -> None:
+            if grant := granted(scope):
+                await grant.end(observation.tokens)
+
+        current = CURRENT.set(observation)
+        try:
+            with traced(opened.tracer, scope, lambda: status):
+                await self.app(scope, receive, noted)
+        finally:
+            CURRENT.reset(current)
+            await end()
+            seconds = time.perf_counter() - started
+            opened.metrics.count_request(scope["method"], route_of(scope), status, seconds)
+
+
+@contextmanager
+def traced(tracer: Tracer | None, scope: Scope, status: Callable[[], int]) -> Iterator[None]:
+    """The span of a request; probes have none."""
+    if tracer is None or scope["path"] in QUIET:
+        yield
+        return
+    method, current = method_of(scope["method"]), TRACER.set(tracer)
+    span = tracer.request(method, Headers(scope=scope))
+    try:
+        with tracer.current(span):
+            yield
+    finally:
+        TRACER.reset(current)
+        route = route_of(scope)
+        span.update_name(f"{method} {route}" if route else method)
+        span.set_attribute("http.route", route or UNKNOWN)
+        span.set_attribute("http.response.status_code", status())
+        span.set_attribute("url.scheme", scope["scheme"])
+        span.set_attribute("ibid.request_id", request_id(scope))
+        if status() >= 500:
+            tracer.fail(span, str(status()))
+        span.end()
+
+
+def granted(scope: Scope) -> Grant | None:
+    found: Grant | None = scope["state"].get("grant")
+    return found
+
+
+def route_of(scope: Scope) -> str | None:
+    """The template of the request's route, such as `/answers/{answer_id}`; None if its path has none."""
+    path: str | None = getattr(scope.get("route"), "path", None)
+    return path and path.replace(":path}", "}")
 
 
 class BodyLimit:

@@ -51,6 +51,7 @@ TAGS = [
     {"name": "openai", "description": "OpenAI's protocol, for clients that speak it."},
     {"name": "users", "description": "Export and erasure of everything that is kept about a user."},
     {"name": "health", "description": "For operators."},
+    {"name": "metrics", "description": "For Prometheus."},
 ]
 JSON = "application/json"
 EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
@@ -67,6 +68,11 @@ HEADERS = {
         "example": REQUEST_ID,
     },
     "RetryAfter": {"description": "Seconds to wait, if known.", "schema": {"type": "integer"}},
+    "RateLimit": {
+        "description": "What remains of each limit of the key, and the seconds until there is more.",
+        "schema": {"type": "string"},
+        "example": '"requests";r=0;t=30',
+    },
     "Allow": {"description": "The methods of this path.", "schema": {"type": "string"}},
 }
 
@@ -81,13 +87,15 @@ ANY: tuple[type[IbidError], ...] = (
 )
 """Problems of any request: malformed HTTP, a wrong method, a stalled client, a head that is too large, a
 damaged store, an internal error."""
-ASKING = (
+IDENTIFIED = (
     errors.Unauthorized,
     errors.NotLocal,
     errors.Misdirected,
     errors.InvalidField,
     errors.Unavailable,
 )
+"""Problems of a route that needs the caller, and is not limited."""
+ASKING = (*IDENTIFIED, errors.RateLimited)
 """Problems of a route that needs the caller."""
 SENDING = (errors.BadInput, errors.Stalled, errors.TooLarge, errors.WrongType, errors.InvalidField)
 """Problems of a route with a body."""
@@ -369,10 +377,12 @@ def _add_headers(operation: dict[str, Any]) -> None:
     """Response headers of an operation; and that its key is optional."""
     for status, response in operation["responses"].items():
         headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
-        if status in {"502", "503", "504"}:
+        if status in {"429", "502", "503", "504"}:
             headers["Retry-After"] = {"$ref": "#/components/headers/RetryAfter"}
         if status == "405":
             headers["Allow"] = {"$ref": "#/components/headers/Allow"}
+        if status == "429":
+            headers["RateLimit"] = {"$ref": "#/components/headers/RateLimit"}
         response.setdefault("headers", {}).update(headers)
     if "security" in operation:
         operation["security"] = [*operation["security"], {}]

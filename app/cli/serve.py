@@ -19,15 +19,15 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from typing import Annotated, Any
 
 import structlog
 import typer
 import uvicorn
-from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.api import metrics
 from app.api.protocol import Protocol
 from app.cli.terminal import DataDir, configured, remark, run, tell
 from app.db.folder import read_lock
@@ -79,13 +79,23 @@ async def served(config: Settings) -> None:
     # Checked before the port, which a running service would occupy too: this message is clearer.
     if read_lock(config.ibid.data_dir):
         raise held(config.ibid.data_dir)
-    with suppress(asyncio.CancelledError), closing(bind(config.ibid.host, config.ibid.port)) as bound:
+    with (
+        suppress(asyncio.CancelledError),
+        closing(bind(config.ibid.host, config.ibid.port)) as bound,
+        metrics_socket(config) as beside,
+    ):
         remark(f"Starting, with data in {config.ibid.data_dir.absolute()} ...")
         async with open_services(config, apart=True) as services:
             await require_key(services.keys, loopback=is_loopback(bound))
             settle()
-            async with serving(create_app(config, services), bound), crew({"descriptors": watch_descriptors}):
+            async with (
+                serving(create_app(config, services), bound),
+                serving(metrics.apart(services), beside) if beside else nullcontext(),
+                crew({"descriptors": watch_descriptors}),
+            ):
                 address = url(bound, config.ibid.host)
+                if beside:
+                    remark(f"Metrics: {url(beside, config.ibid.metrics_host)}/metrics")
                 services.publish(address)
                 tell(f"Ibid is ready: {address} (endpoints: {address}/docs). Ctrl-C stops it.")
                 try:
@@ -155,12 +165,12 @@ class ReadyServer(uvicorn.Server):
         self.ready.set()
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket. Opened early, so that a taken port is reported at once."""
+def bind(host: str, port: int, prefix: str = "IBID_") -> socket.socket:
+    """A listening socket. Opened early, so that a taken port is reported at once. `prefix`: its settings'."""
     try:
         family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise StartError(f"IBID_HOST={host} is no address of this machine: {error.strerror}") from error
+        raise StartError(f"{prefix}HOST={host} is no address of this machine: {error.strerror}") from error
     bound = socket.socket(family, kind, proto)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -168,17 +178,29 @@ def bind(host: str, port: int) -> socket.socket:
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
-        raise refusal(error, host, port) from error
+        raise refusal(error, host, port, prefix) from error
     return bound
 
 
-def refusal(error: OSError, host: str, port: int) -> StartError:
+@contextmanager
+def metrics_socket(config: Settings) -> Iterator[socket.socket | None]:
+    """The listening socket of IBID_METRICS_PORT; None without that setting."""
+    port = config.ibid.metrics_port
+    if port is None:
+        yield None
+        return
+    with closing(bind(config.ibid.metrics_host, port, "IBID_METRICS_")) as bound:
+        yield bound
+
+
+def refusal(error: OSError, host: str, port: int, prefix: str = "IBID_") -> StartError:
     """Why the address cannot be used, and which setting gives another."""
     if error.errno == errno.EADDRINUSE:
-        return StartError(f"port {port} on {host} is taken; set IBID_PORT (or --port) to another, 0 for any")
+        or_port = " (or --port)" if prefix == "IBID_" else ""
+        return StartError(f"port {port} on {host} is taken; set {prefix}PORT{or_port} to another, 0 for any")
     if error.errno == errno.EACCES:
-        return StartError(f"port {port} is not allowed to this user; set IBID_PORT to one above 1023")
-    return StartError(f"cannot listen on {host} (IBID_HOST), port {port}: {error.strerror}")
+        return StartError(f"port {port} is not allowed to this user; set {prefix}PORT to one above 1023")
+    return StartError(f"cannot listen on {host} ({prefix}HOST), port {port}: {error.strerror}")
 
 
 def url(bound: socket.socket, host: str) -> str:
@@ -206,7 +228,7 @@ def without_cancellation(app: ASGIApp) -> ASGIApp:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI, bound: socket.socket) -> AsyncIterator[None]:
+async def serving(app: ASGIApp, bound: socket.socket) -> AsyncIterator[None]:
     """Serve the app on a bound socket while the block lasts. The caller opens and closes its services."""
     config = uvicorn.Config(
         without_cancellation(app),

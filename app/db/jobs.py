@@ -20,6 +20,7 @@ from app.db.documents import CHANNEL, DocumentPart
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
 
+KINDS = ("ingest", "purge")
 BROKE = 3
 """Marks for a failure of our own code, which will recur; a worker that dies counts 1, as it may have been
 killed for other reasons."""
@@ -147,6 +148,13 @@ BROKEN = f"""
     WHERE {OURS}
 """  # noqa: S608 - a constant of ours
 
+STATES = ("running", "waiting", "delayed")
+"""Of a job: a worker has leased it, it is due, or it waits for its next attempt."""
+COUNT = """
+    SELECT kind, CASE WHEN lease_until > now() THEN 'running' WHEN run_after > now() THEN 'delayed'
+        ELSE 'waiting' END AS state, count(*) AS jobs
+    FROM ibid.job GROUP BY 1, 2
+"""
 EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE lease_until > now()"
 
 
@@ -194,6 +202,13 @@ class JobStore:
         """End all leases: at the start of a service with its own Postgres their workers are dead."""
         with postgres_faults():
             await self._pool.execute(EXPIRE)
+
+    async def count(self) -> dict[tuple[str, str], int]:
+        """Jobs by kind and state, for both kinds and all STATES."""
+        with postgres_faults():
+            rows = await self._pool.fetch(COUNT)
+        known = {(kind, state): 0 for kind in KINDS for state in STATES}
+        return known | {(row["kind"], row["state"]): row["jobs"] for row in rows}
 
     async def wait(self, *, seconds: float) -> None:
         await self._listener.wait(seconds=seconds)

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -75,6 +75,8 @@ class Caller:
     tenant: str
     user: str | None
     """The user of a user key; None for a tenant key, which acts for any user of the tenant."""
+    key: str = field(default="", compare=False)
+    """The key's id, by which it is limited; "": not limited."""
 
 
 SIZE = 10_000
@@ -123,7 +125,7 @@ have 96."""
 PREFIX_DIGITS = 4
 LONGEST = 512
 
-FIND = "SELECT tenant, user_id FROM ibid.api_key WHERE sha256 = $1 AND revoked_at IS NULL"
+FIND = "SELECT id, tenant, user_id FROM ibid.api_key WHERE sha256 = $1 AND revoked_at IS NULL"
 ANY = "SELECT EXISTS (SELECT FROM ibid.api_key)"
 """Revoked keys count: revoking the last key must not open the service."""
 COLUMNS = 'id, tenant, user_id AS "user", name, prefix, created_at, revoked_at'
@@ -160,7 +162,7 @@ class KeyStore:
         if not rows:
             self._callers.drop(digest)
             return None
-        caller = Caller(rows[0]["tenant"], rows[0]["user_id"])
+        caller = Caller(rows[0]["tenant"], rows[0]["user_id"], rows[0]["id"])
         self._callers.put(digest, caller)
         return caller
 

@@ -26,6 +26,7 @@ from app.errors import ModelError, ModelTimeout
 from app.models.base import Delta, ModelStream
 from app.models.client import FAULTS, Body, ModelClient, Server, model_error, open_client, server
 from app.settings import Feedback, Rag, Settings, Vantage
+from app.tracing import ModelCall
 
 log = structlog.get_logger(__name__)
 
@@ -136,10 +137,23 @@ class OpenAIStream:
         self.until: float | None = None  # when the thoughts have been unsure for too long
         self.finish: Finish | None = None
         self.usage: Usage | None = None
+        self.fault = ""
+        """The problem in which it ended."""
         self.done = False
         """True after [DONE]."""
         self.half = b""
         """Beginning of an event that continues in its next `data:` line."""
+
+    def traced(self, call: ModelCall) -> None:
+        """End the span of this answer."""
+        used = self.usage or Usage()
+        call.end(
+            error=self.fault,
+            response__model=self.model,
+            response__finish_reasons=[str(self.finish)] if self.finish else None,
+            usage__input_tokens=used.prompt_tokens if self.usage else None,
+            usage__output_tokens=used.completion_tokens if self.usage else None,
+        )
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self.deltas()
@@ -151,7 +165,8 @@ class OpenAIStream:
                 for delta in self.thoughts.feed(text) if text else self.thoughts.release():
                     yield delta
                 self.until = self.until or asyncio.get_running_loop().time() + UNSURE_SECONDS
-        except ModelError:
+        except ModelError as error:
+            self.fault = error.slug
             for delta in self.thoughts.end(None):
                 yield delta
             raise
@@ -319,15 +334,22 @@ class OpenAIChat:
         breaker = self.breaker_of(asked)
         if breaker.refuses:
             raise refusal(breaker)
+        call = ModelCall("chat", asked, self.client.server.url, max_tokens=self.answer_tokens, stream=True)
         async with AsyncExitStack() as held:
-            with breaker.attempt(is_down):
+            with breaker.attempt(is_down), call.current():
                 content = await self.head(held, prompt, asked)
             stream = OpenAIStream(content, asked, Thoughts(self.begins_inside(asked)))
+            held.callback(stream.traced, call)
             yield stream
             if stream.thoughts.lone is not None:
                 self.thinking[asked] = stream.thoughts.lone
                 if len(self.thinking) > MODELS:
                     del self.thinking[next(iter(self.thinking))]
+
+    @property
+    def circuits(self) -> int:
+        """Open circuits of all models."""
+        return sum(each.circuits for each in (self.breaker, *self.others.values()))
 
     def begins_inside(self, model: str) -> bool | None:
         return self.thinking.get(model, True if REASONS.search(model) else None)

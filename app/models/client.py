@@ -23,6 +23,7 @@ import structlog
 
 from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError, StartError
 from app.settings import Chat, Embed, OpenAI
+from app.tracing import outgoing
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -165,15 +166,16 @@ class ModelClient:
     async def _send(self, body: bytes) -> "ClientResponse":
         """Send; once more only if the server closed an idle connection just as it was reused."""
         seen: dict[str, bool] = {}
+        headers = outgoing()
         try:
             return await self.session.post(
-                self.address, data=body, allow_redirects=False, trace_request_ctx=seen
+                self.address, data=body, allow_redirects=False, headers=headers, trace_request_ctx=seen
             )
         except self.errors as error:
             dropped = isinstance(error, OSError) or type(error).__name__ == "ServerDisconnectedError"
             if not (seen and dropped) or isinstance(error, TimeoutError):
                 raise
-            return await self.session.post(self.address, data=body, allow_redirects=False)
+            return await self.session.post(self.address, data=body, allow_redirects=False, headers=headers)
 
     async def _refusal(self, response: "ClientResponse") -> Refused:
         content, said = Body(self, response, REFUSAL_SECONDS), bytearray()

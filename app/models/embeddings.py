@@ -25,6 +25,7 @@ from app.errors import RetrievalError
 from app.models.base import Embedder
 from app.models.client import FAULTS, ModelClient, Refused, Server, logged, open_client, retry_after
 from app.retrieval.vocabulary import o200k
+from app.tracing import ModelCall
 from app.types import Embedding, space_name
 
 log = structlog.get_logger(__name__)
@@ -76,7 +77,13 @@ class OpenAIEmbedder:
 
     async def request(self, texts: Sequence[str], retries: int) -> list[Embedding]:
         inputs = await asyncio.to_thread(lambda: [readable(text) for text in texts])
-        raw = await self.post(inputs, retries)
+        call = ModelCall("embeddings", self.model, self.client.server.url)
+        with call.current():
+            raw = await self.post(inputs, retries)
+        if call.traced:
+            call.end(
+                response__model=self.model, usage__input_tokens=await asyncio.to_thread(input_tokens, raw)
+            )
         try:
             vectors = await asyncio.to_thread(unpack, raw, len(inputs), self.dim)
         except UNUSABLE as error:
@@ -160,6 +167,15 @@ def unpack(raw: bytes, count: int, dim: int | None) -> list[Embedding]:
     if len(vectors) != count or len(sizes) != 1 or (dim and sizes != {dim}):
         raise ValueError(f"{len(vectors)} vectors of {sizes} for {count} of {dim}")
     return vectors
+
+
+def input_tokens(raw: bytes) -> int | None:
+    """What the server says that the texts were; None if it says nothing."""
+    try:
+        used = json.loads(raw)["usage"]["prompt_tokens"]
+    except UNUSABLE:
+        return None
+    return used if isinstance(used, int) else None
 
 
 def unit(value: Any) -> Embedding:  # noqa: ANN401 - JSON enters here

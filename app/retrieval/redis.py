@@ -44,7 +44,7 @@ class Redis:
         self._vendor = vendor
         self._faults = faults
         """Errors of a call when the server is down, slow or refuses."""
-        self._breaker = Breaker(time.monotonic)
+        self.breaker = Breaker(time.monotonic)
         self._calls: set[asyncio.Task[object]] = set()
         self._alone = False
         """True if the open breaker was logged."""
@@ -66,7 +66,7 @@ class Redis:
 
     def _call(self, command: Callable[[], Awaitable[object]]) -> asyncio.Task[object] | None:
         """Start a command; None while the breaker is open or too many calls are under way."""
-        if self._breaker.refuses or len(self._calls) >= CALLS:
+        if self.breaker.refuses or len(self._calls) >= CALLS:
             return None
         call = asyncio.create_task(self._answered(command))
         self._calls.add(call)
@@ -75,14 +75,14 @@ class Redis:
 
     async def _answered(self, command: Callable[[], Awaitable[object]]) -> object:
         try:
-            with self._breaker.attempt():
+            with self.breaker.attempt():
                 async with asyncio.timeout(CALL_SECONDS):
                     found = await command()
         except self._faults as error:
             # Logged once, however many calls were under way.
-            if not self._breaker.closed and not self._alone:
+            if not self.breaker.closed and not self._alone:
                 log.warning("the shared cache is left alone", fault=type(error).__name__)
-            self._alone = not self._breaker.closed
+            self._alone = not self.breaker.closed
             return None
         self._alone = False
         return found
@@ -130,6 +130,11 @@ async def open_cache(settings: Settings) -> AsyncIterator[Redis | None]:
 
 def connected(url: str) -> Redis:
     """A client that connects at its first call."""
+    return Redis(*vendor(url))
+
+
+def vendor(url: str) -> tuple["Vendor", tuple[type[Exception], ...]]:
+    """The vendor's client, with a pool of its own, and the errors of its calls."""
     # The vendor takes half a second to import, which a service without a cache need not pay.
     from redis.asyncio import BlockingConnectionPool  # noqa: PLC0415 - heavy vendor, opened late
     from redis.asyncio import Redis as Vendor  # noqa: PLC0415 - heavy vendor, opened late
@@ -147,4 +152,4 @@ def connected(url: str) -> Redis:
         pool.make_connection()  # type: ignore[no-untyped-call]
     except (ValueError, TypeError):  # their text may quote the password
         raise StartError("CACHE_URL is not of the form redis://user:password@host:port/0") from None
-    return Redis(Vendor.from_pool(pool), (RedisError, OSError))
+    return Vendor.from_pool(pool), (RedisError, OSError)

@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from app.errors import RetrievalError
+from app.metrics import stage
 from app.models.base import Reranker
 from app.retrieval.fusion import scored
 from app.retrieval.rewrite import Rewriter, merged
@@ -138,5 +139,6 @@ class SecondStage:
 
     async def _scores(self, reranker: Reranker, text: str, texts: list[str], until: float) -> list[float]:
         latest = asyncio.get_running_loop().time() + self._seconds * RERANK_SHARE
-        async with asyncio.timeout_at(min(latest, until - GRACE)):
-            return list(await reranker.scores(asked(text), [shown(each) for each in texts]))
+        with stage("rerank"):
+            async with asyncio.timeout_at(min(latest, until - GRACE)):
+                return list(await reranker.scores(asked(text), [shown(each) for each in texts]))

@@ -17,6 +17,7 @@ import structlog
 from app.answer import Prompt, Role, Turn
 from app.breaker import Breaker
 from app.errors import ModelError, ModelTimeout
+from app.metrics import stage
 from app.models.base import ChatModel, read_answer
 from app.retrieval.fusion import scored
 from app.retrieval.ranking import content, is_probe, noted, without_duplicates
@@ -144,7 +145,7 @@ class Rewriter:
             return isinstance(error, ModelError) and error.down
 
         asked = prompt(query.text, query.before)
-        with self._breaker.attempt(judge, patience=fair):
+        with self._breaker.attempt(judge, patience=fair), stage("rewrite"):
             return await read_answer(self._model, asked, most=SAID, seconds=left)
 
 

@@ -18,6 +18,7 @@ from functools import partial
 import structlog
 
 from app.errors import RetrievalError
+from app.metrics import count_cache, stage
 from app.models.base import Embedder
 from app.models.bundled import whole
 from app.retrieval import fusion
@@ -82,7 +83,8 @@ class Retrieval:
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
         reaching = self._reaching(query, names)
         try:
-            found = await self._found(query, reaching, until, now)
+            with stage("total"):
+                found = await self._found(query, reaching, until, now)
         finally:
             await _end(list(reaching.values()))
         took_ms = round((time.perf_counter() - started) * 1000)
@@ -107,7 +109,7 @@ class Retrieval:
 
     def _reaching(self, query: Query, names: Sequence[str]) -> Reaching:
         known = [(name, self._sources[name]) for name in names if name in self._sources]
-        return {name: asyncio.create_task(source.reach(query.scope)) for name, source in known}
+        return {name: asyncio.create_task(_reach(source, query.scope)) for name, source in known}
 
     async def _found(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
         """From the cache if there is one and every source reports its version; else by searching."""
@@ -116,6 +118,7 @@ class Retrieval:
             return await self._search(query, reaching, until, now)
         search = partial(self._search, query, reaching, until, now)
         found = await self._cache.get(key, search, seconds=left(until) + GRACE)
+        count_cache("results", hit=found is not None and found.cached)
         return found or Found(degraded=tuple(Degraded(name, "timeout") for name in reaching))
 
     async def _key(self, query: Query, reaching: Reaching, until: float, now: datetime) -> str | None:
@@ -161,7 +164,8 @@ class Retrieval:
         faults: list[Degraded] = []
         embedding = asyncio.create_task(self._embed(query, faults, until))
         searches = {
-            asyncio.create_task(_legs(reach, query, embedding)): name for name, reach in reaching.items()
+            asyncio.create_task(_legs(name, reach, query, embedding)): name
+            for name, reach in reaching.items()
         }
         try:
             await asyncio.wait(searches, timeout=left(until)) if searches else None
@@ -176,7 +180,11 @@ class Retrieval:
     async def embedded(self, text: str, scope: Scope) -> Embedding:
         """A query's vector; the user's newest ones are cached. Raises `RetrievalError`."""
         known = self._recent.get(scope, text)
-        return known or self._recent.keep(scope, text, await self._embedder.query(text))
+        count_cache("embeddings", hit=known is not None)
+        if known:
+            return known
+        with stage("embedding"):
+            return self._recent.keep(scope, text, await self._embedder.query(text))
 
     async def _embed(self, query: Query, faults: list[Degraded], until: float) -> Embedding | None:
         try:
@@ -226,11 +234,17 @@ def left(until: float) -> float:
     return max(0.0, until - asyncio.get_running_loop().time())
 
 
+async def _reach(source: Source, scope: Scope) -> Reach:
+    with stage("reach", source.name):
+        return await source.reach(scope)
+
+
 async def _legs(
-    reaching: asyncio.Task[Reach], query: Query, embedding: asyncio.Task[Embedding | None]
+    name: str, reaching: asyncio.Task[Reach], query: Query, embedding: asyncio.Task[Embedding | None]
 ) -> Legs:
     reach = await asyncio.shield(reaching)
-    return await reach.search(query, asyncio.shield(embedding))
+    with stage("search", name):
+        return await reach.search(query, asyncio.shield(embedding))
 
 
 async def _end(tasks: Sequence[asyncio.Task[object]]) -> None:

@@ -1,9 +1,10 @@
 """The services of one running Ibid, as built by `wiring` and used by the API."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from app.db.keys import KeyStore
+from app.metrics import Metrics
 from app.retrieval.search import Retrieval
 from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
 from app.services.chat import ChatService
@@ -12,6 +13,7 @@ from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, SignalService
+from app.services.limits import Limiter
 from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
 from app.services.projects import KnowledgeService, ProjectService
@@ -19,6 +21,7 @@ from app.services.rag import RagService
 from app.services.search import SearchService
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
+from app.tracing import Tracer
 from app.types import Probe
 
 
@@ -61,3 +64,8 @@ class Services:
     """Checks of `/readyz` that answers can do without."""
     hurry: Callable[[], None] = lambda: None
     """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""
+    limiter: Limiter = field(default_factory=Limiter)
+    tracer: Tracer | None = None
+    metrics: Metrics = field(default_factory=Metrics)
+    gauges: Callable[[], Awaitable[None]] | None = None
+    """Reads the numbers that `/metrics` shows as they are now."""

@@ -151,11 +151,12 @@ def test_every_problem_example_has_what_a_problem_must(spec: dict[str, Any]) -> 
 
 
 def test_every_response_tells_of_the_request_id(spec: dict[str, Any]) -> None:
-    """And a 502, 503 and 504 of Retry-After, a 405 of Allow."""
+    """And a 429, 502, 503 and 504 of Retry-After, a 429 of RateLimit, a 405 of Allow."""
     for operation in operations(spec):
         for status, response in operation["responses"].items():
             assert "X-Request-ID" in response["headers"], (operation["operationId"], status)
-            assert ("Retry-After" in response["headers"]) == (status in {"502", "503", "504"})
+            assert ("Retry-After" in response["headers"]) == (status in {"429", "502", "503", "504"})
+            assert ("RateLimit" in response["headers"]) == (status == "429")
             assert ("Allow" in response["headers"]) == (status == "405")
 
 

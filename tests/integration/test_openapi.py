@@ -72,6 +72,7 @@ FREE = {
     "getModel",
     "getResponse",
     "vantagePolicy",
+    "showMetrics",
     "alive",
     "ready",
 }

@@ -265,7 +265,7 @@ class Hung(InProcess):
 
     def __init__(self, breaker: Breaker | None = None) -> None:
         super().__init__(cast(EmbeddedChroma, None))
-        self._breaker = breaker or self._breaker
+        self.breaker = breaker or self.breaker
         self.gate = asyncio.Event()
         self.calls = 0
 

@@ -91,7 +91,7 @@ class Chroma(ABC):
     """True if the engine belongs to this service alone."""
 
     def __init__(self, *, breaker: Breaker | None = None) -> None:
-        self._breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
+        self.breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
         self._writing = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
         self._lost = ""
@@ -211,9 +211,9 @@ class Chroma(ABC):
     @asynccontextmanager
     async def _call(self, seconds: float) -> AsyncIterator[None]:
         """A deadline that the breaker counts; reports lost files."""
-        if self._breaker.refuses:
+        if self.breaker.refuses:
             raise ChromaFault("it has just failed several times in a row")
-        with self._breaker.attempt(is_down):
+        with self.breaker.attempt(is_down):
             async with asyncio.timeout(seconds):
                 yield
         if self._lost and self._on_files_lost:
@@ -221,7 +221,7 @@ class Chroma(ABC):
             self._on_files_lost(reason)
 
     def on_recovery(self, callback: Callable[[], None] | None) -> None:
-        self._breaker.on_recovery = callback
+        self.breaker.on_recovery = callback
 
 
 def is_down(error: Exception) -> bool | None:
@@ -325,7 +325,7 @@ class ChromaProcess(Chroma):
         cleared, self._cleared = self._cleared, False
         self._lost = self._lost or (REMADE if cleared else child.hello["lost"])
         if last:
-            self._breaker.note(True)  # for `on_recovery`: its files may be different
+            self.breaker.note(True)  # for `on_recovery`: its files may be different
         return child
 
     async def _begin(self, *, aside: bool) -> Child:

@@ -40,6 +40,7 @@ ASKS = (
     get("key-empty", "/api/documents", "", headers={"Authorization": "Bearer"}),
     post("key-none-bad-json", "/api/chat", None, "", content=b"{"),
     get("readyz", "/readyz", ""),
+    get("metrics-without-key", "/metrics", ""),
     get("openapi", "/openapi.json", ""),
     # What comes in.
     upload("ferry", "ferry.pdf", FERRY),
