@@ -1,5 +1,7 @@
 """What a message is searched as."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,7 +116,7 @@ def test_the_year_that_is_meant_replaces_the_one_before(
     assert resolve(message, talk(*texts)) == searched
 
 
-CHAINS = (
+CHAINS: Sequence[tuple[str, list[str], str, str]] = (
     ("Where is Heron's office?", ["And Tern's?"], "And Falk's?", "Where is Falk's office?"),
     ("Where is Heron's office?", ["And Tern?"], "What about Falk's?", "Where is Falk's office?"),
     ("Who leads the yard of Heron?", [], "And Tern's?", "Who leads the yard of Tern?"),
