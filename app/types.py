@@ -342,7 +342,10 @@ class Trace:
     def notes(self) -> list[str]:
         packed = self.packed
         left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
-        rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
+        rest = [
+            f"Left out {count} candidate{'s' if count > 1 else ''}: {verdict}"
+            for verdict, count in sorted(left.items())
+        ]
         partly = {entry.source for entry in packed}
         lost = [
             f"{item.source} {PARTLY if item.source in partly else 'did not answer'}: {item.reason}"

@@ -1,16 +1,18 @@
-"""The search text of a message: a follow-up is prefixed with the question it refers to.
+"""The search text of a message: a follow-up is joined with the question it refers to.
 
 `refers` reads the message alone: pronouns, ellipses and openings without what they refer to. `resolve`
-prefixes the earlier question. Rules over word tables (`text/languages.py`), no model; pronoun rules are
-English only. A self-contained message is never expanded and a doubtful one rarely, because a wrong expansion
-searches for the wrong thing. Nothing here raises. Source: docs/contract.md.
+prefixes the earlier question, or puts the names and years of the message into it (`parallel.py`). Rules over
+word tables (`text/languages.py`), no model; pronoun rules are English only. A self-contained message is never
+expanded and a doubtful one rarely, because a wrong expansion searches for the wrong thing. Nothing here
+raises. Source: docs/contract.md.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import dropwhile, islice
 
 from app.answer import Role, Turn
+from app.answering.parallel import substituted
 from app.text.languages import (
     ASKING,
     COURTESY,
@@ -261,6 +263,7 @@ QUESTION_END = re.compile(r"[?？؟]\W*$")
 """A question mark, followed by any marks, quotes or emoji."""
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
+NAME_WORD = re.compile(r"[^\W\d_]{2,}")
 NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 STEP = re.compile(
@@ -284,7 +287,8 @@ def refers(message: str) -> bool:
 
 
 def resolve(message: str, turns: Sequence[Turn]) -> str:
-    """The search text: `message`, after what it refers to in `turns` (oldest first).
+    """The search text: `message`, after what it refers to in `turns` (oldest first), or the earlier question
+    about what the message names.
 
     At most 3 × (PART + 1) characters longer than the message.
     """
@@ -294,17 +298,24 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
     chain = _chain(newest)
     if not chain:
         return message
-    said = _said(newest)
-    asked, latest = chain[0], _unsaid(_cut(chain[-1]), (chain[0], message)) if len(chain) > 1 else ""
-    extra = _picked(message, said) or _named_thing(chain[-1], said) or _year(message, chain)
-    parts = [_cut(part) for part in (asked, latest, extra) if part]
-    return " ".join([*parts, message])
+    said, named = _said(newest), _cited(newest)
+    asked, latest = _cut(chain[0]), ""
+    for follow_up in chain[1:]:
+        asked, latest, _ = _folded(asked, latest, _dated(_cut(follow_up), asked, latest), named)
+    before, dated = latest, _dated(message, asked, latest)
+    asked, latest, whole = _folded(asked, latest, dated, named)
+    if whole:
+        return " ".join(filter(None, (asked, _unsaid(latest, (asked,)))))
+    year = _last_year(dated) if dated != message else ""
+    extra = _cut(_picked(message, said) or _named_thing(chain[-1], said) or year)
+    return " ".join(filter(None, (_cut(asked), _unsaid(before, (asked, message)), extra, message)))
 
 
 def answers(message: str, turns: Sequence[Turn]) -> str:
-    """The search text of a yes or no: after the question that ends the last answer, or ""."""
+    """The search text of a yes or no: after the question that ends the last answer; "" where none does,
+    or one that names nothing (`What else would you like to know?`)."""
     parts = [part for part in SENTENCES.split(_said(turns[-TURNS:])) if re.search(r"\w", part)]
-    asked = [part for part in parts[-2:] if QUESTION_END.search(part)]
+    asked = [part for part in parts[-2:] if QUESTION_END.search(part) and content(tokenised(part))]
     return f"{_cut(asked[-1])} {message}" if asked else ""
 
 
@@ -411,17 +422,36 @@ def _unsaid(text: str, others: Sequence[str]) -> str:
     return " ".join(part for part in text.split() if not said.issuperset(_words(tokenised(part))))
 
 
-def _year(message: str, chain: Sequence[str]) -> str:
-    """The year that `the year before` means, counted from the last one named; "" for any other message."""
-    year, found = 0, ""
-    for text in (*map(_cut, chain), message):
-        found = ""
-        if named := YEAR.findall(text):
-            year = int(named[-1])
-        elif year and (step := STEP.search(text)):
-            year += 1 if step["after"] else -1
-            found = str(year)
-    return found
+def _folded(asked: str, latest: str, message: str, named: Set[str]) -> tuple[str, str, bool]:
+    """(question, last follow-up to it) after a further follow-up, and True if they hold all of that one.
+    Things that are parallel to those it names are replaced."""
+    for first, text in ((True, asked), (False, latest)):
+        found, whole = substituted(text, message, named)
+        if found != text or whole:
+            found = found if whole else _cut(found)
+            kept = latest if whole else message
+            return (found, kept, whole) if first else (asked, found if whole else message, whole)
+    return asked, message, False
+
+
+def _dated(message: str, asked: str, latest: str) -> str:
+    """The message with the year that `the year before` means, counted from the last one named."""
+    year, step = _last_year(latest) or _last_year(asked), STEP.search(message)
+    if not (year and step):
+        return message
+    return STEP.sub(str(int(year) + (1 if step["after"] else -1)), message, count=1)
+
+
+def _last_year(text: str) -> str:
+    found: list[str] = YEAR.findall(text)
+    return found[-1] if found else ""
+
+
+def _cited(turns: Sequence[Turn]) -> frozenset[str]:
+    """Words of the names of cited documents: in a question these are names, whatever their case."""
+    said = [turn.content[:SAID] for turn in turns if turn.role is Role.ASSISTANT][-BACK:]
+    names = [label.rpartition("#")[0] for text in said for label in CITED.findall(text)]
+    return frozenset(word.lower() for name in names for word in NAME_WORD.findall(name))
 
 
 def _questions(turns: Sequence[Turn]) -> Iterator[str]:
