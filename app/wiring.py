@@ -29,6 +29,7 @@ from app.db.copies import ChromaCopy, QdrantCopy, read_imported_collections
 from app.db.corpus import CorpusStore
 from app.db.documents import DocumentStore, Parser
 from app.db.folder import Held, hold
+from app.db.history import HistoryStore
 from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
@@ -368,6 +369,7 @@ def build_services(settings: Settings, open_: Resources, recorder: Recorder) -> 
         ),
         corpus=CorpusService(CorpusStore(pool), embedder, tokens),
         users=user_service(settings, open_, recorder),
+        history=HistoryStore(pool),
         cards=CardService(cards),
         projects=projects,
         code=CodeService(CodeStore(pool), embedder, CodeCutter()),

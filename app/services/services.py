@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.db.history import HistoryStore
 from app.db.keys import KeyStore
 from app.retrieval.search import Retrieval
 from app.services.answers import AnswerService, ReplayService, SessionService
@@ -36,6 +37,7 @@ class Services:
     profiles: ProfileService
     corpus: CorpusService
     users: UserService
+    history: HistoryStore
     cards: CardService
     projects: ProjectService
     code: CodeService

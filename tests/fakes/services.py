@@ -16,6 +16,7 @@ from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
 from app.db.documents import Document, State, Upload
+from app.db.history import Change, ChangePage, HistoryPage, HistoryStore, Span
 from app.db.keys import Caller, KeyStore
 from app.db.memories import Draft, Memory, MemoryOutcome, MemoryStore, Moment, Tally, Written
 from app.db.pool import Pool
@@ -775,6 +776,25 @@ class FakeEmbedder:
         return [await self.query(text) for text in texts]
 
 
+class FakeHistory:
+    """What the API asks of `HistoryStore`: nothing was deleted, and one memory is new."""
+
+    async def memories(
+        self, scope: Scope, span: Span, *, cursor: str | None, limit: int
+    ) -> HistoryPage[Memory]:
+        return HistoryPage([kept()], [], None)
+
+    async def documents(
+        self, scope: Scope, span: Span, *, cursor: str | None, limit: int
+    ) -> HistoryPage[Document]:
+        return HistoryPage([stored()], [], None)
+
+    async def changes(
+        self, scope: Scope, since: datetime | None, *, cursor: str | None, limit: int
+    ) -> ChangePage:
+        return ChangePage([Change("memory", kept().id, "new", AT, None, kept().text)], AT, None)
+
+
 @dataclass
 class FakeProjects:
     """What the API asks of `ProjectService`."""
@@ -830,6 +850,7 @@ class Fakes:
             vantage=cast(VantageService, self.vantage),
             signals=cast(SignalService, self.signals),
             users=cast(UserService, self.users),
+            history=cast(HistoryStore, FakeHistory()),
             memories=cast(MemoryService, self.memories),
             profiles=cast(ProfileService, self.profiles),
             corpus=cast(CorpusService, self.corpus),

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas import Name, Out, Page, SessionId, Time, absent
+from app.api.schemas import Gone, Name, Out, Page, SessionId, Time, absent
 from app.db.documents import Document
 from app.problems import Problem, of_fault
 from app.types import Scope
@@ -91,6 +91,8 @@ def user_of(document: Document, asker: Scope) -> str | None:
 
 class DocumentPage(Page[DocumentOut]):
     """A page of documents, newest first."""
+
+    gone: Gone = None
 
 
 class ChunkOut(Out):

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, RootModel
 from app.api.schemas import (
     ENTRIES_MOST,
     Body,
+    Gone,
     Message,
     Name,
     Out,
@@ -101,6 +102,8 @@ class MemoriesWritten(Out):
 
 class MemoryPage(Page[MemoryOut]):
     """A page of memories, newest first."""
+
+    gone: Gone = None
 
 
 def _whole(value: object) -> object:
