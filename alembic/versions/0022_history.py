@@ -30,6 +30,7 @@ TABLE = (
     """,
     "CREATE INDEX IF NOT EXISTS past_version_user ON ibid.past_version (tenant, user_id, kind)",
     "CREATE INDEX IF NOT EXISTS past_version_part ON ibid.past_version (tenant, kind, session_id, owner)",
+    "CREATE INDEX IF NOT EXISTS answer_newest ON ibid.answer (tenant, id DESC)",
     # Without a default at first, so that no table is rewritten.
     "ALTER TABLE ibid.memory ADD COLUMN IF NOT EXISTS recorded_at timestamptz",
     "ALTER TABLE ibid.memory ALTER COLUMN recorded_at SET DEFAULT clock_timestamp()",
@@ -132,6 +133,7 @@ def downgrade() -> None:
     for name in NAMES:
         op.execute(f"DROP FUNCTION IF EXISTS ibid.{name}")
     op.execute("DROP FUNCTION IF EXISTS ibid.is_erasing")
+    op.execute("DROP INDEX IF EXISTS ibid.answer_newest")
     op.execute("ALTER TABLE ibid.document DROP COLUMN IF EXISTS changed_at")
     for table in ("memory", "answer"):
         op.execute(f"ALTER TABLE ibid.{table} DROP COLUMN IF EXISTS recorded_at")

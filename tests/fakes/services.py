@@ -12,6 +12,7 @@ from app.answer import Answer
 from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.api.openapi import EXAMPLES
+from app.db.answers import AnswerLine
 from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
@@ -439,6 +440,14 @@ class FakeAnswers:
     answer: Answer | None = None
     error: IbidError | None = None
     scopes: list[Scope] = field(default_factory=list)
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[AnswerLine], str | None]:
+        self.scopes.append(scope)
+        return [
+            AnswerLine(DOCUMENT_ID, NOW, "/api/chat", "Why?", "So.", "m", "stop", "s", None, None, [])
+        ], None
 
     async def get(self, scope: Scope, answer_id: str) -> Answer:
         """The one there is."""
