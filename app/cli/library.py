@@ -20,6 +20,7 @@ from app.cli.terminal import (
     input_text,
     is_styled,
     name,
+    prose,
     remark,
     rows,
     run,
@@ -65,13 +66,14 @@ def listed(
     *,
     json: bool,
     nothing: str,
-    whole: str = "",
+    flexible: str,
+    hidden: str = "",
 ) -> None:
     if json:
         for item in found:
             as_json(item)
     elif found:
-        rows(titles, cells, whole=whole)
+        rows(titles, cells, flexible=flexible, hidden=hidden)
     else:
         remark(nothing)
 
@@ -122,7 +124,13 @@ def list_docs(session: Session = None, json: Json = False, data_dir: DataDir = N
     ]
     titles = ("Label", "In", "Pages", "Passages", "State", "Added", "Id")
     listed(
-        found, titles, cells, json=json, nothing="No documents: add some with ibid ingest PATH.", whole="Id"
+        found,
+        titles,
+        cells,
+        json=json,
+        nothing="No documents: add some with ibid ingest PATH.",
+        flexible="Label",
+        hidden="Id",
     )
 
 
@@ -143,7 +151,7 @@ async def showed(config: "Settings", wanted: str, session: str | None, *, json: 
     if json:
         as_json(chunk if mark else document)
     elif mark:
-        tell(chunk["text"])
+        prose(chunk["text"])
         remark(
             f"[{chunk['label']}] page {chunk['page']}" + (f", {chunk['heading']}" if chunk["heading"] else "")
         )
@@ -225,7 +233,7 @@ def list_sessions(json: Json = False, data_dir: DataDir = None) -> None:
         for each in found
     ]
     titles = ("Session", "Documents", "Turns", "Last used")
-    listed(found, titles, cells, json=json, nothing="No sessions yet.")
+    listed(found, titles, cells, json=json, nothing="No sessions yet.", flexible="Session")
 
 
 SessionName = Annotated[str, typer.Argument(callback=session_id, help="The session.")]
@@ -280,7 +288,7 @@ def list_memories(user: OwnUser, json: Json = False, data_dir: DataDir = None) -
     found = run(collected(configured(data_dir), "/memories", user_id=user))
     cells = [(each["id"], when(each["created_at"]), each["kind"], excerpt(each["text"])) for each in found]
     titles = ("Id", "Said", "Kind", "Text")
-    listed(found, titles, cells, json=json, nothing=f"Nothing is kept for {user}.", whole="Id")
+    listed(found, titles, cells, json=json, nothing=f"Nothing is kept for {user}.", flexible="Text")
 
 
 @memories.command("add")

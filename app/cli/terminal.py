@@ -154,10 +154,10 @@ def is_styled() -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
-def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, whole: str = "") -> None:
-    """Print a table; when piped, lines with tabs between the cells and no head. The column `whole` is never
-    cut: other commands need all of it."""
-    cells = [[safe(cell).replace("\t", " ").replace("\n", " ") for cell in row] for row in found]
+def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, flexible: str, hidden: str = "") -> None:
+    """Print a table; when piped, lines with tabs between the cells and no head. On a narrow terminal only the
+    column `flexible` is cut; `hidden` is for pipes alone."""
+    cells = [[" ".join(safe(cell).split()) for cell in row] for row in found]
     if not is_styled():
         for row in cells:
             tell("\t".join(row))
@@ -165,14 +165,22 @@ def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, whole: str = 
     from rich.table import Table  # noqa: PLC0415 - see above
 
     drawn = Table(box=None, header_style="bold", pad_edge=False)
-    for title in titles:
-        kept = title == whole
-        drawn.add_column(
-            title, no_wrap=True, overflow="ignore" if kept else "ellipsis", min_width=36 if kept else None
-        )
+    kept = [at for at, title in enumerate(titles) if title != hidden]
+    for at in kept:
+        widest = max(len(row[at]) for row in (titles, *cells))
+        least = 1 if titles[at] == flexible else widest
+        drawn.add_column(titles[at], no_wrap=True, overflow="ellipsis", min_width=least)
     for row in cells:
-        drawn.add_row(*row)
+        drawn.add_row(*(row[at] for at in kept))
     screen().print(drawn)
+
+
+def prose(text: str) -> None:
+    """Print text, on a terminal without cutting words."""
+    if is_styled():
+        screen().print(safe(text))
+    else:
+        tell(text)
 
 
 def when(time: str | None) -> str:

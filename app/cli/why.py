@@ -216,7 +216,7 @@ async def opened(config: "Settings", target: str, *, printed: bool) -> None:
     async with connect(config) as client:
         found = await targets(client, target)
         base = str(client.base_url) if served else f"http://{config.ibid.host}:{config.ibid.port}"
-    links = [link for each in found if (link := address_of(each, base))]
+    links = list(dict.fromkeys(link for each in found if (link := address_of(each, base))))
     if not links:
         raise Missing("this source has no address")
     if printed:
