@@ -166,10 +166,11 @@ def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, flexible: str
 
     drawn = Table(box=None, header_style="bold", pad_edge=False)
     kept = [at for at, title in enumerate(titles) if title != hidden]
+    widest = {at: max(len(row[at]) for row in (titles, *cells)) for at in kept}
+    others = sum(width + 2 for at, width in widest.items() if titles[at] != flexible)
     for at in kept:
-        widest = max(len(row[at]) for row in (titles, *cells))
-        least = 1 if titles[at] == flexible else widest
-        drawn.add_column(titles[at], no_wrap=True, overflow="ellipsis", min_width=least)
+        room = max(12, screen().width - others) if titles[at] == flexible else widest[at]
+        drawn.add_column(titles[at], no_wrap=True, overflow="ellipsis", width=min(room, widest[at]))
     for row in cells:
         drawn.add_row(*(row[at] for at in kept))
     screen().print(drawn)
