@@ -3,10 +3,13 @@
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import PROGRAM, Ibid, Running, lines
+from tests.fakes.pdfs import text_pdf
+from tests.fakes.process import furnish
 
 
 def test_documents_are_listed_shown_and_deleted(held: Ibid, ingested: object) -> None:
@@ -90,3 +93,40 @@ def test_shells_can_complete_commands(ibid: Ibid, shell: str) -> None:
         check=False,
     )
     assert "_IBID_COMPLETE" in script.stdout
+
+
+def test_the_guides_examples_run(ibid: Ibid) -> None:
+    """In order, on one folder with a service; each does what it says."""
+    page = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
+    blocks = re.findall(
+        r"^```console\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    commands = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    report = text_pdf("The main findings of the report are that bees prefer blue flowers over red ones.")
+    (ibid.place / "report.pdf").write_bytes(report)
+    furnish(ibid.data)
+    running = ibid.start()
+    said = {}
+    environment = ibid.environment()
+    environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"
+    for command in commands:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=ibid.place,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert done.returncode == 0, (command, done.stderr)
+        said[command] = done.stdout
+    running.stop()
+
+    assert len(commands) >= 20
+    assert all("blue flowers" in text for command, text in said.items() if "bees prefer?" in command)
+    assert "Okafor" in said["ibid memories list --user ann"]
+    assert "* [report.pdf#1]" in said["ibid why --all"]
+    assert "#page=1" in said["ibid open report.pdf#1 --print"]
+    assert said["ibid config show --changed"].startswith("IBID_DATA_DIR=")
