@@ -8,6 +8,7 @@ import select
 import subprocess
 import time
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -95,7 +96,7 @@ def asked(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def test_the_sources_are_the_services() -> None:
-    assert SourceName.__args__ == SOURCES
+    assert get_args(SourceName) == SOURCES
 
 
 def test_a_question_comes_from_stdin(held: Ibid, ingested: object) -> None:
