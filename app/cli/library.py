@@ -225,15 +225,27 @@ def done(key: str, words: str, *, json: bool) -> None:
 
 
 @sessions.command("list")
-def list_sessions(json: Json = False, data_dir: DataDir = None) -> None:
+def list_sessions(
+    containing: Annotated[
+        str | None, typer.Argument(callback=name, metavar="TEXT", help="Only those in which this was said.")
+    ] = None,
+    json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
     """List sessions, the most recently active first."""
-    found = run(collected(configured(data_dir), "/api/sessions"))
+    found = run(collected(configured(data_dir), "/api/sessions", q=containing))
     cells = [
-        (each["session_id"], f"{each['documents']:,}", f"{each['turns']:,}", when(each["last_active_at"]))
+        (
+            each["session_id"],
+            f"{each['documents']:,}",
+            f"{each['turns']:,}",
+            when(each["last_active_at"]),
+            excerpt(each["title"] or ""),
+        )
         for each in found
     ]
-    titles = ("Session", "Documents", "Turns", "Last used")
-    listed(found, titles, cells, json=json, nothing="No sessions yet.", flexible="Session")
+    titles = ("Session", "Documents", "Turns", "Last used", "First question")
+    listed(found, titles, cells, json=json, nothing="No sessions yet.", flexible="First question")
 
 
 SessionName = Annotated[str, typer.Argument(callback=session_id, help="The session.")]

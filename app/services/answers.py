@@ -146,9 +146,9 @@ class SessionService:
         self._recorder = recorder
 
     async def recent(
-        self, scope: Scope, *, cursor: str | None, limit: int
+        self, scope: Scope, *, cursor: str | None, limit: int, containing: str | None = None
     ) -> tuple[list[Session], str | None]:
-        return await self._sessions.recent(scope, cursor=cursor, limit=limit)
+        return await self._sessions.recent(scope, cursor=cursor, limit=limit, containing=containing)
 
     async def turns(
         self, scope: Scope, *, cursor: str | None, limit: int

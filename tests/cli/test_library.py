@@ -54,6 +54,8 @@ def test_sessions_are_shown_and_deleted(held: Ibid, ingested: object) -> None:
     held("ask", "Who planted the oldest apple tree?", "-s", "trees")
 
     assert "trees\t0\t2\t" in held("sessions", "list").out
+    assert held("sessions", "list", "APPLE tree").out.startswith("trees\t")
+    assert "trees" not in held("sessions", "list", "zeppelin").out
     assert held("sessions", "show", "trees").out.startswith("> Who planted the oldest apple tree?\n")
     assert held("sessions", "delete", "trees", "--yes").out == "Deleted trees.\n"
     assert held("sessions", "show", "trees").code == 1

@@ -407,7 +407,9 @@ class FakeSessions:
     scopes: list[Scope] = field(default_factory=list)
     pages: list[tuple[str | None, int]] = field(default_factory=list)
 
-    async def recent(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Session], str]:
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int, containing: str | None = None
+    ) -> tuple[list[Session], str]:
         """A page of one."""
         self._asked(scope, cursor, limit)
         return [Session("thesis", 1, 2, NOW, NOW)], "cursor-2"

@@ -113,6 +113,7 @@ class SessionOut(Out):
 
     session_id: str = Field(description="The session's name.")
     documents: int = Field(description="Its own documents; global ones are in every session.")
+    title: str | None = Field(description="The beginning of its first question; null: none was asked.")
     turns: int = Field(description="Questions and answers.")
     created_at: Time = Field(description="When it was first used.")
     last_active_at: Time = Field(description="When it was last used.")
