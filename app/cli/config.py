@@ -1,7 +1,6 @@
 """`ibid config show`: the settings in effect, and where each comes from. Secrets are never shown, nor are
 passwords within addresses."""
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ import typer
 from pydantic import SecretStr
 
 from app.cli.terminal import DataDir, Json, as_json, configured, is_styled, remark, safe, screen, tell
-from app.settings import Settings, names, ours, written
+from app.settings import Settings, names, origins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +18,7 @@ HIDDEN = "********"
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*:[^/@\s]*(?=@)")
 """User and password of an address."""
 PASSWORD = re.compile(r"(?i)((?:password|passwd|pwd|secret|token|api_?key)\s*=\s*)('[^']*'|[^\s&]+)")
-OPTION, ENVIRONMENT, FILE, DEFAULT = "option", "environment", ".env", "default"
+DEFAULT = "default"
 
 config = typer.Typer(no_args_is_help=True, help="Show the settings.")
 
@@ -52,16 +51,8 @@ def show(
 
 def effective(settings: Settings, data_dir: Path | None = None) -> "Mapping[str, tuple[Any, str]]":
     """(value, origin) by the environment's name."""
-    environment, file = ours(os.environ), ours(written(Path(".env")))
-    found = {}
-    for name in names():
-        value, key = shown(settings, name), name.lower()
-        if name == "IBID_DATA_DIR" and data_dir is not None:
-            origin = OPTION
-        else:
-            origin = ENVIRONMENT if key in environment else FILE if key in file else DEFAULT
-        found[name] = value, origin
-    return found
+    given = origins() | ({"IBID_DATA_DIR": "option"} if data_dir is not None else {})
+    return {name: (shown(settings, name), given.get(name, DEFAULT)) for name in names()}
 
 
 def shown(settings: Settings, name: str) -> object:
