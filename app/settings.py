@@ -389,6 +389,12 @@ def names() -> list[str]:
     return found
 
 
+def origins(env_file: Path | None = Path(".env")) -> dict[str, str]:
+    """Of each setting that is given: `environment` or `.env`, by its name."""
+    given = dict.fromkeys(ours(written(env_file)), ".env") | dict.fromkeys(ours(os.environ), "environment")
+    return {name.upper(): origin for name, origin in given.items()}
+
+
 def ours(present: Mapping[str, str | None]) -> dict[str, str | None]:
     """The settings among environment variables, by lower-case names, without blanks and empty ones.
 

@@ -8,10 +8,11 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
 from app.answering.budget import PromptLimits, scaled
 from app.answering.extractive import Extractive
@@ -31,6 +32,7 @@ from app.db.copies import ChromaCopy, QdrantCopy, read_imported_collections
 from app.db.corpus import CorpusStore
 from app.db.documents import DocumentStore, Parser
 from app.db.folder import Held, hold
+from app.db.history import HistoryStore
 from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
@@ -51,6 +53,7 @@ from app.metrics import Metrics, Standing
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import Bundled, grasping, unrelating
 from app.models.chat import OpenAIChat, chat_name, chat_server, model_at, open_chat, open_judge
+from app.models.client import Server
 from app.models.embeddings import Patient
 from app.models.moderation import MODERATION, HttpModerator, open_moderator
 from app.models.probes import ServerProbe, open_probes
@@ -97,6 +100,19 @@ from app.vantage.weigh import weigh
 DREAMS = frozenset(DREAMING)
 SCRAPE_SECONDS = 1.0
 """For reading the numbers of a scrape."""
+T = TypeVar("T")
+Report = Callable[[str, str | None], None]
+"""Called with a dependency's name and None when its opening begins, and with what it is when it is ready."""
+
+
+@asynccontextmanager
+async def reported(
+    report: Report, name: str, opening: AbstractAsyncContextManager[T], what: str | Callable[[T], str]
+) -> AsyncIterator[T]:
+    report(name, None)
+    async with opening as opened:
+        report(name, what if isinstance(what, str) else what(opened))
+        yield opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +166,39 @@ class Resources:
 
 @asynccontextmanager
 async def open_resources(
-    settings: Settings, *, apart: bool = False, bundled: Bundled | None = None
+    settings: Settings,
+    *,
+    apart: bool = False,
+    bundled: Bundled | None = None,
+    report: Report = lambda _name, _what: None,
 ) -> AsyncIterator[Resources]:
     """Folder, stores and models. `apart`, `bundled`: see `models/spaces.py`."""
+    said = partial(reported, report)
     server, ttl = chat_server(settings), settings.rag.cache_ttl_seconds
     async with (
         hold(settings.ibid.data_dir) as held,
         open_cache(settings) as redis,
         open_chroma(settings) as chroma,  # opens in the background
-        open_postgres(settings) as pool,
+        said("Postgres", open_postgres(settings), kind(settings.postgres.dsn)) as pool,
         claim_engines(settings, pool) as claim,
-        open_space(settings, pool, apart=apart, bundled=bundled) as (embedder, space),
+        said(
+            "Embedding model",
+            open_space(settings, pool, apart=apart, bundled=bundled),
+            lambda opened: str(opened[1].name),
+        ) as (embedder, space),
         aclosing(index_cache(settings, space.dim)) as indexes,
-        fill_chroma(settings, pool, chroma, space, claim) as (chroma_copy, chroma_outbox),
-        open_qdrant(settings, pool, space, indexes, claim) as qdrant,
-        open_chat(settings, server) if server else nullcontext(Extractive(embedder)) as model,
+        said("Chroma", fill_chroma(settings, pool, chroma, space, claim), kind(settings.chroma.url)) as (
+            chroma_copy,
+            chroma_outbox,
+        ),
+        said(
+            "Qdrant", open_qdrant(settings, pool, space, indexes, claim), kind(settings.qdrant.url)
+        ) as qdrant,
+        said(
+            "Chat model",
+            open_answerer(settings, server, embedder),
+            chat_name(settings) if server else "no model: answers are quotes",
+        ) as model,
         open_probes(settings, embedder, space) as probes,
         open_judge(settings, server) as feedback_model,
         open_outside(settings) as outside,
@@ -199,6 +233,16 @@ async def open_resources(
             limiter=limiter,
             tracer=tracer,
         )
+
+
+def open_answerer(
+    settings: Settings, server: Server | None, embedder: Embedder
+) -> AbstractAsyncContextManager[ChatModel]:
+    return open_chat(settings, server) if server else nullcontext(Extractive(embedder))
+
+
+def kind(address: object) -> str:
+    return "embedded" if address is None else "a server"
 
 
 @asynccontextmanager
@@ -297,10 +341,11 @@ async def open_services(
     *,
     apart: bool = False,
     bundled: Bundled | None = None,
+    report: Report = lambda _name, _what: None,
 ) -> AsyncIterator[Services]:
     """All services, until the end of the block. For `ibid eval`: another `parser` than that of PDFs, and
     `known`, which caches vectors. For a service: the bundled model `apart`, or one that several share."""
-    async with open_resources(settings, apart=apart, bundled=bundled) as opened:
+    async with open_resources(settings, apart=apart, bundled=bundled, report=report) as opened:
         open_ = replace(opened, embedder=known(opened.embedder)) if known else opened
         await O200k().warm()
         if settings.ibid.bootstrap_key:
@@ -394,6 +439,7 @@ def build_services(
         ),
         corpus=CorpusService(CorpusStore(pool), embedder, tokens),
         users=user_service(settings, open_, recorder),
+        history=HistoryStore(pool),
         cards=CardService(cards),
         projects=projects,
         code=CodeService(CodeStore(pool), embedder, CodeCutter()),

@@ -139,12 +139,14 @@ def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
     assert streamed.rstrip().rpartition("event: ")[2].startswith("done")
     assert json.loads(whole)["cited"] == ["report.pdf#1"]
     assert [turn["role"] for turn in json.loads(turns)["items"]] == ["user", "assistant"] * 2
-    memories, texts, recalled, judged, export, receipt, *rest = map(json.loads, personal)
+    memories, texts, recalled, judged, changes, before, export, receipt, *rest = map(json.loads, personal)
     lights, unclear, policy, known, talked, context, informed = rest
     assert [item["outcome"] for item in (*memories["items"], *texts["items"])] == ["created"] * 3
     assert recalled["cited"] == [recalled["memory_used"][0]["label"]]
     assert "Okafor" in recalled["answer"]
     assert (judged["sentiment"], judged["applied"]) == ("positive", 1)
+    assert {"memory", "answer"} <= {each["kind"] for each in changes["items"]}
+    assert before["items"] == before["gone"] == []
     assert export["complete"] is True
     assert receipt["counts"]["memories"] >= 2
     assert (lights["response_class"], unclear["response_class"]) == ("COMPLY", "CLARIFY")

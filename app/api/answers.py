@@ -1,4 +1,4 @@
-"""/answers: how an answer came to be, and what has changed since; its events again, and its end.
+"""/answers: their list, how each came to be, what has changed since; its events again, and its end.
 
 An answer belongs to the tenant and the key's user who asked; for others it is `Missing`. It can be looked up
 as soon as its `done` event is sent; followed and stopped from its first event on, at any replica.
@@ -7,16 +7,17 @@ as soon as its `done` event is sent; followed and stopped from its first event o
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import Response
 
 from app import errors
 from app.answer import Answer
 from app.answering.meta import links
 from app.api import chat, rag, vantage
-from app.api.dependencies import Asker, Opened, scope_of
+from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
 from app.api.openapi import ASKING, followed, operation_id, responses
-from app.api.schemas.answers import AnswerOut, ReplayReport
+from app.api.schemas import Name, SessionId
+from app.api.schemas.answers import AnswerLineOut, AnswerOut, AnswerPage, ReplayReport
 from app.api.sse import Events, EventStream, Resumed
 from app.logging import request_id
 from app.types import Scope
@@ -24,6 +25,28 @@ from app.types import Scope
 router = APIRouter(generate_unique_id_function=operation_id, prefix="/answers", tags=["answers"])
 PROBLEMS = responses(*ASKING, errors.Missing, errors.InvalidField, errors.Rejected)
 AnswerId = Annotated[str, Path(description="As the answer's events and replies give it.")]
+
+
+@router.get(
+    "",
+    summary="List answers",
+    response_description="A page, newest first",
+    responses=responses(*ASKING, errors.Forbidden, errors.InvalidField),
+)
+async def list_answers(
+    *,
+    who: Asker,
+    opened: Opened,
+    session_id: Annotated[SessionId | None, Query(description="Only of this session.")] = None,
+    thread_id: Annotated[Name | None, Query(description="Only of this thread; a session is one.")] = None,
+    user_id: Annotated[Name | None, Query(description="Only of this user. A user key: that user.")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> AnswerPage:
+    """Questions and answers without their traces."""
+    scope = scope_of(who, user_id=user_id, session_id=session_id, thread_id=thread_id)
+    found, after = await opened.answers.list(scope, cursor=cursor, limit=limit)
+    return AnswerPage(items=[AnswerLineOut.of(each) for each in found], next=after)
 
 
 @router.get(

@@ -19,7 +19,9 @@ from fastapi import Depends, Query, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 
+from app.api.schemas import PastTime, read
 from app.breaker import CALLER
+from app.db.history import Span
 from app.db.keys import Caller
 from app.errors import Forbidden, InvalidField, Misdirected, NotLocal, Unauthorized, Unavailable
 from app.problems import pattern, phrase, speaks_openai
@@ -79,6 +81,24 @@ Cursor = Annotated[
     ),
 ]
 Limit = Annotated[int, Query(ge=1, le=200, description="Entries of a page, at most.")]
+Since = Annotated[
+    PastTime | None,
+    Query(
+        description="Only what was written, changed or deleted after this time (RFC 3339). `gone` has what"
+        " was deleted."
+    ),
+]
+AsOf = Annotated[
+    PastTime | None,
+    Query(
+        description="What was stored at this time (RFC 3339); of what was replaced or deleted since, id and"
+        " times, in `gone`."
+    ),
+]
+
+
+def span_of(since: str | None, as_of: str | None = None) -> Span:
+    return Span(read(since) if since else None, read(as_of) if as_of else None)
 
 
 async def authenticate(request: Request) -> Caller:

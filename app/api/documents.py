@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from app import errors
-from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
+from app.api.dependencies import Asker, AsOf, Cursor, Limit, Opened, Since, scope_of, span_of
 from app.api.middleware import MIB
 from app.api.openapi import ASKING, KEEPING, READING, SENDING, UPLOADED, operation_id, responses, upload_body
-from app.api.schemas import SessionId
+from app.api.schemas import GoneOut, SessionId
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, UploadFields
 from app.api.sse import download
 from app.api.uploads import Received, received
@@ -96,14 +96,21 @@ async def list_documents(
     session_id: Annotated[
         SessionId | None, Query(description="That session's and the global ones. Left out: all of yours.")
     ] = None,
+    since: Since = None,
+    as_of: AsOf = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> DocumentPage:
     """Searchable documents, and those that are being read."""
-    scope = scope_of(who, session_id=session_id)
-    found, after = await opened.documents.list(scope, cursor=cursor, limit=limit)
+    scope, gone = scope_of(who, session_id=session_id), None
+    if since or as_of:
+        page = await opened.history.documents(scope, span_of(since, as_of), cursor=cursor, limit=limit)
+        found, gone, after = page.items, [GoneOut.model_validate(each) for each in page.gone], page.next
+    else:
+        found, after = await opened.documents.list(scope, cursor=cursor, limit=limit)
     instance = request_id(request.scope)
-    return DocumentPage(items=[DocumentOut.of(each, scope, instance) for each in found], next=after)
+    items = [DocumentOut.of(each, scope, instance) for each in found]
+    return DocumentPage(items=items, next=after, gone=gone)
 
 
 @router.get(

@@ -11,7 +11,18 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app import errors
-from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, tenant_of
+from app.api.dependencies import (
+    Asker,
+    AsOf,
+    Cursor,
+    Limit,
+    Opened,
+    Since,
+    scope_of,
+    scope_of_user,
+    span_of,
+    tenant_of,
+)
 from app.api.openapi import ASKING, KEEPING, SENDING, operation_id, responses
 from app.api.schemas import Name
 from app.api.schemas.memories import (
@@ -82,10 +93,20 @@ async def keep_memories(
     responses=responses(*ASKING, errors.Forbidden, errors.InvalidField),
 )
 async def list_memories(
-    *, who: Asker, opened: Opened, user_id: User = None, cursor: Cursor = None, limit: Limit = 50
+    *,
+    who: Asker,
+    opened: Opened,
+    user_id: User = None,
+    since: Since = None,
+    as_of: AsOf = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> MemoryPage:
     """Those that were written here, cards included."""
     scope = scope_of_user(who, user_id, field="query.user_id")
+    if since or as_of:
+        page = await opened.history.memories(scope, span_of(since, as_of), cursor=cursor, limit=limit)
+        return MemoryPage.model_validate(page)
     found, after = await opened.memories.list(scope, cursor=cursor, limit=limit)
     return MemoryPage(items=found, next=after)
 

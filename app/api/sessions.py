@@ -24,9 +24,16 @@ Session = Annotated[SessionId, Path(description="As chat and uploads name it.")]
     response_description="A page, the most recently active first",
     responses=responses(*ASKING, errors.InvalidField),
 )
-async def list_sessions(who: Asker, opened: Opened, cursor: Cursor = None, limit: Limit = 50) -> SessionPage:
+async def list_sessions(
+    *,
+    who: Asker,
+    opened: Opened,
+    q: Annotated[Name | None, Query(description="Only sessions with this in their name or a turn.")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> SessionPage:
     """Those with a document or a turn of yours."""
-    found, after = await opened.sessions.recent(scope_of(who), cursor=cursor, limit=limit)
+    found, after = await opened.sessions.recent(scope_of(who), cursor=cursor, limit=limit, containing=q)
     return SessionPage(items=found, next=after)
 
 

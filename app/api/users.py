@@ -1,4 +1,4 @@
-"""/users/{user_id}: everything that is kept about a user, exported or erased.
+"""/users/{user_id}: everything that is kept about a user, exported or erased; what changed since a time.
 
 A user key works for its own user, a tenant key for any user of its tenant. A user about whom nothing is kept
 looks like one who never existed.
@@ -13,10 +13,10 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from app import errors
-from app.api.dependencies import Asker, Opened, scope_of, tenant_of
+from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, span_of, tenant_of
 from app.api.openapi import ASKING, KEEPING, operation_id, responses
-from app.api.schemas import Name
-from app.api.schemas.users import ErasureReceipt, UserExport
+from app.api.schemas import Name, PastTime
+from app.api.schemas.users import ChangePage, ErasureReceipt, UserExport
 from app.api.sse import close, download
 from app.api.wire import encoded
 from app.db.keys import Caller
@@ -67,6 +67,29 @@ async def export_user(who: Asker, opened: Opened, user_id: User) -> Response:
     head = {"user_id": user_id, "exported_at": moment(datetime.now(UTC)), "notes": notes}
     pieces = exported(head, opened.users.holdings, opened.users.export(scope))
     return await download(pieces, headers=EXPORT_HEADERS, media_type="application/json")
+
+
+@router.get(
+    "/{user_id:name}/changes",
+    summary="List what is new, changed or gone",
+    response_description="A page, oldest first",
+    responses=responses(*ASKING, errors.Forbidden, errors.InvalidField),
+)
+async def list_changes(
+    *,
+    who: Asker,
+    opened: Opened,
+    user_id: User,
+    since: Annotated[
+        PastTime | None, Query(description="`until` of an earlier reply, or any time. Left out: everything.")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> ChangePage:
+    """The user's memories and answers, documents in their reach, and sessions that were deleted."""
+    scope = scope_of(who, user_id=user_id)
+    page = await opened.history.changes(scope, span_of(since).since, cursor=cursor, limit=limit)
+    return ChangePage.model_validate(page)
 
 
 async def exported(

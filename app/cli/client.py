@@ -9,6 +9,7 @@ problem).
 import asyncio
 import importlib
 import json
+import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -131,6 +132,24 @@ async def own_service(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
             client(url(bound, LOCAL), services.token) as opened,
         ):
             yield opened
+
+
+async def pages(client: "httpx.AsyncClient", path: str, **asked: str | None) -> AsyncIterator[dict[str, Any]]:
+    """The entries of a list, page by page."""
+    params = {name: value for name, value in asked.items() if value is not None} | {"limit": "200"}
+    while True:
+        page = taken(await client.get(path, params=params))
+        for item in page["items"]:
+            yield item
+        if page["next"] is None:
+            return
+        params["cursor"] = page["next"]
+
+
+def is_served(settings: Settings) -> bool:
+    """True if another process serves the folder: its addresses outlast this command."""
+    lock = read_lock(settings.ibid.data_dir)
+    return lock is not None and lock.pid != os.getpid()
 
 
 async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:

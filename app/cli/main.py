@@ -28,16 +28,34 @@ class Command:
     module: str
     help: str
     function: str = ""
+    panel: str = "Run and maintain"
+    """The group of commands in `ibid --help`."""
 
 
+ASK, FILL = "Ask", "Fill and look through"
 COMMANDS = {
+    "ask": Command("ask", "Ask a question and read the answer with its sources.", panel=ASK),
+    "chat": Command("ask", "Ask question after question, each with the ones before in mind.", panel=ASK),
+    "search": Command("search", "Find passages without asking a model for an answer.", panel=ASK),
+    "why": Command("why", "Show which passages an answer was made from, which lost, and why.", panel=ASK),
+    "open": Command("why", "Open a cited source in the browser.", "open_", panel=ASK),
+    "ingest": Command("ingest", "Add PDFs, so that questions find them.", panel=FILL),
+    "docs": Command("library", "List, show and delete documents.", panel=FILL),
+    "sessions": Command("library", "List, show and delete conversations.", panel=FILL),
+    "memories": Command("library", "List, add and delete what people want kept.", panel=FILL),
+    "index": Command("index", "Add what projects know: code, conversations, dreams.", panel=FILL),
+    "knowledge": Command(
+        "knowledge", "Write what the chats of a project know: an overview, rules, notes.", panel=FILL
+    ),
+    "profiles": Command(
+        "users", "Compute profile, style and persona cards from people's own messages.", panel=FILL
+    ),
+    "erase": Command(
+        "users", "Erase a user for good: memories, turns, answers and their documents.", panel=FILL
+    ),
     "serve": Command("serve", "Start the service. Ctrl-C stops it."),
-    "ingest": Command("ingest", "Add PDFs, so that questions find them."),
-    "ask": Command("ask", "Ask a question and read the answer with its sources."),
-    "search": Command("search", "Find passages without asking a model for an answer."),
+    "config": Command("config", "Show the settings."),
     "mcp": Command("mcp", "Serve the tools to an assistant over stdin and stdout (MCP)."),
-    "profiles": Command("users", "Compute profile, style and persona cards from people's own messages."),
-    "erase": Command("users", "Erase a user for good: memories, turns, answers and their documents."),
     "doctor": Command("doctor", "Check every part, and say what to do where one is not well."),
     "migrate": Command(
         "maintenance", "Bring the database up to date; the service also does this at its start."
@@ -45,8 +63,6 @@ COMMANDS = {
     "reembed": Command("maintenance", "Move what is stored to the configured embedding model."),
     "adopt": Command("maintenance", "Take over what older tools wrote, beside them."),
     "eval": Command("eval", "Measure retrieval through the real write side and search.", "evaluate"),
-    "knowledge": Command("knowledge", "Write what the chats of a project know: an overview, rules, notes."),
-    "index": Command("index", "Add what projects know: code, conversations, dreams."),
     "keys": Command("keys", "Make, list and revoke API keys."),
 }
 
@@ -63,11 +79,10 @@ app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # they show values of variables
-    add_completion=False,
     help="Answers from your documents and memories, and says for every statement where it comes from.",
 )
 for _name, _command in COMMANDS.items():
-    app.command(_name, help=_command.help)(lambda: None)
+    app.command(_name, help=_command.help, rich_help_panel=_command.panel)(lambda: None)
 
 
 def loaded(name: str) -> TyperCommand | TyperGroup:

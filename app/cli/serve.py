@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api import metrics
 from app.api.protocol import Protocol
-from app.cli.terminal import DataDir, configured, remark, run, tell
+from app.cli.terminal import DataDir, configured, remark, run, safe, screen, tell
 from app.db.folder import read_lock
 from app.db.folder import refusal as held
 from app.db.keys import KeyStore
@@ -85,7 +85,8 @@ async def served(config: Settings) -> None:
         metrics_socket(config) as beside,
     ):
         remark(f"Starting, with data in {config.ibid.data_dir.absolute()} ...")
-        async with open_services(config, apart=True) as services:
+        report = StartReport()
+        async with open_services(config, apart=True, report=report) as services:
             await require_key(services.keys, loopback=is_loopback(bound))
             settle()
             async with (
@@ -102,6 +103,20 @@ async def served(config: Settings) -> None:
                     await asyncio.Event().wait()
                 finally:
                     services.hurry()
+
+
+class StartReport:
+    """Prints each dependency when it is ready, with the seconds that it took."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, float] = {}
+
+    def __call__(self, name: str, what: str | None) -> None:
+        if what is None:
+            self._began[name] = time.monotonic()
+            return
+        took = time.monotonic() - self._began.pop(name)
+        screen(stderr=True).print(f"  {name:<16} {safe(what)}  ({took:.1f} s)", soft_wrap=True)
 
 
 async def require_key(keys: KeyStore, *, loopback: bool) -> None:
@@ -236,6 +251,7 @@ async def serving(app: ASGIApp, bound: socket.socket) -> AsyncIterator[None]:
         ws="none",
         log_config=None,  # app/logging.py has set them up
         access_log=False,
+        log_level="warning",  # the start is reported by us
         proxy_headers=False,
         server_header=False,
         backlog=BACKLOG,

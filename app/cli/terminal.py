@@ -1,26 +1,28 @@
 """Output of commands: results on stdout, remarks and progress on stderr, errors as one plain sentence.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Expected failures are `IbidError`s, printed by
-`main` without a traceback.
+`main` without a traceback. Heavy imports wait until they are used: `ibid --help` needs none of them.
 """
 
 import asyncio
 import json
 import re
 import sys
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-import uvloop
-from rich import progress as bars
 from rich.console import Console
 
 from app.errors import IbidError
-from app.logging import configure
-from app.settings import Settings, load
+
+if TYPE_CHECKING:
+    from rich import progress as bars
+
+    from app.settings import Settings
 
 T = TypeVar("T")
 
@@ -82,26 +84,50 @@ def session_id(value: str | None) -> str | None:
     return value
 
 
+def input_text(words: Sequence[str] | None) -> str:
+    """The words of a command line; `-`, or no word at all, is replaced by stdin."""
+    if not words and sys.stdin.isatty():
+        raise typer.BadParameter("give the text, or pipe it in")
+    parts = [
+        typer.get_text_stream("stdin").read().strip() if word == "-" else word for word in words or ("-",)
+    ]
+    alone = "-" not in (words or ("-",))
+    text = (" " if alone else "\n\n").join(part for part in parts if part)
+    if not text.strip():
+        raise typer.BadParameter("the text is empty")
+    return text
+
+
 def input_file(file: Path | None) -> Path | None:
     if file is not None and file != STDIN and not file.is_file():
         raise typer.BadParameter(f"{file} is no file")
     return file
 
 
+def configure(level: str) -> None:
+    from app.logging import configure as configured  # noqa: PLC0415 - see above
+
+    configured(level)
+
+
 def settings(
     data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object
-) -> tuple[Settings, list[str]]:
+) -> "tuple[Settings, list[str]]":
     """(settings, names that look misspelt); options override the environment. Raises `StartError`.
 
     Commands log errors only, because people read their output; `serve` passes None to use IBID_LOG_LEVEL.
     """
+    from app.settings import load  # noqa: PLC0415 - see above
+
     given = {"data_dir": data_dir, **ibid}
     loaded, warnings = load(ibid={name: value for name, value in given.items() if value is not None})
     configure(log_level or loaded.ibid.log_level)
     return loaded, warnings
 
 
-def configured(data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object) -> Settings:
+def configured(
+    data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object
+) -> "Settings":
     """The settings, with the warnings on stderr."""
     loaded, warnings = settings(data_dir, log_level=log_level, **ibid)
     for warning in warnings:
@@ -111,14 +137,64 @@ def configured(data_dir: Path | None = None, *, log_level: str | None = "error",
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a command's work on its own event loop; Ctrl-C cancels it and closes everything it opened."""
+    import uvloop  # noqa: PLC0415 - see above
+
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(work)
+
+
+def screen(*, stderr: bool = False) -> Console:
+    """Rich's console: colours unless NO_COLOR is set, links where the terminal has them."""
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def is_styled() -> bool:
+    """True if stdout is a terminal that can do more than print lines."""
+    console = screen()
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, flexible: str, hidden: str = "") -> None:
+    """Print a table; when piped, lines with tabs between the cells and no head. On a narrow terminal only the
+    column `flexible` is cut; `hidden` is for pipes alone."""
+    cells = [[" ".join(safe(cell).split()) for cell in row] for row in found]
+    if not is_styled():
+        for row in cells:
+            tell("\t".join(row))
+        return
+    from rich.table import Table  # noqa: PLC0415 - see above
+
+    drawn = Table(box=None, header_style="bold", pad_edge=False)
+    kept = [at for at, title in enumerate(titles) if title != hidden]
+    widest = {at: max(len(row[at]) for row in (titles, *cells)) for at in kept}
+    others = sum(width + 2 for at, width in widest.items() if titles[at] != flexible)
+    for at in kept:
+        room = max(12, screen().width - others) if titles[at] == flexible else widest[at]
+        drawn.add_column(titles[at], no_wrap=True, overflow="ellipsis", width=min(room, widest[at]))
+    for row in cells:
+        drawn.add_row(*(row[at] for at in kept))
+    screen().print(drawn)
+
+
+def prose(text: str) -> None:
+    """Print text, on a terminal without cutting words."""
+    if is_styled():
+        screen().print(safe(text))
+    else:
+        tell(text)
+
+
+def when(time: str | None) -> str:
+    """An RFC 3339 time as people read it, in their own zone; when piped unchanged."""
+    if not time or not is_styled():
+        return time or ""
+    return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 class Progress:
     """A progress bar: steps done, and a remark beside it."""
 
-    def __init__(self, bar: bars.Progress, what: str, total: int | None) -> None:
+    def __init__(self, bar: "bars.Progress", what: str, total: int | None) -> None:
         self._bar = bar
         self._task = bar.add_task(what, total=total, said="")
 
@@ -134,6 +210,8 @@ class Progress:
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Progress]:
     """A bar on stderr while the block lasts, in a terminal only. `total` is None if unknown."""
+    from rich import progress as bars  # noqa: PLC0415 - see above
+
     columns = (
         bars.SpinnerColumn(),
         bars.TextColumn("{task.description}", markup=False),

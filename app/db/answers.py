@@ -10,7 +10,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias, TypeVar
 
@@ -26,7 +26,7 @@ from app.db.documents import IN_REACH
 from app.db.memories import COLUMNS as MEMORY_COLUMNS
 from app.db.memories import NOTE, RAW, Memory, memory
 from app.db.pool import Pool, postgres_faults
-from app.db.rows import is_id, storable, storable_json
+from app.db.rows import closed, is_id, opened, storable, storable_json
 from app.db.sessions import THREAD, ChatLogStore, thread
 from app.errors import Rejected, RetrievalError, required
 from app.retrieval import payload
@@ -203,6 +203,15 @@ ONE = f"{GET} AND {SEEN}"
 ASKED = f"""
     SELECT tenant, owner, user_id, session_id, thread_id FROM ibid.answer WHERE tenant = $1 AND {SEEN}
 """  # noqa: S608 - constants of ours
+PAGE = """
+    SELECT id, created_at, endpoint, question, text, model, finish, session_id, thread_id, user_id,
+        ARRAY(SELECT jsonb_array_elements_text(body -> 'cited')) AS cited
+    FROM ibid.answer
+    WHERE tenant = $1 AND ($3 IN (user_id, owner) OR ($3::text IS NULL AND $2 IN ('', owner)))
+    AND ($4::text IS NULL OR session_id = $4) AND ($5::text IS NULL OR coalesce(thread_id, session_id) = $5)
+    AND ($6::text IS NULL OR id < $6)
+    ORDER BY id DESC LIMIT $7
+"""
 SAID = f"{GET} AND owner = $2 AND user_id = $3 AND text <> ''"
 HEARD = f"{SAID} AND thread_id {{thread}} ORDER BY id DESC LIMIT 1"
 LAST, LAST_UNTHREADED = HEARD.format(thread="= $4"), HEARD.format(thread="IS NULL AND session_id IS NULL")
@@ -223,6 +232,23 @@ REMOVED = """
 """
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """An answer in a list."""
+
+    id: str
+    created_at: datetime
+    endpoint: str
+    question: str
+    text: str
+    model: str
+    finish: str | None
+    session_id: str | None
+    thread_id: str | None
+    user_id: str | None
+    cited: Sequence[str]
 
 
 class AnswerStore:
@@ -267,6 +293,17 @@ class AnswerStore:
         with self._pool.recording():
             row = await self._pool.fetchrow(ONE, scope.tenant, scope.owner, answer_id, scope.user_id)
         return restored(row) if row else None
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[AnswerLine], str | None]:
+        """Newest first; those that the scope may see, of its user, session and thread if it names them."""
+        before = opened(cursor)[1] if cursor else None
+        who = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
+        with self._pool.asking():
+            rows = await self._pool.fetch(PAGE, *who, before, limit + 1)
+        found = [AnswerLine(**row) for row in rows[:limit]]
+        return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
 
     async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
         if not is_id(answer_id):

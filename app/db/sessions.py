@@ -30,6 +30,8 @@ class Session:
     created_at: datetime
     """Time of its first remaining document or turn."""
     last_active_at: datetime
+    title: str | None = None
+    """The beginning of its first question; None without a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Utterance:
     answer_id: str | None
 
 
+TITLE_CHARS = 200
 OLDEST = "'epoch'::timestamptz"
 SPOKEN = "role IN ('user', 'assistant') AND content IS NOT NULL"
 # A session's newest turn is the first row of its range of the index, and the next session is found by
@@ -66,9 +69,16 @@ LIST = f"""
         FROM spoken FULL JOIN filed USING (session_id)),
     page AS (
         SELECT * FROM session
-        WHERE $3::timestamptz IS NULL OR (latest, session_id COLLATE "C") < ($3, $4)
+        WHERE ($3::timestamptz IS NULL OR (latest, session_id COLLATE "C") < ($3, $4))
+        AND ($6::text IS NULL OR strpos(lower(session_id), lower($6)) > 0 OR EXISTS (
+            SELECT FROM public.chat_log AS said
+            WHERE said.tenant = $1 AND said.owner = $2 AND said.session_id = session.session_id
+            AND {SPOKEN} AND strpos(lower(content), lower($6)) > 0))
         ORDER BY latest DESC, session_id COLLATE "C" DESC LIMIT $5)
-    SELECT page.session_id, documents, said.turns, coalesce(least(page.first, said.first), latest), latest
+    SELECT page.session_id, documents, said.turns, coalesce(least(page.first, said.first), latest), latest,
+        (SELECT left(content, {TITLE_CHARS}) FROM public.chat_log AS asked
+        WHERE asked.tenant = $1 AND asked.owner = $2 AND asked.session_id = page.session_id
+        AND role = 'user' AND content IS NOT NULL ORDER BY created_at NULLS FIRST, id LIMIT 1) AS title
     FROM page, LATERAL (
         SELECT count(*) AS turns, min(created_at) AS first FROM public.chat_log
         WHERE tenant = $1 AND owner = $2 AND session_id = page.session_id AND {SPOKEN}) AS said
@@ -107,11 +117,12 @@ class SessionStore:
         self._pool = pool
 
     async def recent(
-        self, scope: Scope, *, cursor: str | None, limit: int
+        self, scope: Scope, *, cursor: str | None, limit: int, containing: str | None = None
     ) -> tuple[list[Session], str | None]:
+        """`containing`: in the id or in a turn, ignoring case."""
         at, key = opened(cursor) if cursor else (None, "")
         with self._pool.asking():
-            rows = await self._pool.fetch(LIST, scope.tenant, scope.owner, at, key, limit + 1)
+            rows = await self._pool.fetch(LIST, scope.tenant, scope.owner, at, key, limit + 1, containing)
         found = [Session(*row) for row in rows[:limit]]
         more = len(rows) > limit
         return found, closed(found[-1].last_active_at, found[-1].session_id) if more else None

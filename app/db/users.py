@@ -326,8 +326,10 @@ DOCUMENTS = HoldingTable(
     DOCUMENT_USER,
     beside=("ibid.chunk_next", "ibid.chunk", "ibid.document_piece", "ibid.job"),
 )
+HISTORY = HoldingTable("history", "ibid.past_version", SELF_OR_OWNER, "lpad(seq::text, 20, '0')")
+"""Ids and times of what was deleted. Last, since the others' deletions write there."""
 TABLES: Mapping[str, tuple[str, ...]] = {
-    each.name: each.files for each in (MEMORIES, *SINGLE, CONVERSATIONS, CODE, DOCUMENTS)
+    each.name: each.files for each in (MEMORIES, *SINGLE, CONVERSATIONS, CODE, DOCUMENTS, HISTORY)
 }
 """Tables whose files hold a holding's rows; compacted after an erasure."""
 NAMES_ONLY = {
@@ -453,7 +455,8 @@ def record_holdings(pool: Pool) -> tuple[HoldingRows, ...]:
     """All holdings in Postgres except memories, which are in the index too."""
     conversations = ProjectRows(pool, CONVERSATIONS, CONVERSATION.id, next_kind="conversation")
     code = ProjectRows(pool, CODE, CHUNK.id, next_kind="code")
-    return (*(HoldingRows(pool, table) for table in SINGLE), conversations, code, Documents(pool))
+    single = (HoldingRows(pool, table) for table in SINGLE)
+    return (*single, conversations, code, Documents(pool), HoldingRows(pool, HISTORY))
 
 
 MARKS = "ibid.memory_user"

@@ -24,7 +24,7 @@ from app.answering.replay import (
     replayed,
     unkept,
 )
-from app.db.answers import AnswerStore, OriginalStore
+from app.db.answers import AnswerLine, AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.projects import Knowledge, KnowledgeStore
 from app.db.rows import is_id
@@ -50,6 +50,12 @@ class AnswerService:
         if found is None or (waiting and await self._removed(waiting)):
             raise Missing("there is no such answer")
         return found
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[AnswerLine], str | None]:
+        await self._recorder.written(scope)
+        return await self._answers.list(scope, cursor=cursor, limit=limit)
 
     async def found(self, scope: Scope, answer_id: str) -> tuple[Scope, Answer]:
         answer = await self.get(scope, answer_id)
@@ -269,9 +275,9 @@ class SessionService:
         self._recorder = recorder
 
     async def recent(
-        self, scope: Scope, *, cursor: str | None, limit: int
+        self, scope: Scope, *, cursor: str | None, limit: int, containing: str | None = None
     ) -> tuple[list[Session], str | None]:
-        return await self._sessions.recent(scope, cursor=cursor, limit=limit)
+        return await self._sessions.recent(scope, cursor=cursor, limit=limit, containing=containing)
 
     async def turns(
         self, scope: Scope, *, cursor: str | None, limit: int

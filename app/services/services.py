@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from app.db.history import HistoryStore
 from app.db.keys import KeyStore
 from app.metrics import Metrics
 from app.retrieval.search import Retrieval
@@ -41,6 +42,7 @@ class Services:
     profiles: ProfileService
     corpus: CorpusService
     users: UserService
+    history: HistoryStore
     cards: CardService
     projects: ProjectService
     code: CodeService

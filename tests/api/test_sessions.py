@@ -31,6 +31,7 @@ async def test_sessions_come_in_pages(client: httpx.AsyncClient, fakes: Fakes) -
                 "turns": 2,
                 "created_at": "2026-11-21T09:30:00Z",
                 "last_active_at": "2026-11-21T09:30:00Z",
+                "title": None,
             }
         ],
         "next": "cursor-2",

@@ -28,8 +28,9 @@ def test_every_command_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     shown = re.findall(r"^. (\w+) ", capsys.readouterr().out, re.MULTILINE)
     assert shown == [
-        *("serve", "ingest", "ask", "search", "mcp", "profiles", "erase"),
-        *("doctor", "migrate", "reembed", "adopt", "eval", "knowledge", "index", "keys"),
+        *("ask", "chat", "search", "why", "open"),
+        *("ingest", "docs", "sessions", "memories", "index", "knowledge", "profiles", "erase"),
+        *("serve", "config", "mcp", "doctor", "migrate", "reembed", "adopt", "eval", "keys"),
     ]
 
 
@@ -96,7 +97,10 @@ def imported(code: str) -> list[str]:
     "code",
     [
         pytest.param("import app.cli.main", id="help and version"),
-        pytest.param("from app.cli import ask, search, mcp, ingest, users, knowledge, index", id="over HTTP"),
+        pytest.param(
+            "from app.cli import ask, search, mcp, ingest, users, knowledge, index, library, why",
+            id="over HTTP",
+        ),
     ],
 )
 def test_what_only_asks_a_service_is_none(code: str) -> None:

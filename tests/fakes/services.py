@@ -13,11 +13,12 @@ from app.answering.live import Live
 from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.api.openapi import EXAMPLES
-from app.db.answers import OriginalStore
+from app.db.answers import AnswerLine, OriginalStore
 from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
 from app.db.documents import Document, State, Upload
+from app.db.history import Change, ChangePage, HistoryPage, HistoryStore, Span
 from app.db.keys import Caller, KeyStore
 from app.db.memories import Draft, Memory, MemoryOutcome, MemoryStore, Moment, Tally, Written
 from app.db.pool import Pool
@@ -414,7 +415,9 @@ class FakeSessions:
     scopes: list[Scope] = field(default_factory=list)
     pages: list[tuple[str | None, int]] = field(default_factory=list)
 
-    async def recent(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Session], str]:
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int, containing: str | None = None
+    ) -> tuple[list[Session], str]:
         """A page of one."""
         self._asked(scope, cursor, limit)
         return [Session("thesis", 1, 2, NOW, NOW)], "cursor-2"
@@ -447,6 +450,14 @@ class FakeAnswers:
     answer: Answer | None = None
     error: IbidError | None = None
     scopes: list[Scope] = field(default_factory=list)
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[AnswerLine], str | None]:
+        self.scopes.append(scope)
+        return [
+            AnswerLine(DOCUMENT_ID, NOW, "/api/chat", "Why?", "So.", "m", "stop", "s", None, None, [])
+        ], None
 
     async def get(self, scope: Scope, answer_id: str) -> Answer:
         """The one there is."""
@@ -788,6 +799,25 @@ class FakeEmbedder:
         return [await self.query(text) for text in texts]
 
 
+class FakeHistory:
+    """What the API asks of `HistoryStore`: nothing was deleted, and one memory is new."""
+
+    async def memories(
+        self, scope: Scope, span: Span, *, cursor: str | None, limit: int
+    ) -> HistoryPage[Memory]:
+        return HistoryPage([kept()], [], None)
+
+    async def documents(
+        self, scope: Scope, span: Span, *, cursor: str | None, limit: int
+    ) -> HistoryPage[Document]:
+        return HistoryPage([stored()], [], None)
+
+    async def changes(
+        self, scope: Scope, since: datetime | None, *, cursor: str | None, limit: int
+    ) -> ChangePage:
+        return ChangePage([Change("memory", kept().id, "new", AT, None, kept().text)], AT, None)
+
+
 @dataclass
 class FakeProjects:
     """What the API asks of `ProjectService`."""
@@ -857,6 +887,7 @@ class Fakes:
             vantage=cast(VantageService, self.vantage),
             signals=cast(SignalService, self.signals),
             users=cast(UserService, self.users),
+            history=cast(HistoryStore, FakeHistory()),
             memories=cast(MemoryService, self.memories),
             profiles=cast(ProfileService, self.profiles),
             corpus=cast(CorpusService, self.corpus),

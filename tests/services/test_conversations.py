@@ -152,7 +152,7 @@ class Store(SessionStore):
     removed: list[Scope] = field(default_factory=list)
 
     async def recent(
-        self, scope: Scope, *, cursor: str | None, limit: int
+        self, scope: Scope, *, cursor: str | None, limit: int, containing: str | None = None
     ) -> tuple[list[Session], str | None]:
         return [Session("s", 1, 2, NOW, NOW)][:limit], cursor
 

@@ -158,5 +158,24 @@ class Page(Out, Generic[T]):
     next: str | None = Field(description="The `cursor` of the next page; null: this is the last one.")
 
 
+class GoneOut(Out):
+    """What was deleted, or replaced by a later version: its text is not kept."""
+
+    id: str = Field(description="The entry's id.")
+    created_at: Time = Field(description="Its `created_at`.")
+    deleted_at: Time = Field(description="When it was deleted or replaced.")
+    replaced: bool = Field(description="There was a later version under the same id.")
+
+
+Gone: TypeAlias = Annotated[
+    list[GoneOut] | None,
+    Field(
+        exclude_if=lambda value: value is None,
+        description="Only with `since` or `as_of`: what is not stored any more. With `as_of` it was stored at"
+        " that time; with `since` it was deleted after it.",
+    ),
+]
+
+
 def absent(value: object) -> bool:
     return value is None

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from app.answer import Answer, Citation
 from app.answering.replay import Replayed
-from app.api.schemas import Out, Time
+from app.api.schemas import Out, Page, Time
 from app.api.schemas.chat import (
     SPANS,
     VERDICT,
@@ -22,6 +22,7 @@ from app.api.schemas.chat import (
     TokenUsage,
     Verdict,
 )
+from app.db.answers import AnswerLine
 
 RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "final", "params", "limits", "routing"),
@@ -147,6 +148,42 @@ class AnswerOut(Out):
             recipe=answer.recipe,
             ruling=None if ruling is None else {name: ruling[name] for name in RULED if name in ruling},
         )
+
+
+class AnswerLineOut(Out):
+    """An answer in a list."""
+
+    answer_id: str = Field(description="The answer's id.")
+    created_at: Time = Field(description="When the question came.")
+    endpoint: str = Field(description="The endpoint that gave it.")
+    question: str = Field(description="The message as it was sent.")
+    answer: str = Field(description="The answer as it was sent.")
+    model: str = Field(description="The chat model.")
+    finish_reason: Finished | None = Field(description="How the answer ended; null: in an error.")
+    session_id: str | None = Field(description="Its session; null: none was named.")
+    thread_id: str | None = Field(description="Its thread, if it is not the session's.")
+    user_id: str | None = Field(description="Who asked; null: nobody was named.")
+    cited: list[str] = Field(description="Labels that the answer cites, in order.")
+
+    @classmethod
+    def of(cls, line: AnswerLine) -> Self:
+        return cls(
+            answer_id=line.id,
+            created_at=line.created_at,
+            endpoint=line.endpoint,
+            question=line.question,
+            answer=line.text,
+            model=line.model,
+            finish_reason=line.finish,
+            session_id=line.session_id,
+            thread_id=line.thread_id,
+            user_id=line.user_id,
+            cited=line.cited,
+        )
+
+
+class AnswerPage(Page[AnswerLineOut]):
+    """A page of answers, newest first."""
 
 
 class PromptChange(Out):

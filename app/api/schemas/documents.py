@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas import Name, Out, Page, SessionId, Time, absent
+from app.api.schemas import Gone, Name, Out, Page, SessionId, Time, absent
 from app.db.documents import Document
 from app.problems import Problem, of_fault
 from app.types import Scope
@@ -92,6 +92,8 @@ def user_of(document: Document, asker: Scope) -> str | None:
 class DocumentPage(Page[DocumentOut]):
     """A page of documents, newest first."""
 
+    gone: Gone = None
+
 
 class ChunkOut(Out):
     """A passage of a document."""
@@ -111,6 +113,7 @@ class SessionOut(Out):
 
     session_id: str = Field(description="The session's name.")
     documents: int = Field(description="Its own documents; global ones are in every session.")
+    title: str | None = Field(description="The beginning of its first question; null: none was asked.")
     turns: int = Field(description="Questions and answers.")
     created_at: Time = Field(description="When it was first used.")
     last_active_at: Time = Field(description="When it was last used.")

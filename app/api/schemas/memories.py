@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, RootModel, model_va
 from app.api.schemas import (
     ENTRIES_MOST,
     Body,
+    Gone,
     Message,
     Name,
     Out,
@@ -119,6 +120,8 @@ class MemoriesWritten(Out):
 
 class MemoryPage(Page[MemoryOut]):
     """A page of memories, newest first."""
+
+    gone: Gone = None
 
 
 def _whole(value: object) -> object:

@@ -1,10 +1,10 @@
 """/users: the export of everything that is kept about a user, and the receipt of an erasure."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from app.api.schemas import Out, Time
+from app.api.schemas import Out, Page, Time
 from app.db.users import Receipt
 
 
@@ -67,3 +67,26 @@ class ErasureReceipt(Out):
             cached_until=receipt.cached_until,
             notes=receipt.notes,
         )
+
+
+class ChangeOut(Out):
+    """Something new, changed or gone."""
+
+    kind: Literal["memory", "document", "session", "answer"] = Field(description="What it is.")
+    id: str = Field(description="Its id.")
+    change: Literal["new", "changed", "gone"] = Field(
+        description="`gone`: deleted; perhaps it was written after `since` too."
+    )
+    at: Time = Field(description="When.")
+    session_id: str | None = Field(description="Of documents, answers and sessions; null: of all sessions.")
+    title: str | None = Field(
+        description="File name, question, or the beginning of a memory; null: it is gone."
+    )
+
+
+class ChangePage(Page[ChangeOut]):
+    """A page of changes, oldest first."""
+
+    until: Time = Field(
+        description="Pass it as `since` the next time: nothing is missed, but a change may be repeated."
+    )

@@ -161,6 +161,8 @@ ASKS = (
     get("sessions", "/api/sessions"),
     get("sessions-page", "/api/sessions?limit=3", save={"sessions_next": "next"}),
     get("sessions-ada", "/api/sessions", "ada"),
+    get("sessions-said", "/api/sessions?q=nobody-said-this"),
+    get("answers-none", "/answers?session_id=nowhere-at-all"),
     get("sessions-unknown-parameter", "/api/sessions?page=2"),
     get("turns", "/api/sessions/boat/turns?thread_id=herring"),
     get("turns-page", "/api/sessions/boat/turns?limit=3", save={"turns_next": "next"}),
