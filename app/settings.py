@@ -389,7 +389,7 @@ def names() -> list[str]:
     return found
 
 
-def origins(env_file: Path | None = Path(".env")) -> dict[str, str]:
+def where_given(env_file: Path | None = Path(".env")) -> dict[str, str]:
     """Of each setting that is given: `environment` or `.env`, by its name."""
     given = dict.fromkeys(ours(written(env_file)), ".env") | dict.fromkeys(ours(os.environ), "environment")
     return {name.upper(): origin for name, origin in given.items()}

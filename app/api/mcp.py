@@ -1,6 +1,6 @@
 """/mcp: the Model Context Protocol over streamable HTTP, without sessions, so that any replica answers.
 
-Keys, the local-only rule and 401 are those of the other routes. What a connection is about travels in headers
+Keys, the local-only rule and 401 are those of the other routes. User, session and project travel in headers
 and not in a tool's arguments: a model that reads foreign texts must not choose whose memories it sees.
 """
 
@@ -24,7 +24,7 @@ Project = Annotated[Name | None, Header(alias="X-Ibid-Project")]
 
 
 class Handled(Response):
-    """What another ASGI application answers."""
+    """The response of another ASGI application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

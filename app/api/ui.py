@@ -146,7 +146,7 @@ async def chat_ui(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response
 async def resume_chat(
     who: Asker, opened: Opened, chat_id: Annotated[Name, Path(description="The chat's id.")]
 ) -> Response:
-    """What `useChat` with `resume` asks for: an answer that goes on without the page (`on_disconnect:
+    """The answer that `useChat` with `resume` asks for: one that goes on without the page (`on_disconnect:
     continue`), from any replica."""
     found = await opened.streams.follow_thread(scope_of(who), chat_id)
     if found is None:

@@ -9,7 +9,7 @@ import typer
 from pydantic import SecretStr
 
 from app.cli.terminal import DataDir, Json, as_json, configured, is_styled, remark, safe, screen, tell
-from app.settings import Settings, names, origins
+from app.settings import Settings, names, where_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ def show(
 
 def effective(settings: Settings, data_dir: Path | None = None) -> "Mapping[str, tuple[Any, str]]":
     """(value, origin) by the environment's name."""
-    given = origins() | ({"IBID_DATA_DIR": "option"} if data_dir is not None else {})
+    given = where_given() | ({"IBID_DATA_DIR": "option"} if data_dir is not None else {})
     return {name: (shown(settings, name), given.get(name, DEFAULT)) for name in names()}
 
 

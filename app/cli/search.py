@@ -5,14 +5,17 @@ project's conversations, code and dreams.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.ask import REASONS, place
+from app.cli.ask import REASONS
 from app.cli.client import connect, taken
+from app.cli.rendering import place
 from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, run, session_id, tell
-from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.settings import Settings
 
 SHOWN = 300
 """Characters of a passage that are printed; `--json` has all of it."""
@@ -50,7 +53,7 @@ def search(
     as_json(found) if json else show(found)
 
 
-async def searched(config: Settings, body: Mapping[str, Any]) -> dict[str, Any]:
+async def searched(config: "Settings", body: Mapping[str, Any]) -> dict[str, Any]:
     async with connect(config) as client:
         return taken(await client.post("/v1/search", json=body))
 
