@@ -360,7 +360,10 @@ class Trace:
         if any(note.startswith("Retrieved ") for note in self.told):
             return []
         found = Counter(entry.source for entry in packed)
-        return [f"Retrieved {count} passages from {source}" for source, count in found.items()]
+        return [
+            f"Retrieved {count} passage{'s' if count > 1 else ''} from {source}"
+            for source, count in found.items()
+        ]
 
 
 PARTLY = "answered in part"

@@ -56,8 +56,8 @@ def test_the_notes_tell_what_was_taken_left_and_lost() -> None:
     """Counts by source, counts by verdict, and who did not answer."""
     assert FULL.notes() == [
         "Retrieved 2 passages from documents",
-        "Retrieved 1 passages from memories",
-        "Left out 1 candidates: duplicate",
+        "Retrieved 1 passage from memories",
+        "Left out 1 candidate: duplicate",
         "Left out 2 candidates: over_budget",
         "code did not answer: timeout",
     ]
