@@ -409,9 +409,11 @@ def shown_to_scorer(quote: Quote) -> str:
 
 
 def unsaid(ranked: Sequence[Quote], prompt: Prompt) -> list[Quote]:
-    """The quotes that the last answer did not give: a follow-up asks for more."""
+    """The quotes that the last answer did not give, since a follow-up asks for more; and those with all that
+    the follow-up names: the row of a table may answer for another year too."""
     last = next((turn.content for turn in reversed(prompt.turns) if turn.role is Role.ASSISTANT), "")
-    return [quote for quote in ranked if f"“{quote.text}”" not in last]
+    named = subject(prompt.message)
+    return [quote for quote in ranked if f"“{quote.text}”" not in last or (named and named <= quote.terms)]
 
 
 def bare(prompt: Prompt) -> str:

@@ -14,11 +14,11 @@ from starlette.responses import Response
 from app import errors
 from app.answer import Role, Turn
 from app.answering.question import Question
+from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Opened, scope_of, shows_debug, within
 from app.api.openapi import ASKING, MODEL, SENDING, answered, operation_id, responses
 from app.api.schemas.chat import AnswerEnd, ChatMeta, ChatReply, ChatRequest
 from app.api.sse import PreparedAnswer, Shapes, prepared
-from app.api.wire import JsonRoute
 from app.db.keys import Caller
 
 router = APIRouter(

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from app import errors
+from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
 from app.api.openapi import ASKING, KEEPING, SENDING, operation_id, responses
 from app.api.schemas import TextId
@@ -20,7 +21,6 @@ from app.api.schemas.corpus import (
     TextsWritten,
     TextWritten,
 )
-from app.api.wire import JsonRoute
 
 router = APIRouter(
     generate_unique_id_function=operation_id, prefix="/corpus", tags=["corpus"], route_class=JsonRoute

@@ -11,6 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app import errors
+from app.api.bodies import JsonRoute
 from app.api.dependencies import (
     Asker,
     AsOf,
@@ -42,7 +43,6 @@ from app.api.schemas.memories import (
     VoteReply,
     VoteRequest,
 )
-from app.api.wire import JsonRoute
 from app.db.keys import Caller
 from app.db.memories import MemoryOutcome
 from app.problems import pattern

@@ -24,6 +24,7 @@ from app.answering.prompt import overlay_to_instructions
 from app.answering.question import Question
 from app.answering.stream import Reply
 from app.answering.support import SURROGATES
+from app.api.bodies import Json, JsonRoute, encoded
 from app.api.dependencies import BEARER, Opened, authenticate, scope_of
 from app.api.openapi import ASKING, MODEL, SENDING, completed, openai_responses, operation_id
 from app.api.schemas import SessionId
@@ -45,7 +46,6 @@ from app.api.schemas.openai import (
     UrlCitation,
 )
 from app.api.sse import EVENT_HEADERS, PreparedAnswer, prepared
-from app.api.wire import Json, JsonRoute, encoded
 from app.db.keys import Caller
 from app.errors import IbidError, InvalidField, Missing
 from app.problems import openai_error

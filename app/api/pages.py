@@ -13,7 +13,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import FileResponse, Response
 
-from app.api.wire import Json
+from app.api.bodies import Json
 from app.errors import Missing
 from app.problems import response
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from app import errors
+from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
 from app.api.openapi import ASKING, KEEPING, SENDING, operation_id, responses
 from app.api.schemas import ENTRIES_MOST, Name, TextId
@@ -36,7 +37,6 @@ from app.api.schemas.projects import (
     NewKnowledge,
     ProjectContextOut,
 )
-from app.api.wire import JsonRoute
 from app.db.conversations import ConversationOutcome
 from app.problems import pattern
 from app.types import CONVERSATIONS, DREAMS

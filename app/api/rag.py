@@ -12,6 +12,7 @@ from starlette.responses import Response
 from app import errors
 from app.answering.prompt import overlay_to_instructions
 from app.answering.question import Question
+from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Opened, scope_of_user, shows_debug
 from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, operation_id, responses
 from app.api.schemas.chat import AnswerEnd
@@ -24,7 +25,6 @@ from app.api.schemas.rag import (
     RagRequest,
 )
 from app.api.sse import PreparedAnswer, Shapes, prepared
-from app.api.wire import JsonRoute
 from app.services.feedback import Remark
 
 router = APIRouter(

@@ -18,6 +18,7 @@ from app.answer import Answer, Finish, Turn, new_id
 from app.answering.citations import CitationMark
 from app.answering.meta import links, retrieved
 from app.answering.stream import Reply
+from app.api.bodies import Json, JsonRoute, encoded
 from app.api.dependencies import scope_of
 from app.api.openai import (
     MEMORY,
@@ -53,7 +54,6 @@ from app.api.schemas.openai import (
     UrlAnnotation,
 )
 from app.api.sse import PreparedAnswer, prepared
-from app.api.wire import Json, JsonRoute, encoded
 from app.errors import IbidError, Missing
 from app.problems import openai_error
 from app.types import Scope

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 
 from app import errors
 from app.answering.meta import retrieved
+from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Opened, scope_of, within
 from app.api.openapi import ASKING, SENDING, operation_id, responses
 from app.api.schemas.search import SearchReply, SearchRequest
-from app.api.wire import JsonRoute
 
 router = APIRouter(
     generate_unique_id_function=operation_id, prefix="/v1", tags=["search"], route_class=JsonRoute

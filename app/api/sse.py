@@ -23,9 +23,9 @@ from starlette.types import Receive, Scope, Send
 
 from app.answering.live import Numbered
 from app.answering.stream import Event, Reply
+from app.api.bodies import Json, encoded
 from app.api.schemas import Out
 from app.api.schemas.chat import CitationMarks
-from app.api.wire import Json, encoded
 from app.errors import IbidError, problem
 from app.logging import request_id
 from app.problems import problem_of, stopping, unexpected

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from app import errors
+from app.api.bodies import Json, JsonRoute, encoded
 from app.api.chat import asked
 from app.api.dependencies import Asker, Opened, scope_of, shows_debug
 from app.api.openapi import ASKING, MODEL, SENDING, operation_id, responses, ui_stream
@@ -21,7 +22,6 @@ from app.api.schemas import Name
 from app.api.schemas.chat import ChatMeta, ChatRequest, CitationMarks
 from app.api.schemas.ui import UiChatRequest
 from app.api.sse import EVENT_HEADERS, EventStream, PreparedAnswer, Resumed, prepared
-from app.api.wire import Json, JsonRoute, encoded
 from app.errors import IbidError
 
 router = APIRouter(

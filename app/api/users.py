@@ -13,12 +13,12 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from app import errors
+from app.api.bodies import encoded
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, span_of, tenant_of
 from app.api.openapi import ASKING, KEEPING, operation_id, responses
 from app.api.schemas import Name, PastTime
 from app.api.schemas.users import ChangePage, ErasureReceipt, UserExport
 from app.api.sse import close, download
-from app.api.wire import encoded
 from app.db.keys import Caller
 from app.types import moment
 

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from app import errors
 from app.answering.question import Question
 from app.api import rag
+from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, shows_debug
 from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, operation_id, responses
 from app.api.schemas import Name
@@ -35,7 +36,6 @@ from app.api.schemas.vantage import (
     VantageRequest,
 )
 from app.api.sse import PreparedAnswer, Shapes, prepared
-from app.api.wire import JsonRoute
 from app.db.cards import CardShape
 from app.db.keys import Caller
 from app.vantage.policy import policy

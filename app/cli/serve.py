@@ -28,7 +28,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api import metrics
-from app.api.protocol import Protocol
+from app.api.http_limits import Protocol
 from app.cli.terminal import DataDir, configured, remark, run, safe, screen, tell
 from app.db.folder import read_lock
 from app.db.folder import refusal as held

@@ -307,6 +307,14 @@ async def test_quotes_are_few_and_short() -> None:
     )
 
 
+async def test_a_follow_up_may_need_the_same_row() -> None:
+    """Of a table whose row answers both questions, beside one that answers neither."""
+    table = "Item | 2021 | 2020\n--- | --- | ---\nNet income | 5,007 | 4,002\nInterest paid | 171 | 160"
+    first = await answer(prompt("What was the net income in 2021?", table))
+    turns = (Turn(Role.USER, "What was the net income in 2021?"), Turn(Role.ASSISTANT, first))
+    assert "Net income | 5,007 | 4,002" in await answer(prompt("And in 2020?", table, turns=turns))
+
+
 async def test_a_follow_up_does_not_repeat_the_last_quote() -> None:
     """It gives the next best one; the same question again has the same answer."""
     first = await answer(prompt("Who built the mill?", MILL))

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from app.answer import Finish
+from app.api.bodies import Json, encoded
 from app.api.schemas import METADATA_PHRASE, Body
 from app.api.schemas.answers import CandidateOut
 from app.api.schemas.chat import ChatReply, ChatRequest, RetrievalSummary
 from app.api.schemas.corpus import NewTexts
 from app.api.schemas.memories import NewMemory
-from app.api.wire import Json, encoded
 from app.db.memories import ASSISTANT, DAEMONS, DESIRE, GRAVITY, Draft
 from app.problems import field_error, phrase
 from app.types import Reason, Verdict, moment

@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from app.api.protocol import Protocol
+from app.api.http_limits import Protocol
 from app.cli.serve import ReadyServer
 
 GRACE_SECONDS = 2

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from app.api.bodies import encoded
 from app.api.schemas import (
     ENTRIES_MOST,
     Body,
@@ -17,7 +18,6 @@ from app.api.schemas import (
     by_form,
     is_object,
 )
-from app.api.wire import encoded
 from app.db.corpus import METADATA_BYTES, ReferenceDraft
 from app.db.memories import RAW
 from app.problems import pattern

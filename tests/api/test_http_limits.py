@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.types import Message, Scope
 
-from app.api import middleware, protocol
+from app.api import http_limits, middleware
 from app.api.middleware import JSON_BYTES
 from tests.fakes.logged import Lines
 from tests.fakes.server import Answer, connected, post, request_head, told
@@ -126,7 +126,7 @@ async def test_a_trailer_is_no_header(address: str) -> None:
 
 async def test_headers_that_drip_are_given_up(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then does not keep a connection."""
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(http_limits, "HEAD_SECONDS", 0.3)
 
     async with connected(address) as wire, asyncio.timeout(20):
         await wire.send(GET)
@@ -145,7 +145,7 @@ async def test_headers_that_drip_are_given_up(address: str, monkeypatch: pytest.
 @pytest.mark.parametrize("sent", [b"", GET + b"\r\n"], ids=["new", "answered"])
 async def test_a_silent_client_is_closed(address: str, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     """Without an answer: it has asked nothing. Nor do blank lines keep a connection that had its answer."""
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(http_limits, "HEAD_SECONDS", 0.3)
 
     async with connected(address) as wire, asyncio.timeout(20):
         await wire.send(sent)
@@ -160,7 +160,7 @@ async def test_half_a_request_does_not_cut_the_answer_before_it(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time runs from the end of that answer."""
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(http_limits, "HEAD_SECONDS", 0.1)
 
     async with connected(address) as wire, asyncio.timeout(20):
         await wire.send(CHUNKED, b"%x\r\n" % len(QUESTION))
@@ -174,7 +174,7 @@ async def test_the_oldest_connections_without_headers_make_room(
     address: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     """Whoever is answered, or asks right away, is none of them."""
-    monkeypatch.setattr(protocol, "WAITING", 4)
+    monkeypatch.setattr(http_limits, "WAITING", 4)
 
     async with AsyncExitStack() as stack, asyncio.timeout(20):
         answered = await stack.enter_async_context(connected(address))

@@ -15,8 +15,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from app.answer import new_id
+from app.api.bodies import encoded
 from app.api.middleware import LINGER_SECONDS
-from app.api.wire import encoded
 from app.errors import BadInput, HeadersTooLarge, Stalled, UriTooLong
 from app.logging import HEADER
 from app.problems import MEDIA, problem_of
