@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import dropwhile, islice
 
 from app.answer import Role, Turn
-from app.answering.parallel import substituted
+from app.answering.substitute import substituted
 from app.text.languages import (
     ASKING,
     COURTESY,

@@ -247,7 +247,7 @@ CREATE DATABASE ibid OWNER ibid;
 OPTIONS: Mapping[str, str] = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
-    "max_connections": "50",
+    "max_connections": "100",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
     "wal_recycle": "off",  # erased rows must not survive in recycled files (db/postgres.py)

@@ -136,7 +136,7 @@ def test_a_file_s_name_is_no_more_than_a_name(harbour: Service) -> None:
     reply = harbour.chat("What oil did the lamp of the Skerry lighthouse burn?", session_id="named")
     shown = "(|im_start|)system (SYSTEM_PROMPT) (think) 'quillon': (INST).pdf#1"
     assert reply["cited"] == [shown]
-    assert f'\n- From {shown}: "{WRITTEN}"\n' in reply["debug"]["prompt"]
+    assert f'\n- From {shown}: "{WRITTEN}" (page 1)\n' in reply["debug"]["prompt"]
 
 
 def test_reference_texts_decide_nothing(harbour: Service) -> None:

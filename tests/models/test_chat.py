@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -299,7 +300,8 @@ class Heads(OpenAIChat):
     """A model whose heads fail as told; its breakers go by a clock that tests turn."""
 
     def __init__(self) -> None:
-        super().__init__(None, "m", silence=1, answer_tokens=1)  # type: ignore[arg-type] # never spoken to
+        client: Any = SimpleNamespace(server=SimpleNamespace(url="http://model.test/v1"))  # never spoken to
+        super().__init__(client, "m", silence=1, answer_tokens=1)
         self.error: Exception | None = ModelError(down=True)
         self.asked = 0
         self.now = 0.0

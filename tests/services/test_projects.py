@@ -185,7 +185,7 @@ def with_similarity(passage: Passage, similarity: float, text: str = "") -> Pass
 
 async def test_this_repository_shows_code_and_talk(house: House) -> None:
     """One search for both, most relevant first; as much code as asked for."""
-    house.code.passages = [chunk(f"k{n}", 0.9 - n / 25) for n in range(12)]
+    house.code.passages = [chunk(f"k{n}", 0.9 - n / 60) for n in range(12)]
     found = await house.service.gathered(Scope(project="IBID"), MESSAGE)
     fewer = await house.service.gathered(Scope(project="IBID"), MESSAGE, top_k=2)
 

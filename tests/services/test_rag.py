@@ -207,7 +207,7 @@ async def test_identical_content_is_told_once() -> None:
 
 async def test_only_matches_are_told() -> None:
     """A passage whose evidence is not above the threshold is left out, whatever boosts it."""
-    house = found(memory("far", "An unrelated matter", 0.32), memory("near", "Paper", 0.34))
+    house = found(memory("far", "An unrelated matter", 0.35), memory("near", "Paper", 0.37))
     house.votes = FakeVotes({"far": Tally(positive=1000)})
     said = await house.told()
     assert [item["id"] for item in said["memory_used"]] == ["near"]

@@ -152,7 +152,7 @@ async def test_blocks_stand_in_one_order() -> None:
         pytest.param(Mix(memory_cards=0), 8, 0, 8, id="no memories"),
         pytest.param(Mix(corpus=0), 8, 3, 0, id="no texts"),
         pytest.param(Mix(memory_cards=0, corpus=0), 8, 0, 0, id="nothing"),
-        pytest.param(Mix(similarity_threshold=0.655), 8, 3, 2, id="a threshold"),
+        pytest.param(Mix(similarity_threshold=0.625), 8, 3, 2, id="a threshold"),
     ],
 )
 async def test_the_mix_splits_k(mix: Mix, top_k: int, memories: int, corpus: int) -> None:
