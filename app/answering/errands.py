@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from app.answer import Finish
+from app.answer import BREAK, Finish
 from app.models.base import Delta, ModelStream
 
 NAMES = r"(?:(?P<asker>user|human)|assistant|ai)"
@@ -25,6 +25,11 @@ TURN = re.compile(
 WRAPPED = re.compile(r"<(\w+)>\s*$")
 """A tag right before the dialogue's first turn."""
 TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
+TASK = re.compile(
+    r"\b(?:titles?|tags?|topics?|categor\w+|follow[- ]?ups?|emojis?|summar\w+|keywords?)\b", re.IGNORECASE
+)
+"""The tasks that frontends give with a dialogue without tags."""
+FORM = re.compile(r"\s*(?:#|[{\[*-]|[^\n?]{1,80}:\s*$|output\b|return\b|respond\b|reply\b)", re.IGNORECASE)
 OBJECT = re.compile(r"\{\s*\"[^{}]*\}")
 """A JSON object without objects in it: how the reply is to look."""
 WORDS, LETTERS = 8, 60
@@ -36,14 +41,24 @@ def is_errand(message: str) -> bool:
     turns = list(TURN.finditer(message))
     if not turns:
         return False
-    wrapped = WRAPPED.search(message[: turns[0].start()])
-    if wrapped and f"</{wrapped[1]}>" in message[turns[0].end() :]:
-        return True
+    before = message[: turns[0].start()]
+    if wrapped := WRAPPED.search(before):
+        _, closed, after = message.rpartition(f"</{wrapped[1]}>")
+        # A message after the quotation is a question about it.
+        return bool(closed and before[: wrapped.start()].strip()) and is_form(after)
+    _, parted, after = message[turns[-1].end() :].rpartition(BREAK)
+    if not TASK.search(before) and not (parted and TASK.search(after)):
+        return False
     asked = next((turn for turn in turns if is_asker(turn)), None)
     if asked is None or is_asker(turns[-1]):
         return False
     # A dialogue that ends with a role's name is one to go on with, unless its title is asked for.
-    return bool(message[turns[-1].end() :].strip() or TITLE.search(message[: turns[0].start()]))
+    return bool(message[turns[-1].end() :].strip() or TITLE.search(before))
+
+
+def is_form(text: str) -> bool:
+    """True for nothing, a heading, or the form in which the reply is wanted."""
+    return not text.strip() or bool(FORM.match(text))
 
 
 def is_asker(turn: re.Match[str]) -> bool:

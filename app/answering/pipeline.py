@@ -26,6 +26,7 @@ from app.answering.ruling import Ruling, written
 from app.answering.stream import Opening, Remembered, Reply
 from app.db.memories import Moment, Tallies, Tally
 from app.db.sessions import ChatLogStore
+from app.metrics import count_answer
 from app.models.base import ChatModel
 from app.models.tokens import O200k
 from app.retrieval.ranking import Wants
@@ -149,6 +150,7 @@ class Pipeline:
             timings={"total": elapsed(began, self.clock())},
             ruling=written(run.ruling) if run.ruling else None,
         )
+        count_answer(answer, None, asked=False)
         self.recorder.later(AnswerRecord(question.scope, answer, [Turn(Role.USER, question.message, began)]))
 
 

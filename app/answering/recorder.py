@@ -16,7 +16,6 @@ import structlog
 from app.answer import Answer, Turn
 from app.db.answers import AnswerStore
 from app.errors import Damaged, IbidError, Rejected
-from app.metrics import count_answer
 from app.types import Scope
 
 BACKLOG = 1_000
@@ -69,21 +68,16 @@ class Recorder:
 
     async def keep(self, kept: AnswerRecord) -> None:
         """Write now, or queue the record."""
-        count_answer(kept.answer, kept.first, asked=bool(kept.turns))
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._write(kept)
         except (IbidError, TimeoutError):
-            self._queue(kept)
+            self.later(kept)
         except asyncio.CancelledError:
-            self._queue(kept)
+            self.later(kept)
             raise
 
     def later(self, kept: AnswerRecord) -> None:
-        count_answer(kept.answer, kept.first, asked=bool(kept.turns))
-        self._queue(kept)
-
-    def _queue(self, kept: AnswerRecord) -> None:
         if len(self._backlog) >= BACKLOG:
             self._drop(self._backlog.popleft(), "no room")
         self._backlog.append(kept)

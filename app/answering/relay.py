@@ -29,7 +29,7 @@ ALL = "*"
 PART = 7_000
 """Characters of a part, all ASCII: Postgres takes less than 8,000 bytes."""
 BATCH_SECONDS = 0.06
-ANSWER_SECONDS = 2.0
+ANSWER_SECONDS = 1.0
 """Longest silence before a request is renewed, and after that before the reply counts as lost."""
 LEASE_SECONDS = 6.0
 """How long a request holds that is not renewed."""

@@ -23,6 +23,7 @@ from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.support import Spans
 from app.errors import IbidError, ModelError
+from app.metrics import count_answer
 from app.models.base import Delta, ModelStream
 from app.models.tokens import O200k
 from app.tasks import Stages, elapsed
@@ -282,9 +283,9 @@ class Reply:
                 await self.opening.close()
         finally:
             if self.opening and not self._settled:
-                self._settled = True
+                kept = self._counted_once(Finish.CANCELLED)
                 if self.question.recorded:
-                    self.recorder.later(self._kept(Finish.CANCELLED))
+                    self.recorder.later(kept)
             self.live.end(self.progress)
 
     def _take(self, delta: Delta) -> str:
@@ -363,9 +364,17 @@ class Reply:
 
     async def _settle(self, finish: Finish | None, *, again: bool = False) -> None:
         if again or not self._settled:
-            self._settled = True
+            kept = self._counted_once(finish)
             if self.question.recorded:
-                await self.recorder.keep(self._kept(finish))
+                await self.recorder.keep(kept)
+
+    def _counted_once(self, finish: Finish | None) -> AnswerRecord:
+        """The record; its tokens are charged also where it is not kept."""
+        kept = self._kept(finish)
+        if not self._settled:
+            count_answer(kept.answer, kept.first, asked=bool(kept.turns))
+        self._settled = True
+        return kept
 
     def _kept(self, finish: Finish | None) -> AnswerRecord:
         now, text, context = self.clock(), self.text, self.context

@@ -5,16 +5,19 @@ and not in a tool's arguments: a model that reads foreign texts must not choose 
 """
 
 import asyncio
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.dependencies import Asker, Opened, scope_of
 from app.api.openapi import operation_id
 from app.api.schemas import Name, SessionId
+from app.api.sse import unless_gone
 
 router = APIRouter(generate_unique_id_function=operation_id)
 
@@ -33,7 +36,22 @@ class Handled(Response):
         self.init_headers(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope, receive, send)
+        """Reads the body first, so that a client that leaves cancels the work and closes the model's stream."""
+        messages = [await receive()]
+        while messages[-1].get("more_body"):
+            messages.append(await receive())
+        waiting = iter(messages)
+
+        async def replay() -> Message:
+            for message in waiting:
+                return message
+            return await asyncio.Event().wait()  # type: ignore[return-value] # never set
+
+        async def work() -> None:
+            await self.app(scope, replay, send)
+
+        with suppress(ClientDisconnect):
+            await unless_gone(receive, work())
 
 
 @router.post("/mcp", include_in_schema=False)

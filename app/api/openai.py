@@ -7,7 +7,8 @@ Fields that Ibid does not know are ignored; errors have OpenAI's envelope (`app/
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
@@ -236,14 +237,41 @@ class Dialogue(NamedTuple):
 
 NOTED = frozenset({"system", "developer"})
 SPOKEN = {"user": Role.USER, "assistant": Role.ASSISTANT}
-CODE_OR_MARK = re.compile(
-    r"(`+)(?:(?!`).|\n)+?\1(?!`)|(?P<mark>(?<=[^\s=(,:]) ?\[\d{1,3}(?:, \d{1,3})*\](?!\())"
-)
+NUMBERS = re.compile(r"(?<=[^\s=(,:]) ?\[\d{1,3}(?:, \d{1,3})*\](?!\()")
+BACKTICKS = re.compile(r"`+")
 
 
 def without_numbers(text: str) -> str:
-    """An earlier answer without its numbers: they mean nothing to the model, which would imitate them."""
-    return CODE_OR_MARK.sub(lambda found: "" if found["mark"] else found[0], text)
+    """An earlier answer without its numbers: they mean nothing to the model, which would imitate them. Code
+    stays as it is."""
+    spans = code_spans(text)
+    start, end = next(spans, (len(text), len(text)))
+    kept, at = list[str](), 0
+    for found in NUMBERS.finditer(text):
+        while end <= found.start() < len(text):
+            start, end = next(spans, (len(text), len(text)))
+        if found.start() < start:
+            kept.append(text[at : found.start()])
+            at = found.end()
+    return "".join((*kept, text[at:]))
+
+
+def code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """From a run of backticks to the next run of the same length, as CommonMark has it. Linear."""
+    runs = [found.span() for found in BACKTICKS.finditer(text)]
+    places = defaultdict[int, deque[int]](deque)
+    for n, (start, end) in enumerate(runs):
+        places[end - start].append(n)
+    at = 0
+    while at < len(runs):
+        start, end = runs[at]
+        same = places[end - start]
+        while same and same[0] <= at:
+            same.popleft()
+        if same:
+            at = same.popleft()
+            yield start, runs[at][1]
+        at += 1
 
 
 def text_of(content: Content) -> str:
@@ -304,7 +332,7 @@ async def ask_of(asking: Asking, body: AskedModel, said: Dialogue) -> Ask:
     errand = options.errand
     if errand is None:
         errand = not said.history and is_errand(said.message)
-    if errand:
+    if errand and body.model != VANTAGE:  # its policy decides about every message
         asked = Question(scope, said.message, notes=said.notes, errand=True, recorded=False)
         return Ask(asked, opened.chat.prepare)
     if len(said.message) > QUESTION_MOST:

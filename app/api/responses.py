@@ -254,9 +254,9 @@ class ResponseWire(Answering):
         )
 
     def _complete(self, data: Mapping[str, object]) -> ResponseObject:
-        cut = data["finish_reason"] == Finish.LENGTH
-        status = "incomplete" if cut else "completed"
-        return self._finished(status, status).model_copy(
+        finish = Finish(str(data["finish_reason"]))
+        status, cut = STATUS[finish], finish is Finish.LENGTH
+        return self._finished(status, "completed" if status == "completed" else "incomplete").model_copy(
             update={
                 "incomplete_details": IncompleteDetails(reason="max_output_tokens") if cut else None,
                 "usage": tokens_of(data["usage"]),

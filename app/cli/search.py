@@ -9,10 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.ask import REASONS
+from app.cli.ask import REASONS, known_sources
 from app.cli.client import connect, taken
 from app.cli.rendering import place
-from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, run, session_id, tell
+from app.cli.terminal import (
+    DataDir,
+    Json,
+    as_json,
+    configured,
+    input_text,
+    name,
+    remark,
+    run,
+    session_id,
+    tell,
+)
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -22,7 +33,10 @@ SHOWN = 300
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="A question or words.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TEXT", help="A question or words; `-` or nothing: from stdin."),
+    ] = None,
     *,
     session: Annotated[
         str | None, typer.Option(callback=session_id, help="Search its documents too.")
@@ -41,11 +55,11 @@ def search(
 ) -> None:
     """Find passages without asking a model for an answer."""
     asked = {
-        "query": text,
+        "query": input_text(words),
         "session_id": session,
         "user_id": user,
         "project": project,
-        "sources": source or None,
+        "sources": known_sources(source) or None,
         "top_k": top_k,
     }
     body = {field: value for field, value in asked.items() if value is not None}

@@ -88,9 +88,12 @@ def input_text(words: Sequence[str] | None) -> str:
     """The words of a command line; `-`, or no word at all, is replaced by stdin."""
     if not words and sys.stdin.isatty():
         raise typer.BadParameter("give the text, or pipe it in")
-    parts = [
-        typer.get_text_stream("stdin").read().strip() if word == "-" else word for word in words or ("-",)
-    ]
+    try:
+        parts = [
+            sys.stdin.buffer.read().decode().strip() if word == "-" else word for word in words or ("-",)
+        ]
+    except UnicodeDecodeError:
+        raise typer.BadParameter("stdin is not UTF-8") from None
     alone = "-" not in (words or ("-",))
     text = (" " if alone else "\n\n").join(part for part in parts if part)
     if not text.strip():

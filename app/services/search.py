@@ -115,6 +115,8 @@ class SearchService:
 
     async def fetch(self, scope: Scope, source: str, passage_id: str) -> tuple[ShownCitation, Passage]:
         """A passage by the id of its source. Raises `Missing`, `Unavailable`."""
+        if source in ROWS and scope.project is None:
+            raise Missing("there is no such passage")
         known = source in self._named and (is_id if source in ROWS else str.isprintable)(passage_id)
         if source == DOCUMENTS:
             found = await self._chunk(scope, passage_id)
@@ -132,6 +134,8 @@ class SearchService:
         if self._documents is None or not (n.isascii() and n.isdigit() and len(n) < DIGITS):
             return []
         document = await self._documents.get(scope, document_id)
+        if document and document.session_id not in (None, scope.session_id):
+            return []
         chunk = await self._documents.chunk(scope, document_id, int(n)) if document else None
         return [chunk_passage(document, chunk, scope)] if document and chunk else []
 

@@ -80,3 +80,15 @@ def test_a_frontends_prompt_is_known_by_its_shape(prompt: str, said: str) -> Non
 )
 def test_a_question_is_none(question: str) -> None:
     assert not is_errand(question)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "<log>\nUser: my router is dead\nAssistant: reset it\n</log>\nWhat did the shareholders vote on?",
+        "Here is an email:\nUser: hi\nAssistant: hello there\nWhat did the shareholders vote on?",
+        "<x>\nUser: hi\nAssistant: sure\n</x> Continue.",
+    ],
+)
+def test_a_question_about_a_dialogue_is_a_question(message: str) -> None:
+    assert not is_errand(message)

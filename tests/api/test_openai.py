@@ -86,3 +86,9 @@ def test_labels_stay_where_they_are_wanted(text: str, cuts: list[int]) -> None:
 def test_numbers_of_earlier_answers_are_left_out(said: str, shown: str) -> None:
     """Where they are marks."""
     assert without_numbers(said) == shown
+
+
+def test_a_long_run_of_backticks_is_one_run() -> None:
+    """Reading it takes linear time; its inside is no code, as nothing closes it."""
+    assert without_numbers("`" * 200_000 + "x [1]") == "`" * 200_000 + "x"
+    assert without_numbers("``a [1]`` b [1] `c [2]` d") == "``a [1]`` b `c [2]` d"

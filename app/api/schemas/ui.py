@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas import Body, LongText, Name, Note, SessionId
 from app.api.schemas.chat import HISTORY_MOST, NOTES_MOST, ChatRequest, SourceName
@@ -15,6 +15,14 @@ class UiPart(Body):
 
     type: str = Field(description="`text`; other parts are ignored.")
     text: LongText = Field("", description="Of a `text`.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def without_others(cls, part: object) -> object:
+        """Fields of other parts may have any shape."""
+        if isinstance(part, dict) and part.get("type") != "text":
+            return {"type": part.get("type")}
+        return part
 
 
 class UiMessage(Body):
