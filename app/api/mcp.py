@@ -36,7 +36,7 @@ class Handled(Response):
         self.init_headers(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reads the body first, so that a client that leaves cancels the work and closes the model's stream."""
+        """Reads the body first: a client that leaves then cancels the work, and closes the model's stream."""
         messages = [await receive()]
         while messages[-1].get("more_body"):
             messages.append(await receive())

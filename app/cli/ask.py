@@ -238,7 +238,11 @@ class Conversation:
     def _line(self) -> str | None:
         """The next line; None at the end."""
         if not sys.stdin.isatty():
-            return line.strip() if (line := sys.stdin.readline()) else None
+            line = sys.stdin.buffer.readline()
+            try:
+                return line.decode().strip() if line else None
+            except UnicodeDecodeError:
+                raise typer.BadParameter("stdin is not UTF-8") from None
         while True:
             try:
                 return input("\n> ").strip()
