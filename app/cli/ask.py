@@ -183,7 +183,6 @@ def footer(meta: Mapping[str, Any], cited: list[str], links: Mapping[str, str]) 
         remark(f"Incomplete: {lost['source']} did not answer ({lost['reason']}).")
 
 
-WAKING_SECONDS = 0.2
 HELP = """/why  why the last answer is as it is     /new   begin a new conversation
 /help these lines                         /quit  leave, as Ctrl-D does; Ctrl-C stops an answer"""
 
@@ -291,9 +290,6 @@ class Conversation:
 
         future: Future[str | None] = self._start(working)
         try:
-            # Not without end: a signal that another thread takes does not wake this one.
-            while not wait([future], WAKING_SECONDS).done:
-                pass
             return future.result()
         except KeyboardInterrupt:
             future.cancel()

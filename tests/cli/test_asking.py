@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -42,6 +43,8 @@ class Screen:
     def __init__(self, ibid: Ibid, *arguments: str, **settings: str) -> None:
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
+            # A runner in the background ignores it, and a child would inherit that.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execve(  # noqa: S606 - our own program
                 PROGRAM, [str(PROGRAM), *arguments], ibid.environment(TERM="xterm-256color", **settings)
             )
