@@ -1,5 +1,5 @@
 # One command for each chore, the same for people and CI.
-# Needs Python 3.11+ and make; everything else comes from the package registry into .venv.
+# Needs Python 3.11.5+ (before it possessive quantifiers of `re` match wrongly) and make; all else is installed into .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,7 +17,7 @@ help: ## Print this list
 install: $(STAMP) ## Create .venv and install the locked dependencies
 
 $(STAMP): requirements.lock installer.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ibid needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' || { echo "Ibid needs Python 3.11.5 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r installer.lock
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock installer.lock

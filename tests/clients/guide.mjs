@@ -9,7 +9,7 @@ let requests = 0;
 globalThis.fetch = async (path, init) => {
   requests += 1;
   const response = await real(url + path, { ...init, headers: { ...init.headers, ...JSON.parse(headers) } });
-  let left = requests === 1 ? 3_000 : 600; // bytes until it breaks; `meta` is through
+  let left = requests === 1 ? 5_000 : 600; // bytes until it breaks; `meta` has less than 5,000
   const reader = response.body?.getReader();
   const breaking = new ReadableStream({
     async pull(controller) {
