@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import httpx2
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
@@ -14,9 +15,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from app.db.folder import read_lock
 from tests.cli.conftest import PROGRAM
+from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, furnish, wait_for
-from tests.integration.conftest import Host
+from tests.integration.conftest import Host, Talk
 
 PUBLIC = "https://ibid.example.org"
 BOOT = "bootstrap-9f3c71e0b28d46a5"
@@ -239,3 +241,15 @@ async def test_it_speaks_over_stdin_and_stdout(quay: Service) -> None:
             assert (await client.call_tool("why", {"answer_id": "none"})).is_error
             with pytest.raises(MCPError):
                 await client.call_tool("destroy", {})
+
+
+def test_a_client_that_leaves_ends_the_models_stream(talk: Talk) -> None:
+    """Also of an answer that MCP sends whole."""
+    talk.model.reply, talk.model.fault = "word " * 2_000, Fault(pace=0.05)
+    asking = message("tools/call")
+    asking["json"]["params"] = {"name": "ask", "arguments": {"question": "What is kept here?"}}
+    before = len(talk.model.asked("/chat/completions"))
+    with pytest.raises(httpx.ReadTimeout):
+        talk.service.client.post("/mcp", timeout=2, **asking)
+    [asked] = talk.model.asked("/chat/completions")[before:]
+    wait_for(asked.closed.is_set, seconds=3)
