@@ -56,13 +56,12 @@ from app.api.schemas.openai import (
 from app.api.sse import PreparedAnswer, prepared
 from app.errors import IbidError, Missing
 from app.problems import openai_error
-from app.types import Scope
+from app.types import DOCUMENTS, Scope
 
 router = APIRouter(
     generate_unique_id_function=operation_id, prefix="/v1/responses", tags=["openai"], route_class=JsonRoute
 )
 RESPONSE, MESSAGE = "resp_", "msg_"
-DOCUMENTS = "documents"
 NAMES = {"/rag/query": MEMORY, "/vantage/query": VANTAGE}
 """Models by the endpoint whose service answered."""
 AFTER = timedelta(milliseconds=2)

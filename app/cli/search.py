@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.ask import REASONS, known_sources
+from app.cli.ask import REASONS, Project, User, known_sources
 from app.cli.client import connect, taken
 from app.cli.rendering import place
 from app.cli.terminal import (
@@ -18,7 +18,6 @@ from app.cli.terminal import (
     as_json,
     configured,
     input_text,
-    name,
     remark,
     run,
     session_id,
@@ -41,10 +40,8 @@ def search(
     session: Annotated[
         str | None, typer.Option(callback=session_id, help="Search its documents too.")
     ] = None,
-    user: Annotated[str | None, typer.Option(callback=name, help="Search their memories too.")] = None,
-    project: Annotated[
-        str | None, typer.Option(callback=name, help="Search its conversations, code and dreams too.")
-    ] = None,
+    user: User = None,
+    project: Project = None,
     source: Annotated[
         list[str] | None,
         typer.Option(help="Search this source alone; may be repeated.", show_default="all in reach"),
