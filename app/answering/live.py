@@ -62,6 +62,11 @@ class Progress:
         self.ended = True
         self._wake()
 
+    @property
+    def said(self) -> bool:
+        """True once no event follows, also while its answer is still being recorded."""
+        return bool(self.tail) and self.tail[-1][0] in LAST
+
     def check_room(self) -> None:
         """Raise `Overloaded` if nobody else may follow."""
         if len(self._followers) >= FOLLOWERS:
@@ -138,8 +143,8 @@ class Live:
         return found if found and may_see(scope, found.scope) else None
 
     def newest(self, scope: Scope, thread: str) -> Progress | None:
-        """The scope's newest reply in a thread; ids sort by time."""
-        ours = (each for each in self._replies.values() if each.scope.thread == thread)
+        """The scope's newest reply in a thread that has events to come; ids sort by time."""
+        ours = (each for each in self._replies.values() if each.scope.thread == thread and not each.said)
         return max((each for each in ours if may_see(scope, each.scope)), key=_id, default=None)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.answer import Answer, Citation, Finish, Role, Sent, ShownCitation, Span, Turn, Usage
 from app.answering.citations import SOURCES, CitationFilter, CitationMark, appended, closing, marks_of
-from app.answering.live import LAST, Live, Progress, lengths, plain, without_texts
+from app.answering.live import Live, Progress, lengths, plain, without_texts
 from app.answering.meta import links, retrieved, shown
 from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
@@ -246,7 +246,7 @@ class Reply:
 
     def fail(self, error: IbidError) -> None:
         """The stream ends with this error."""
-        if self.progress.tail[-1:] and self.progress.tail[-1][0] in LAST:
+        if self.progress.said:
             return
         self._error = error
         self.progress.tell("error", {"slug": error.slug, "detail": error.detail})
