@@ -32,7 +32,7 @@ COMMON = {
 }
 CLOSED = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self';"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self';"
     f" connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; {CLOSED}"
 )
 MISSING_POLICY = f"default-src 'none'; style-src 'self'; img-src 'self'; {CLOSED}"

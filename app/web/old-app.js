@@ -3,7 +3,7 @@
 
 import { Writing } from "./markdown.js";
 
-const $ = (id) => document.getElementById(id);
+
 const SESSION = "ibid.session";
 const KEY = "ibid.key"; // in sessionStorage: gone with the tab
 const NEAR = 80; // px from the end, within which the view follows the answer

@@ -1,0 +1,129 @@
+// Elements, and the small things every view needs. Texts go in as textContent: nothing here builds HTML from strings.
+
+export const $ = (id) => document.getElementById(id);
+
+/** An element with text and properties: make("p", "facts", "3 passages", {title: "…"}). */
+export function make(tag, className = "", text = "", properties = {}) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  return Object.assign(element, properties);
+}
+
+/** The same with children: box("div", "row", [name, state]). Falsy children are left out. */
+export function box(tag, className, children) {
+  const element = make(tag, className);
+  element.append(...children.filter(Boolean));
+  return element;
+}
+
+/** A button. `label` is what a screen reader says and a pointer shows, where the text alone says too little. */
+export function button(text, onClick, className = "", label = "") {
+  const made = make("button", className, text, { type: "button" });
+  if (label) {
+    made.setAttribute("aria-label", label);
+    made.title = label;
+  }
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+/** A labelled field: field("Name", make("input")). */
+export function field(text, input, hint = "") {
+  const label = box("label", "field", [make("span", "", text), input]);
+  if (hint) label.append(make("small", "soft", hint));
+  return label;
+}
+
+export const count = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
+
+/** "14:05" of today, else "7 May" or "7 May 2024". */
+export function when(moment) {
+  const date = new Date(moment);
+  const now = new Date();
+  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return date.toLocaleDateString([], { day: "numeric", month: "short", year });
+}
+
+const TOAST_MS = 8000;
+
+/** A line at the foot that goes by itself. With `undo` it has a button; `gone` is called if nobody undid. */
+export function toast(text, { undo = null, gone = null } = {}) {
+  const line = make("p", "toast", text);
+  const close = (taken) => {
+    if (!line.isConnected) return;
+    clearTimeout(timer);
+    line.remove();
+    (taken ? undo : gone)?.();
+  };
+  const timer = setTimeout(() => close(false), TOAST_MS);
+  if (undo) line.append(button("Undo", () => close(true)));
+  $("toasts").append(line);
+  return () => close(false);
+}
+
+/** A modal dialog with a title; `fill(form, close)` puts its content. Resolves with what `close` was given. */
+export function dialog(title, fill) {
+  return new Promise((resolve) => {
+    const form = make("form", "", "", { method: "dialog" });
+    const head = make("h2", "", title, { id: "dialog-title" });
+    const top = box("dialog", "box", [head, form]);
+    top.setAttribute("aria-labelledby", "dialog-title");
+    let result;
+    const close = (value) => {
+      result = value;
+      top.close();
+    };
+    top.addEventListener("close", () => {
+      top.remove(); // focus goes back to where it was: showModal() remembers it
+      resolve(result);
+    });
+    top.addEventListener("click", (event) => event.target === top && close());
+    fill(form, close);
+    document.body.append(top);
+    top.showModal();
+  });
+}
+
+/** True if the reader says so. */
+export function confirmed(question, yes) {
+  return dialog(question, (form, close) => {
+    form.append(box("div", "row end", [
+      button("Cancel", () => close(false)),
+      button(yes, () => close(true), "strong danger"),
+    ]));
+  });
+}
+
+/** A menu below a button: items {text, act}. Closes by itself, focus goes back to the button. */
+export function menu(anchor, items) {
+  const list = make("div", "menu", "", { popover: "auto" });
+  list.setAttribute("role", "menu");
+  for (const { text, act, danger } of items) {
+    const entry = button(text, () => {
+      list.hidePopover();
+      act();
+    }, danger ? "bad" : "");
+    entry.setAttribute("role", "menuitem");
+    list.append(entry);
+  }
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const all = [...list.children];
+    all.at((all.indexOf(document.activeElement) + step) % all.length).focus();
+  });
+  list.addEventListener("toggle", (event) => {
+    if (event.newState !== "closed") return;
+    list.remove();
+    anchor.focus();
+  });
+  document.body.append(list);
+  list.showPopover();
+  const at = anchor.getBoundingClientRect();
+  list.style.left = `${Math.max(8, Math.min(at.left, innerWidth - list.offsetWidth - 8))}px`;
+  list.style.top = `${at.bottom + list.offsetHeight > innerHeight ? at.top - list.offsetHeight : at.bottom + 2}px`;
+  list.firstChild.focus();
+}

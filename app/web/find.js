@@ -1,0 +1,1 @@
+// Search from anywhere: Ctrl/⌘-K.

@@ -1,0 +1,196 @@
+// The rail: new chat, the library with its counts, the chats by day, and at the foot model and settings.
+
+import { address, all, call, json, send } from "./api.js";
+import { $, box, button, dialog, field, make, menu, toast } from "./dom.js";
+import { freshSession, on, tell, user } from "./state.js";
+import { go, parts, path } from "./router.js";
+
+const LIBRARY = [["documents", "Documents"], ["memories", "Memories"], ["projects", "Projects"], ["texts", "Reference texts"]];
+const MOST_CHATS = 100;
+const numbers = {}; // the places of the counts
+let chats = [];
+let gone = new Set(); // deleted, while it can be undone
+
+export function newChat() {
+  go(path("c", freshSession()));
+  shut();
+  dispatchEvent(new CustomEvent("ibid:compose"));
+}
+
+function shut() {
+  $("rail").classList.remove("open");
+  $("open-rail").setAttribute("aria-expanded", "false");
+}
+
+function link(hash, text, aside = "") {
+  const made = box("a", "", [make("span", "", text), aside]);
+  made.href = hash;
+  return box("li", "", [made]);
+}
+
+function library() {
+  const list = make("ul");
+  for (const [name, text] of LIBRARY) {
+    numbers[name] = make("span", "number");
+    list.append(link(path(name), text, numbers[name]));
+  }
+  return list;
+}
+
+/** Counts of the library; a list that cannot be had shows none. */
+async function countLibrary(name) {
+  const found = {
+    documents: () => json(address("/api/documents", { limit: 1 })),
+    memories: () => json(address("/memories", { user_id: user.get(), limit: 1 })),
+    projects: () => json("/projects"),
+    texts: () => json("/corpus"),
+  }[name];
+  try {
+    const { total, items } = await found();
+    numbers[name].textContent = (total ?? items.length) || "";
+  } catch {
+    numbers[name].textContent = "";
+  }
+}
+
+function day(moment) {
+  const midnight = new Date().setHours(0, 0, 0, 0);
+  const age = (midnight - new Date(moment)) / 86_400_000;
+  if (age <= 0) return "Today";
+  if (age <= 1) return "Yesterday";
+  if (age <= 7) return "Last week";
+  return new Date(moment).toLocaleDateString([], { month: "long", year: "numeric" });
+}
+
+function chat({ session_id: id, title }) {
+  const item = link(path("c", id), title || "New chat");
+  item.firstChild.title = title || "";
+  const more = button("⋯", () => menu(more, [
+    { text: "Rename", act: () => rename(id, title) },
+    { text: "Export", act: () => exportChat(id, title) },
+    { text: "Delete", act: () => remove(id, title), danger: true },
+  ]), "icon", `More for ${title || "this chat"}`);
+  more.setAttribute("aria-haspopup", "menu");
+  item.append(more);
+  return item;
+}
+
+function showChats() {
+  const place = $("rail").querySelector(".chats");
+  place.replaceChildren();
+  let last = "";
+  let list;
+  for (const entry of chats) {
+    if (gone.has(entry.session_id) || !entry.turns) continue;
+    const now = day(entry.last_active_at);
+    if (now !== last) {
+      list = make("ul");
+      place.append(make("h2", "caps", now), list);
+      last = now;
+    }
+    list.append(chat(entry));
+  }
+  current();
+}
+
+async function listChats() {
+  try {
+    chats = (await json(address("/api/sessions", { limit: MOST_CHATS }))).items;
+    showChats();
+  } catch {
+    // without them the rest of the page still works; what is wrong is said where one asks
+  }
+}
+
+async function rename(id, title) {
+  const name = await dialog("Rename this chat", (form, close) => {
+    const input = make("input", "", "", { value: title, maxLength: 200, required: true });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      close(input.value.trim());
+    });
+    form.append(field("Title", input), box("div", "row end", [
+      button("Cancel", () => close()), Object.assign(make("button", "strong", "Rename"), { type: "submit" }),
+    ]));
+  });
+  if (!name) return;
+  try {
+    await send("PATCH", `/api/sessions/${encodeURIComponent(id)}`, { title: name });
+    await listChats();
+    tell("sessions", id);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+/** The chat as a Markdown file. */
+async function exportChat(id, title) {
+  try {
+    const turns = await all(`/api/sessions/${encodeURIComponent(id)}/turns`);
+    const text = turns.map(({ role, content }) => (role === "user" ? `## ${content}` : content)).join("\n\n");
+    const file = make("a", "", "", { href: URL.createObjectURL(new Blob([`# ${title}\n\n${text}\n`], { type: "text/markdown" })) });
+    file.download = `${title.replace(/[^\p{L}\p{N} ._-]+/gu, " ").trim().slice(0, 80) || "chat"}.md`;
+    file.click();
+    URL.revokeObjectURL(file.href);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+/** Hidden at once, deleted when nobody has undone it. */
+function remove(id, title) {
+  gone.add(id);
+  showChats();
+  if (parts()[1] === id) newChat();
+  toast(`Deleted “${title || "this chat"}”.`, {
+    undo() {
+      gone.delete(id);
+      showChats();
+    },
+    async gone() {
+      try {
+        await call(`/api/sessions/${encodeURIComponent(id)}`, { method: "DELETE", keepalive: true });
+        chats = chats.filter((entry) => entry.session_id !== id);
+        tell("documents");
+      } catch (error) {
+        gone.delete(id);
+        showChats();
+        toast(error.message);
+      }
+    },
+  });
+}
+
+function current() {
+  const here = location.hash.split("/").slice(0, 3).join("/");
+  for (const one of $("rail").querySelectorAll("li > a")) {
+    if (one.getAttribute("href") === here) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
+  }
+}
+
+export function setUp() {
+  const brand = box("a", "brand", ["ibid", make("span", "", ".")]);
+  brand.href = "#/";
+  const begin = button("", newChat, "new");
+  begin.append("＋ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
+  const foot = box("ul", "foot", [link(path("settings"), "Settings", make("span", "number", "", { id: "model-name" }))]);
+  $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot);
+  $("open-rail").addEventListener("click", () => {
+    const open = $("rail").classList.toggle("open");
+    $("open-rail").setAttribute("aria-expanded", String(open));
+  });
+  $("bar-new").addEventListener("click", newChat);
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("#rail, #open-rail") || event.target.closest("#rail a")) shut();
+  });
+  addEventListener("keydown", (event) => event.key === "Escape" && shut());
+  addEventListener("ibid:address", current);
+  for (const [name] of LIBRARY) {
+    on(name, () => countLibrary(name));
+    countLibrary(name);
+  }
+  on("sessions", listChats);
+  on("settings", (name) => name === "user" && countLibrary("memories"));
+  listChats();
+}
