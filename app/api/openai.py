@@ -113,7 +113,7 @@ AskedInSession = Annotated[Asking, Depends(in_session)]
 class UnknownModel(Missing):
     """A name that GET /v1/models does not list."""
 
-    code = "model_not_found"
+    code, field = "model_not_found", "body.model"
 
 
 # Marks and annotations

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import mcp_types as types
+import orjson
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from pydantic import Field, ValidationError
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
@@ -26,7 +28,7 @@ from app.api.schemas import Body, LongText, Message, Name, Out, absent
 from app.api.schemas.chat import DegradedSource, Reason, Verdict
 from app.db.memories import Draft
 from app.errors import IbidError, InvalidField, Missing
-from app.problems import foreseen
+from app.problems import field_error, foreseen
 from app.services.search import reachable
 from app.services.services import Services
 from app.types import DOCUMENTS, MEMORIES, Passage, Scope
@@ -450,8 +452,9 @@ async def called(on: Connection, name: str, arguments: Mapping[str, Any]) -> typ
     try:
         given = tool.arguments.model_validate(arguments)
     except ValidationError as error:
-        faults = error.errors(include_input=False)
-        return failed("; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults))
+        faults = error.errors(include_input=False, include_url=False)
+        told = (field_error({**each, "loc": ("arguments", *each["loc"])}).message for each in faults)
+        return failed("; ".join(told))
     try:
         with foreseen():
             result = await tool.run(on, given)
@@ -479,6 +482,29 @@ async def read(on: Connection, uri: str) -> str:
     except IbidError as error:
         raise MCPError(types.INTERNAL_ERROR, f"{error.title}: {error.detail}") from None
     raise MCPError(types.INVALID_PARAMS, "there is no such resource")
+
+
+def refusal_of(media: str, body: bytes) -> Response | None:
+    """The error of a body that is no message; None: it is one. The package's own errors show its validator's
+    words, and a body of another type gets no JSON at all."""
+    if media.partition(";")[0].strip().lower() != "application/json":
+        return refused(415, types.INVALID_REQUEST, "the content type must be application/json")
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return refused(400, types.PARSE_ERROR, "the body is not valid JSON")
+    if isinstance(message, list):
+        return refused(400, types.INVALID_REQUEST, "send one message at a time: batches are not supported")
+    try:
+        types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+    except ValidationError:
+        return refused(400, types.INVALID_REQUEST, "the body is not a JSON-RPC 2.0 message")
+    return None
+
+
+def refused(status: int, code: int, message: str) -> Response:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return Response(orjson.dumps(error), status, media_type="application/json")
 
 
 def handler(on: Connection) -> ASGIApp:
