@@ -113,7 +113,7 @@ class Viewer:
             else:
                 asked = call.payload
                 found = boxes(self._opened(), asked["first"], asked["last"], asked["text"], asked["quote"])
-                call.reply(data=json.dumps(found).encode())
+                call.reply(data=json.dumps(found._asdict()).encode())
         except pdfium.PdfiumError:
             call.fail({"fault": "pdf-damaged", "detail": "The page cannot be read"})
         except MemoryError:
@@ -157,9 +157,19 @@ def encode(image: Image.Image) -> bytes:
     return out.getvalue()
 
 
-def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str) -> dict[str, object]:
-    """{boxes, quote_boxes: [(page, rectangles)], found, letters}: where a passage is, and a quotation from
-    it; how many of the passage's letters were found. Pages are physical, from 1."""
+class Found(NamedTuple):
+    """Where a passage is, and a quotation from it."""
+
+    boxes: list[tuple[int, list[Rect]]]
+    """(page, a rectangle for each line), pages physical, from 1."""
+    quote_boxes: list[tuple[int, list[Rect]]]
+    found: int
+    """Letters of the passage that were found, of `letters`."""
+    letters: int
+
+
+def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str) -> Found:
+    """The places of a passage of these pages, the last one included."""
     numbers = [number for number in range(first, last + 1) if 1 <= number <= len(pdf)]
     if len(numbers) > MAX_PAGES:
         numbers = [numbers[0], *numbers[1 - MAX_PAGES :]]
@@ -168,12 +178,12 @@ def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str)
         passage = "".join(rows)
         runs = found_runs(rows, letters)
         quoted = quoted_runs(passage, fold(quote), runs) if quote else []
-        return {
-            "boxes": rectangles(pages, letters, runs),
-            "quote_boxes": rectangles(pages, letters, quoted),
-            "found": sum(run.size for run in runs),
-            "letters": len(passage),
-        }
+        return Found(
+            rectangles(pages, letters, runs),
+            rectangles(pages, letters, quoted),
+            sum(run.size for run in runs),
+            len(passage),
+        )
 
 
 def fold(text: str) -> str:
