@@ -1,58 +1,13 @@
-"""The page at `/`, used in a browser: what a reader sees, with a real service and a scripted model."""
+"""The conversation: questions, answers, their sources."""
 
-import os
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 
-import pytest
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
-from tests.integration.conftest import Talk
+from tests.web.conftest import QUESTION, WAIT_MS, Reader
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
-MISSING = "install chromium (Debian) to run these"
-WAIT_MS = 30_000
-"""A busy machine is no fault of the page."""
-
-
-PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
-
-
-def need_chromium() -> None:
-    """Of a module that uses it: without a browser it is skipped in one line."""
-    if PROGRAM is None and "CI" not in os.environ:
-        pytest.skip(MISSING, allow_module_level=True)
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """A running browser."""
-    if PROGRAM is None:
-        pytest.fail(MISSING)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=PROGRAM, args=[*FLAGS])
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-MILL = text_pdf(
-    [
-        "The mill was built in 1843 by Anna Keller.",
-        "The mill closed in 1960. <script>window.ran = 1</script><img src=x onerror='window.ran = 1'>",
-    ]
-)
-QUESTION = "When was the mill built, and when did the mill close?"
 MARKDOWN = """\
 ## The mill
 
@@ -85,97 +40,6 @@ HOSTILE = """\
 [mill.pdf#1]: javascript:window.ran=1
 """
 LONG = "\n\n".join(f"Paragraph {n} is about the mill [mill.pdf#1]. {'More words. ' * 30}" for n in range(12))
-
-WATCH = """
-    window.violations = [];
-    addEventListener("securitypolicyviolation", (event) => violations.push(event.blockedURI));
-"""
-
-need_chromium()
-expect.set_options(timeout=WAIT_MS)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One for this module."""
-    with chromium() as running:
-        yield running
-
-
-@dataclass
-class Reader:
-    """Somebody at the page, in a session of their own."""
-
-    page: Page
-    talk: Talk
-    session: str
-    elsewhere: list[str] = field(default_factory=list)
-    """Addresses that the browser asked which are not the service's."""
-
-    def requested(self, sent: Request) -> None:
-        """Told of every request of the page."""
-        if not sent.url.startswith(self.talk.service.lock.url):
-            self.elsewhere.append(sent.url)
-
-    def ask(self, question: str = QUESTION, reply: str = MARKDOWN) -> None:
-        """Type a question, to which the model will say `reply`."""
-        self.talk.model.reply = reply
-        self.page.fill("#message", question)
-        self.page.press("#message", "Enter")
-
-    def ended(self) -> None:
-        """Wait for the end of the answer."""
-        expect(self.page.locator("#stop")).to_be_hidden()
-
-    def asked(self, question: str = QUESTION, reply: str = MARKDOWN) -> None:
-        """And have the whole answer."""
-        self.ask(question, reply)
-        self.ended()
-
-    def to_go(self) -> int:
-        """Pixels from what is seen to the end of the page."""
-        gone = "document.documentElement.scrollHeight - window.innerHeight - window.scrollY"
-        return int(self.page.evaluate(gone))
-
-    def sees(self, text: str) -> bool:
-        """True if a paragraph is in view, and not behind the question's form."""
-        box = self.page.locator("#turns p", has_text=text).last.bounding_box()
-        form = self.page.locator("#ask").bounding_box()
-        assert box
-        assert form
-        return box["y"] >= 0 and box["y"] + box["height"] <= form["y"] + 1
-
-
-@pytest.fixture(scope="module")
-def tab(browser: Browser, talk: Talk) -> Iterator[Page]:
-    """One for this module: a new one costs two seconds of a processor."""
-    context = browser.new_context(base_url=talk.service.lock.url)
-    context.set_default_timeout(WAIT_MS)
-    context.add_init_script(WATCH)
-    yield context.new_page()
-    context.close()
-
-
-@pytest.fixture
-def reader(tab: Page, talk: Talk, request: pytest.FixtureRequest) -> Iterator[Reader]:
-    """At a page 700 px high, with the mill's PDF uploaded; nothing it does may reach elsewhere."""
-    session = re.sub(r"\W", "-", request.node.name)[:100]
-    response = talk.service.upload("mill.pdf", MILL, session_id=session)
-    assert response.status_code == 201, response.text
-    tab.goto("/healthz")
-    tab.set_viewport_size({"width": 900, "height": 700})
-    tab.evaluate(f"localStorage.clear(); sessionStorage.clear(); localStorage['ibid.session'] = '{session}'")
-    found = Reader(tab, talk, session)
-    tab.on("request", found.requested)
-    reply = talk.model.reply
-    try:
-        tab.goto("/")
-        expect(tab.locator("#documents li")).to_have_count(1)
-        yield found
-    finally:
-        talk.model.reply, talk.model.fault = reply, Fault()
-        tab.remove_listener("request", found.requested)
-    assert found.elsewhere == []
 
 
 def test_markdown_is_shown_as_it_is_meant(reader: Reader) -> None:
@@ -295,16 +159,3 @@ def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
     assert page.locator("#reading").is_hidden()
     assert "ships.pdf has been read." in page.locator("#turns").inner_text()
     assert "passages read" in page.locator("#turns > li").last.inner_text()
-
-
-def test_the_reference_can_be_tried(reader: Reader) -> None:
-    """Swagger UI, with nothing from elsewhere and nothing that the policy had to stop."""
-    reader.page.goto("/docs")
-    chat = reader.page.locator("#operations-chat-chat")
-    chat.locator(".opblock-summary").click()
-    chat.locator("textarea").fill(f'{{"message": "{QUESTION}", "session_id": "{reader.session}"}}')
-    chat.locator(".execute").click()
-
-    expect(chat.locator(".live-responses-table")).to_contain_text("event: done")
-    expect(chat.locator(".live-responses-table")).to_contain_text("mill.pdf#1")
-    assert reader.page.evaluate("violations") == []
