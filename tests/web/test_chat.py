@@ -4,7 +4,6 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
 from tests.web.conftest import QUESTION, WAIT_MS, Reader
 
@@ -85,7 +84,7 @@ def test_nothing_in_a_text_runs(reader: Reader) -> None:
 
 
 def test_a_reload_shows_what_was_said(reader: Reader) -> None:
-    """Questions, answers, their sources and what was told of them: the same as before."""
+    """Questions, answers, their sources and what was said of them: the same as before."""
     reader.asked()
     reader.asked(reply="The year is 1843, as [ghost.pdf#7] says.")
     shown = reader.page.locator("#turns").inner_text()
@@ -103,7 +102,7 @@ def test_a_reload_shows_what_was_said(reader: Reader) -> None:
 
 
 def test_what_the_model_did_not_cite_does_not_look_cited(reader: Reader) -> None:
-    """The nearest passages are called so, and a citation that was removed is told."""
+    """The nearest passages are called so, and a removed citation is mentioned."""
     reader.asked(reply="The year is 1843, as [ghost.pdf#7] says.")
     item = reader.page.locator("#turns li").first
 
@@ -111,38 +110,6 @@ def test_what_the_model_did_not_cite_does_not_look_cited(reader: Reader) -> None
     assert item.locator(".answer").inner_text() == "The year is 1843, as says."
     assert item.locator(".answer .chip").count() == 0
     assert "1 invented citation was removed." in item.inner_text()
-
-
-def test_the_view_follows_the_answer(reader: Reader) -> None:
-    """While its reader is at the end; who has gone up stays there, and is told that there is more."""
-    reader.asked(reply=LONG)
-    assert reader.to_go() <= 1
-
-    reader.talk.model.fault = Fault(only="chat", pace=0.006)
-    reader.ask(reply=LONG)
-    expect(reader.page.locator(".answer").last).to_contain_text("Paragraph 3")
-    reader.page.evaluate("window.scrollTo(0, 0)")
-    expect(reader.page.locator("#below")).to_be_visible()
-    assert reader.page.evaluate("window.scrollY") == 0
-    reader.page.click("#below")
-    reader.ended()
-    expect(reader.page.locator("#below")).to_be_hidden()
-    assert reader.to_go() <= 1
-
-
-def test_how_an_answer_ended_is_seen(reader: Reader) -> None:
-    """That it was stopped, and that it broke off: in view, whatever is."""
-    reader.talk.model.fault = Fault(only="chat", stall_after=500)
-    reader.ask(reply=LONG)
-    expect(reader.page.locator(".answer")).to_contain_text("Paragraph 6")
-    reader.page.evaluate("window.scrollTo(0, 0)")
-    reader.page.click("#stop")
-    reader.ended()
-    assert reader.sees("Stopped.")
-
-    reader.talk.model.fault = Fault(only="chat", close_after=500)
-    reader.asked(reply=LONG)
-    assert reader.sees("The chat model failed")
 
 
 def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
