@@ -23,7 +23,7 @@ heard.setAttribute("aria-live", "polite");
 const scroller = make("div", "talk", "", { tabIndex: -1 });
 const below = button("New text below ↓", () => toEnd(here), "below");
 const asking = composer({ ask: (question) => ask(here, question), stop: () => stop(here), edit: () => here?.turns.at(-1)?.question });
-const foot = box("div", "foot", [below, asking.form]);
+const foot = box("div", "foot", [below, box("div", "", [asking.form])]);
 below.hidden = true;
 
 scroller.addEventListener("scroll", () => {

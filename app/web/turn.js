@@ -158,6 +158,7 @@ function actions(turn, took) {
   const says = turn.meta.model === QUOTES ? "quotes only" : turn.meta.model;
   const { used, passages } = turn.meta.rag;
   const facts = [took === undefined ? "" : `${(took / 1000).toFixed(1)} s`, used ? count(passages, "passage") : "", says];
+  const how = facts.filter(Boolean).join(" · ");
   turn.thumbs = { up: thumb("up", "Good answer", turn), down: thumb("down", "Bad answer", turn) };
   showRating(turn);
   return box("div", "acts", [
@@ -165,7 +166,7 @@ function actions(turn, took) {
     turn.labels?.length ? button("Copy with sources", () => copy(footnoted(turn), "Answer and sources copied."), "quiet") : null,
     button("Share link", () => copy(linkTo(turn), "Link copied."), "quiet"),
     button("Retry", () => turn.acts.retry(turn), "quiet"),
-    turn.thumbs.up, turn.thumbs.down, make("span", "soft how", facts.filter(Boolean).join(" · ")),
+    turn.thumbs.up, turn.thumbs.down, make("span", "soft how", how, { title: how }),
   ]);
 }
 
