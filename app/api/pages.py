@@ -139,7 +139,7 @@ def looked_up(path: Path) -> Asset:
 
 
 async def served(request: Request, path: Path, policy: str = "", status: int = 200) -> Response:
-    """A file, packed for clients that unpack it; 304 for those that have it. A page has a Content-Security-Policy.
+    """A file, packed for clients that unpack it; 304 for those that have it. Pages have a policy.
     Each of the two forms has an ETag of its own (RFC 9110 §8.8.1)."""
     file = await asyncio.to_thread(looked_up, path)
     packs = bool(file.packed) and "gzip" in request.headers.get("accept-encoding", "")
