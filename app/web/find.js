@@ -94,7 +94,7 @@ function open() {
   function show(groups, query) {
     shown = query;
     options = [];
-    list.replaceChildren(option({ text: "＋ New chat", act: newChat }), ...groups.filter(([, entries]) => entries.length).map(([title, entries], n) => {
+    list.replaceChildren(option({ text: "+ New chat", act: newChat }), ...groups.filter(([, entries]) => entries.length).map(([title, entries], n) => {
       const head = make("div", "caps", title, { id: `find-group-${n}` });
       const group = box("div", "", [head, ...entries.map(option)]);
       group.setAttribute("role", "group");

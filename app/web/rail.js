@@ -201,7 +201,7 @@ export function setUp() {
   const brand = box("a", "brand", ["ibid", make("span", "", ".")]);
   brand.href = "#/";
   const begin = button("", newChat, "new");
-  begin.append("＋ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
+  begin.append("+ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
   $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
   $("open-rail").addEventListener("click", () => disclose(!$("rail").classList.contains("open")));
   PHONE.addEventListener("change", shut);

@@ -14,13 +14,13 @@ const QUESTIONS = [
 ];
 
 /** A button that opens the choice of files. Files that are dropped are taken by the whole window. */
-function dropArea() {
+function dropArea(small) {
   const input = make("input", "", "", { type: "file", multiple: true, accept: ".pdf,application/pdf", hidden: true });
   input.addEventListener("change", () => {
     upload([...input.files]);
     input.value = "";
   });
-  const area = button("", () => input.click(), "drop");
+  const area = button("", () => input.click(), small ? "drop small" : "drop");
   area.append(make("strong", "", "Drop PDFs here"), make("span", "soft", "or choose files. They stay with this service."));
   return box("div", "", [area, input]);
 }
@@ -83,7 +83,7 @@ export function fill(place, ask) {
     shown = now;
     head.replaceChildren(make("h1", "", title), make("p", "soft", line));
     body.replaceChildren(...[
-      dropArea(),
+      dropArea(documents.length > 0),
       sample?.state === "ready" && examples(ask),
       !documents.length && sampleOffer(),
     ].filter(Boolean));
