@@ -1,8 +1,8 @@
 // All documents: found by name and in their texts, opened, asked about, removed.
 
 import { all, blob, key } from "./api.js";
-import { box, button, count, make, toast, when } from "./dom.js";
-import { frame, marked, nothing, remove, search, searchField, searching, some, table, trouble } from "./library.js";
+import { box, button, make, toast, when } from "./dom.js";
+import { frame, marked, nothing, remove, search, searchField, searching, table, trouble } from "./library.js";
 import * as panel from "./panel.js";
 import { go, path, register } from "./router.js";
 import { freshSession, on } from "./state.js";
@@ -29,12 +29,14 @@ function ask({ filename, session_id: session }) {
   dispatchEvent(new CustomEvent("ibid:compose", { detail: { text: `About ${filename}: ` } }));
 }
 
-function first({ id, filename, state: is, problem, warnings }) {
+const size = (bytes) => (bytes ? `${(bytes / 1e6).toLocaleString([], { maximumFractionDigits: 1, minimumFractionDigits: 1 })} MB` : "");
+
+function first({ id, filename, title, state: is, problem, warnings }) {
   const name = is === "ready" ? button(filename, () => openFile(id), "link", `Open ${filename}`) : make("b", "", filename);
   const told = is === "failed" ? make("span", "bad", `Could not be read. ${why(problem)}`)
     : is === "processing" ? (state(id) ?? make("span", "soft", "Being read…"))
     : warnings.length && make("span", "soft", `⚠ ${warnings.join(" ")}`);
-  return box("div", "stack", [name, told]);
+  return box("div", "stack", [name, title && title !== filename && make("span", "soft", title), told]);
 }
 
 function acts(entry, draw) {
@@ -84,12 +86,12 @@ register("documents", (place, _parts, shown) => {
   function draw() {
     const words = input.value.trim().toLowerCase();
     const here = items.filter(({ id }) => !hidden.has(id));
-    const shown = here.filter(({ filename }) => filename.toLowerCase().includes(words));
+    const shown = here.filter(({ filename, title }) => `${filename}\n${title ?? ""}`.toLowerCase().includes(words));
     input.hidden = !here.length;
     if (!here.length) return rows.replaceChildren(nothing("Add a PDF and ask about it: answers come with the page they rest on.", button("Choose PDFs", () => choose(), "strong")));
     if (!shown.length) return rows.replaceChildren(make("p", "soft", "No name has these words."));
-    rows.replaceChildren(table("Documents", ["Name", "Pages", "Passages", "Added", "Where", ""], shown.map((entry) => () => [
-      first(entry), entry.pages ? entry.pages.toLocaleString() : "", entry.chunks ? entry.chunks.toLocaleString() : "",
+    rows.replaceChildren(table("Documents", ["Name", "Pages", "Size", "Added", "Where", ""], shown.map((entry) => () => [
+      first(entry), entry.pages ? entry.pages.toLocaleString() : "", size(entry.size),
       when(entry.created_at), where(entry), acts(entry, draw),
     ])));
   }

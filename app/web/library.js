@@ -7,6 +7,7 @@ import { tell } from "./state.js";
 
 const TYPING_MS = 300;
 const ROWS = 100; // drawn at once: thousands would make typing slow
+const BEFORE = 30; // words and what is between them
 const doomed = new Set(); // ends the wait of each deletion that can still be undone
 
 /** The frame of a view: title, actions, what it is for, and the place of its content, which is returned. */
@@ -96,11 +97,13 @@ export function searching(place, find, draw) {
   };
 }
 
-/** A text with the words of a query marked. */
+/** A text with the words of a query marked; it begins a little before the first of them. */
 export function marked(text, query) {
-  const words = query.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 2).map((word) => word.toLowerCase());
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  const meant = (part) => words.some((word) => part.toLowerCase().startsWith(word));
   const parts = text.split(/([\p{L}\p{N}]+)/u);
-  return parts.map((part) => (words.some((word) => part.toLowerCase().startsWith(word)) ? make("mark", "", part) : part));
+  const from = parts.findIndex(meant) - BEFORE;
+  return [from > BEFORE ? "…" : "", ...parts.slice(from > BEFORE ? from : 0).map((part) => (meant(part) ? make("mark", "", part) : part))];
 }
 
 /** The fields of a dialog with its buttons; `save` may throw: the dialog stays and says why. */

@@ -11,7 +11,6 @@ const POLL_MS = 1000;
 const STAY_MS = 6000; // of what has been read
 const HEAD = 1024; // bytes that have a PDF's sign
 const MIB = 1 << 20;
-const LIMIT = "ibid.upload-mib"; // learnt from a refusal
 const WHY = {
   "not-a-pdf": "It is not a PDF. Print or export it as a PDF and add that.",
   "empty-file": "The file is empty.",
@@ -23,10 +22,14 @@ const WHY = {
   "removed-meanwhile": "It was removed while it was being read.",
   "no-room": "The disk of the service is full.",
 };
+const STEPS = { reading: "Reading page", indexing: "Indexing page" };
+const READING = 0.4; // of the time; the rest is indexing
+const LASTING = [403, 413, 415, 422]; // the same file will be refused again
 const BUSY = ["waiting", "sending", "reading"];
 
-let entries = []; // {name, file, session, stage, done, of, problem, id, warnings, request, row}
+let entries = []; // {name, file, session, stage, step, done, of, problem, lasting, id, warnings, pages, request, control, row}
 let own = false; // the key may add files to chats only
+let limit = Infinity; // MiB, learnt from the first refusal
 let streams = 0;
 let streamed = true; // until the service refuses
 
@@ -88,8 +91,7 @@ function next() {
 /** Why a file need not be sent at all; "" if it may. */
 async function unfit(file) {
   const { name, size } = file;
-  const most = Number(localStorage.getItem(LIMIT));
-  if (most && size > most * MIB) return tooLarge(most);
+  if (size > limit * MIB) return tooLarge(limit);
   let text;
   try {
     text = await file.slice(0, HEAD).text();
@@ -108,13 +110,14 @@ async function send(entry, replace = false) {
   const refused = await unfit(entry.file);
   if (entry.stage !== "sending") return; // cancelled meanwhile
   try {
-    if (refused) throw new Problem(refused);
+    if (refused) throw new Problem(refused, 415);
     const { status, document } = await post(entry, replace);
     if (entry.stage === "cancelled") return status === 200 || forget(document);
+    entries.filter((other) => other !== entry && other.id === document.id).forEach(drop); // the list told of it already
+    entry.id = document.id;
     tell("documents");
-    const known = status === 200 && document.state === "ready";
-    if (known) change(entry, { id: document.id, stage: "known" });
-    else read(Object.assign(entry, { id: document.id }), document);
+    if (status === 200 && document.state === "ready") change(entry, { stage: "known" });
+    else read(entry, document);
   } catch (error) {
     fail(entry, error);
   }
@@ -149,11 +152,11 @@ function fail(entry, error) {
     return send(entry);
   }
   const most = error.status === 413 && /(\d+) MiB/.exec(error.body?.detail)?.[1];
-  if (most) localStorage.setItem(LIMIT, most);
+  if (most) limit = Number(most);
   const text = most ? tooLarge(most)
     : error.status === 403 ? "Your key adds files to a chat only. Open a chat and add it there."
     : error.body ? why(error.body) : error.message;
-  change(entry, kind === "name-taken" ? { stage: "asking" } : { stage: "failed", problem: text });
+  change(entry, kind === "name-taken" ? { stage: "asking" } : { stage: "failed", problem: text, lasting: LASTING.includes(error.status) });
 }
 
 /** Followed while the service reads it: by its events, or by asking again and again. */
@@ -176,7 +179,10 @@ async function listen(entry) {
   const control = entry.control = new AbortController();
   try {
     const response = await call(`/api/documents/${entry.id}/events`, { signal: control.signal });
-    for await (const { data } of events(response)) if (data.state) taken(entry, data);
+    for await (const { event, data } of events(response)) {
+      if (event === "progress") taken(entry, { state: "processing", progress: data });
+      else if (data.state) taken(entry, data);
+    }
   } catch (error) {
     if (error.status) streamed = false;
   } finally {
@@ -187,8 +193,11 @@ async function listen(entry) {
 
 function taken(entry, { state, progress, problem: fault, warnings = [], pages = 0 }) {
   if (!entries.includes(entry)) return;
-  if (state === "processing") return change(entry, { stage: "reading", step: progress?.stage, done: progress?.done ?? 0, of: progress?.of ?? 0 });
-  if (state === "failed") change(entry, { stage: "failed", problem: why(fault) });
+  if (state === "processing") {
+    const { stage: step = "", done = 0, of = 0 } = progress ?? {};
+    return change(entry, { stage: "reading", step, done, of });
+  }
+  if (state === "failed") change(entry, { stage: "failed", problem: why(fault), lasting: LASTING.includes(fault.status) });
   else change(entry, { stage: "ready", warnings, pages });
   tell("documents");
 }
@@ -260,12 +269,12 @@ function unfold(open) {
 }
 
 /** Where a file is, in words. */
-function told({ stage, done, of, step, problem: fault, warnings, pages }) {
-  const share = of ? `${Math.floor((done / of) * 100)} %` : "";
+function told(entry) {
+  const { stage, done, of, step, problem: fault, warnings, pages } = entry;
   switch (stage) {
     case "waiting": return "Waiting";
-    case "sending": return share === "100 %" ? "Sent" : `Sending ${share}`;
-    case "reading": return !of ? "Waiting to be read" : step === "pages" ? `Reading page ${done} of ${of}` : `Indexing ${share}`;
+    case "sending": return `Sending ${share(entry)} %`;
+    case "reading": return step === "queued" ? "Waiting to be read" : of ? `${STEPS[step] ?? "Page"} ${done} of ${of}` : "Being read";
     case "asking": return "Another file of this name is here already.";
     case "known": return "You have this file already.";
     case "failed": return fault;
@@ -273,19 +282,26 @@ function told({ stage, done, of, step, problem: fault, warnings, pages }) {
   }
 }
 
+/** Per cent of what is to be done now: of the sending, or of the reading and then the indexing. */
+function share({ step, stage, done, of }) {
+  const part = of ? done / of : 0;
+  if (stage !== "reading") return Math.floor(part * 100);
+  return Math.floor((step === "indexing" ? READING + part * (1 - READING) : part * READING) * 100);
+}
+
 /** A ring with the share of the work that is done. Also for the table of documents. */
 export function ring(entry) {
   const made = make("span", "ring");
   made.setAttribute("role", "progressbar");
-  made.setAttribute("aria-label", entry.name);
+  made.setAttribute("aria-label", `Progress of ${entry.name}`);
   return turned(made, entry);
 }
 
-function turned(made, { done, of }) {
-  const share = of ? Math.round((done / of) * 100) : 0;
-  made.setAttribute("aria-valuenow", share);
-  made.style.setProperty("--share", `${share}%`);
-  made.textContent = share || "";
+function turned(made, entry) {
+  const done = share(entry);
+  made.setAttribute("aria-valuenow", done);
+  made.style.setProperty("--share", `${done}%`);
+  made.textContent = done || "";
   return made;
 }
 
@@ -309,6 +325,7 @@ function draw(entry, anew) {
   if (!anew) return;
   const focused = acts.contains(document.activeElement);
   item.dataset.stage = entry.stage;
+  item.toggleAttribute("data-busy", BUSY.includes(entry.stage));
   circle.hidden = !BUSY.includes(entry.stage);
   acts.replaceChildren(...actions(entry));
   if (focused) (acts.firstChild ?? toggle).focus();
@@ -316,9 +333,9 @@ function draw(entry, anew) {
 
 function actions(entry) {
   const act = (text, run) => button(text, () => run(entry), "pill", `${text} ${entry.name}`);
-  if (BUSY.includes(entry.stage)) return [act("Cancel", cancel)];
+  if (BUSY.includes(entry.stage)) return [button("✕", () => cancel(entry), "icon", `Cancel ${entry.name}`)];
   if (entry.stage === "asking") return [act("Replace", (it) => send(it, true)), act("Keep both", keepBoth), act("Cancel", drop)];
-  if (entry.stage === "failed") return [entry.file && act("Retry", retry), act("Dismiss", dismiss)].filter(Boolean);
+  if (entry.stage === "failed") return [entry.file && !entry.lasting && act("Retry", retry), act("Dismiss", dismiss)].filter(Boolean);
   return entry.warnings?.length ? [act("Dismiss", drop)] : [];
 }
 
