@@ -1,49 +1,87 @@
 // All documents: found by name and in their texts, opened, asked about, removed.
 
 import { all, blob, key } from "./api.js";
-import { box, button, make, toast, when } from "./dom.js";
-import { frame, marked, nothing, remove, search, searchField, searching, table, trouble } from "./library.js";
-import * as panel from "./panel.js";
+import { box, button, dialog, make, toast, when } from "./dom.js";
+import { frame, marked, nothing, redraw, remove, search, searchField, searching, table, trouble } from "./library.js";
+import { chunk, lost, once, pages, showText } from "./passage.js";
 import { go, path, register } from "./router.js";
+import { showPages } from "./sheet.js";
 import { freshSession, on } from "./state.js";
-import { again, choose, follow, state, why } from "./uploads.js";
+import { again as retry, choose, follow, state, why } from "./uploads.js";
 
 const PURPOSE = "Answers quote these PDFs and name the page. Drop files anywhere in this window to add them.";
+let wanted; // the document that the address names
 const hidden = new Set(); // removed, while it can be undone
 
 /** The file in a tab of its own; a link cannot carry a key, so with one the file is fetched. */
-async function openFile(id) {
+async function openFile(id, page = 1) {
   const file = `/api/documents/${id}/file`;
-  if (!key()) return open(file, "_blank", "noopener");
+  if (!key()) return open(`${file}#page=${page}`, "_blank", "noopener");
   const tab = open("", "_blank");
   try {
-    tab.location = await blob(file);
+    tab.location = `${await blob(file)}#page=${page}`;
   } catch (error) {
     tab.close();
     toast(error.message);
   }
 }
 
+/** A chat with its name in the field: that chat, for a document of one alone. */
 function ask({ filename, session_id: session }) {
-  go(path("c", session ?? freshSession()));
-  dispatchEvent(new CustomEvent("ibid:compose", { detail: { text: `About ${filename}: ` } }));
+  const chat = session ?? freshSession();
+  sessionStorage.setItem(`ibid.draft.${chat}`, `In ${filename}: `);
+  go(path("c", chat));
+  dispatchEvent(new CustomEvent("ibid:compose"));
+}
+
+/** A passage marked on its page, or as text. Its address ends in the number of the passage. */
+async function openPassage(document, n) {
+  const from = { session: "", quotes: [], about: (id) => once(`/api/documents/${id}`) };
+  const tab = make("div", "reading");
+  await dialog("", (form, close) => {
+    const top = form.parentElement;
+    top.classList.add("passage-dialog");
+    const title = top.querySelector("h2");
+    const show = (how, pressed) => {
+      for (const each of [page, text]) each.setAttribute("aria-pressed", String(each === pressed));
+      tab.view?.stop();
+      tab.replaceChildren();
+      how(tab, tab.entry, from);
+    };
+    const page = button("Page", () => show(showPages, page), "pill");
+    const text = button("Text", () => show(showText, text), "pill");
+    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open the file", () => openFile(document, tab.entry?.page), "pill"), button("Close", () => close(), "pill")]), tab);
+    chunk(document, n, "").then((found) => {
+      tab.entry = { ...found, source: "documents", id: `${document}:${n}` };
+      title.textContent = `${found.label.replace(/#\d+$/, "")} · ${pages(found)}`;
+      show(showPages, page);
+    }, (error) => tab.replaceChildren(lost(error)));
+  });
+  tab.view?.stop();
+  if (location.hash === path("documents", document, n)) go(path("documents"), { replace: true });
 }
 
 const size = (bytes) => (bytes ? `${(bytes / 1e6).toLocaleString([], { maximumFractionDigits: 1, minimumFractionDigits: 1 })} MB` : "");
 
+function live(id) {
+  const place = box("div", "live", [state(id) ?? make("span", "soft", "Being read…")]);
+  place.dataset.id = id;
+  return place;
+}
+
 function first({ id, filename, title, state: is, problem, warnings }) {
   const name = is === "ready" ? button(filename, () => openFile(id), "link", `Open ${filename}`) : make("b", "", filename);
   const told = is === "failed" ? make("span", "bad", `Could not be read. ${why(problem)}`)
-    : is === "processing" ? (state(id) ?? make("span", "soft", "Being read…"))
+    : is === "processing" ? live(id)
     : warnings.length && make("span", "soft", `⚠ ${warnings.join(" ")}`);
-  return box("div", "stack", [name, title && title !== filename && make("span", "soft", title), told]);
+  return box("div", id === wanted ? "stack wanted" : "stack", [name, title && title !== filename && make("span", "soft", title), told]);
 }
 
 function acts(entry, draw) {
   const { id, filename, session_id: session, state: is } = entry;
   return box("div", "row end", [
     is === "ready" && button("Ask", () => ask(entry), "pill", `Ask about ${filename}`),
-    is === "failed" && button("Try again", () => again(id, session ?? ""), "pill", `Add ${filename} again`),
+    is === "failed" && button("Try again", () => retry(id, session ?? ""), "pill", `Add ${filename} again`),
     button("Remove", () => remove({
       id, hidden, draw, text: `Removed “${filename}”.`, address: `/api/documents/${id}`, changed: "documents",
     }), "pill", `Remove ${filename}`),
@@ -52,20 +90,22 @@ function acts(entry, draw) {
 
 /** Passages that were found: a press opens the place. */
 function found(results, query) {
-  const answer = { answer_id: null, session_id: "", citations: results, cited: [], spans: [], appended: false };
-  return box("div", "", [make("h2", "", "In the texts"), box("ul", "found", results.map((one, at) => {
-    const text = box("button", "card", [
-      box("b", "", [one.label.replace(/#\d+$/, ""), one.page ? ` · page ${one.page_label ?? one.page}` : ""]),
-      box("span", "excerpt", marked(one.text, query)),
+  return [make("h2", "", "In the texts"), box("ul", "found", results.map((one) => {
+    const link = box("a", "card", [
+      box("b", "", [`${one.label.replace(/#\d+$/, "")} · ${pages(one)}`]), box("span", "excerpt", marked(one.text, query)),
     ]);
-    text.type = "button";
-    text.addEventListener("click", () => panel.open(answer, at + 1));
-    return box("li", "", [text]);
-  }))]);
+    link.href = path("documents", ...one.id.split(":"));
+    return box("li", "", [link]);
+  }))];
 }
 
-register("documents", (place, _parts, shown) => {
-  if (shown) return undefined; // the address is the same
+let draw = () => {};
+
+register("documents", (place, [id, n], again) => {
+  wanted = id;
+  document.querySelector("dialog.passage-dialog")?.close();
+  if (n) openPassage(id, n);
+  if (again) return draw();
   const content = frame(place, "Documents", PURPOSE, [button("Add PDFs", () => choose(), "strong")]);
   const rows = make("div");
   const passages = make("div");
@@ -76,25 +116,28 @@ register("documents", (place, _parts, shown) => {
   });
   let items = [];
   let chats = new Map();
-  content.append(input, rows, passages);
+  const apart = make("p", "soft", "Documents of one chat are searched in their chat.", { hidden: true });
+  content.append(input, rows, passages, apart);
 
   function where({ session_id: session }) {
     if (!session) return "All chats";
     return make("a", "", chats.get(session) || "One chat", { href: path("c", session) });
   }
 
-  function draw() {
+  draw = () => {
     const words = input.value.trim().toLowerCase();
     const here = items.filter(({ id }) => !hidden.has(id));
+    here.sort((one, other) => (other.id === wanted) - (one.id === wanted));
     const shown = here.filter(({ filename, title }) => `${filename}\n${title ?? ""}`.toLowerCase().includes(words));
     input.hidden = !here.length;
-    if (!here.length) return rows.replaceChildren(nothing("Add a PDF and ask about it: answers come with the page they rest on.", button("Choose PDFs", () => choose(), "strong")));
-    if (!shown.length) return rows.replaceChildren(make("p", "soft", "No name has these words."));
-    rows.replaceChildren(table("Documents", ["Name", "Pages", "Size", "Added", "Where", ""], shown.map((entry) => () => [
+    apart.hidden = !words || here.every((entry) => !entry.session_id);
+    if (!here.length) return redraw(rows, nothing("Add a PDF and ask about it: answers come with the page they rest on.", button("Choose PDFs", () => choose(), "strong")));
+    if (!shown.length) return redraw(rows, make("p", "soft", "No name has these words."));
+    return redraw(rows, table("Documents", ["Name", "Pages", "Size", "Added", "Where", ""], shown.map((entry) => () => [
       first(entry), entry.pages ? entry.pages.toLocaleString() : "", size(entry.size),
       when(entry.created_at), where(entry), acts(entry, draw),
     ])));
-  }
+  };
 
   async function load() {
     try {
@@ -107,7 +150,14 @@ register("documents", (place, _parts, shown) => {
     }
   }
 
+  function turn() {
+    for (const each of rows.querySelectorAll(".live")) {
+      const now = state(each.dataset.id);
+      if (now) each.replaceChildren(now);
+    }
+  }
+
   load();
-  const ends = [on("documents", load), on("uploads", () => items.some(({ state: is }) => is === "processing") && draw()), on("settings", (name) => name === "key" && load())];
+  const ends = [on("documents", load), on("uploads", turn), on("settings", (name) => name === "key" && load())];
   return () => ends.forEach((end) => end());
 });

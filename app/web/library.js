@@ -8,11 +8,13 @@ import { tell } from "./state.js";
 const TYPING_MS = 300;
 const ROWS = 100; // drawn at once: thousands would make typing slow
 const BEFORE = 30; // words and what is between them
+let reach = 0; // rows that the reader has asked for
 const doomed = new Set(); // ends the wait of each deletion that can still be undone
 
 /** The frame of a view: title, actions, what it is for, and the place of its content, which is returned. */
 export function frame(place, title, purpose, actions, up = null) {
   const content = make("div");
+  reach = 0;
   const back = up && make("a", "", `‹ ${up[1]}`, { href: path(up[0]) });
   const head = box("header", "row", [make("h1", "grow", title), ...actions]);
   place.replaceChildren(box("div", "page library", [back, head, make("p", "soft", purpose), content]));
@@ -29,8 +31,17 @@ export function trouble(error, again) {
   return line;
 }
 
+/** New content; what had the focus and is there still has it again. */
+export function redraw(place, ...children) {
+  const focused = place.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
+  place.replaceChildren(...children);
+  if (focused === false) return;
+  place.tabIndex = -1;
+  ([...place.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === focused) ?? place).focus();
+}
+
 /** Cells may be texts or elements. Below 700 px each row is a card, whose cells say their heading. */
-export function table(label, heads, rows) {
+export function table(label, heads, rows, most = ROWS) {
   const line = (cells, tag, role) => {
     const made = box("tr", "", cells.map((cell, at) => {
       const place = box(tag, "", [cell === "" ? "" : (cell ?? "")]);
@@ -47,8 +58,10 @@ export function table(label, heads, rows) {
   let shown = 0;
   const more = button("", () => next(), "pill");
   const next = () => {
-    made.tBodies[0].append(...rows.slice(shown, shown + ROWS).map((cells) => line(cells(), "td", "cell")));
-    shown = Math.min(shown + ROWS, rows.length);
+    const until = Math.min(Math.max(shown + most, shown ? 0 : reach), rows.length);
+    made.tBodies[0].append(...rows.slice(shown, until).map((cells) => line(cells(), "td", "cell")));
+    if (shown) reach = until;
+    shown = until;
     more.hidden = shown === rows.length;
     more.textContent = `Show more (${(rows.length - shown).toLocaleString()})`;
   };
@@ -87,13 +100,14 @@ export function searching(place, find, draw) {
     let shown;
     try {
       const { results, note } = await find(query);
-      shown = mine === last && [note && make("p", "soft", note), results.length && (await draw(results, query))];
+      if (mine !== last) return undefined;
+      shown = [note && make("p", "soft", note), ...(results.length ? [await draw(results, query)].flat() : [])];
     } catch (error) {
       shown = [trouble(error, () => run(query))];
     }
-    if (mine !== last) return;
+    if (mine !== last) return undefined;
     place.removeAttribute("aria-busy");
-    place.replaceChildren(...shown.filter(Boolean));
+    return place.replaceChildren(...shown.filter(Boolean));
   };
 }
 

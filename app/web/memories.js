@@ -2,7 +2,7 @@
 
 import { address, json, send } from "./api.js";
 import { box, button, dialog, make, toast, when } from "./dom.js";
-import { area, fill, frame, line, nothing, remove, search, searchField, searching, table, trouble } from "./library.js";
+import { area, fill, frame, line, nothing, redraw, remove, search, searchField, searching, table, trouble } from "./library.js";
 import { register } from "./router.js";
 import { on, tell, user } from "./state.js";
 
@@ -81,14 +81,14 @@ register("memories", (place, _parts, there) => {
   content.append(input, hits, rows);
 
   const shown = (list) => table("Memories", ["Memory", "Kind", "Tags", "Day", ""], list.filter(({ id }) => !hidden.has(id))
-    .map((memory) => () => (memory.foreign ? [box("div", "said", [memory.text]), memory.kind, "", "", ""] : row(memory, draw))));
+    .map((memory) => () => (memory.foreign ? [box("div", "said", [memory.text]), memory.kind, "", "", ""] : row(memory, draw))), Infinity);
 
   function draw() {
     const empty = !items.some(({ id }) => !hidden.has(id));
     input.hidden = empty && !input.value;
-    rows.replaceChildren(empty ? nothing("Keep what Ibid should know about you, such as how you like answers or what you work on.", plus())
+    redraw(rows, empty ? nothing("Keep what Ibid should know about you, such as how you like answers or what you work on.", plus())
       : shown(items), next && !empty ? button("Load older memories", more, "pill") : "");
-    if (input.value) hits.replaceChildren(shown(found));
+    if (input.value) redraw(hits, shown(found));
   }
 
   const page = (query) => json(address("/memories", { user_id: user.get(), limit: 100, ...query }));

@@ -2,7 +2,7 @@
 
 import { address, call, json, send } from "./api.js";
 import { box, button, confirmed, count, dialog, field, make, toast, when } from "./dom.js";
-import { area, fill, frame, line, nothing, remove, search, searchField, searching, table, trouble } from "./library.js";
+import { area, fill, frame, line, nothing, redraw, remove, search, searchField, searching, table, trouble } from "./library.js";
 import { go, path, register } from "./router.js";
 import { on, tell } from "./state.js";
 
@@ -111,7 +111,7 @@ function showTexts(place, collection) {
   let items = [];
   let next = null;
   let found = [];
-  const shown = (list) => table("Texts", ["Title", "Text", "Added", ""], list.filter(({ id }) => !hidden.has(`${collection}/${id}`)).map((text) => () => row(text)));
+  const shown = (list) => table("Texts", ["Title", "Text", "Added", ""], list.filter(({ id }) => !hidden.has(`${collection}/${id}`)).map((text) => () => row(text)), Infinity);
   const find = searching(hits, (query) => search(query, ["corpus"], { filter: { collections: [collection] } }), (results) => {
     found = results;
     return shown(found);
@@ -133,8 +133,8 @@ function showTexts(place, collection) {
   }
 
   function draw() {
-    rows.replaceChildren(shown(items), next ? button("Load more texts", () => load(next), "pill") : "");
-    if (input.value) hits.replaceChildren(shown(found));
+    redraw(rows, shown(items), next ? button("Load more texts", () => load(next), "pill") : "");
+    if (input.value) redraw(hits, shown(found));
   }
 
   return async function load(cursor) {

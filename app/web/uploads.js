@@ -259,7 +259,10 @@ function changed() {
   const failed = entries.filter(({ stage }) => stage === "failed" || stage === "asking").length;
   toggle.textContent = busy.length ? `${count(busy.length, "file")} under way` : failed ? `${count(failed, "file")} not added` : "Added";
   toggle.classList.toggle("bad", !busy.length && failed > 0);
-  document.documentElement.style.setProperty("--tray", tray.hidden ? "0px" : `${tray.offsetHeight}px`);
+  const foot = document.querySelector("#rail .foot");
+  const { style } = document.documentElement;
+  if (foot) style.setProperty("--foot", `${foot.offsetHeight}px`);
+  style.setProperty("--tray", tray.hidden ? "0px" : `${tray.offsetHeight + 8}px`);
   tell("uploads");
 }
 
