@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of whole services, which wait half of their time, among the others, which do not: seldom do all
     workers wait at once. None is among the last, so that at the end no worker waits for another."""
     files = list(dict.fromkeys(item.path for item in items))
-    whole = [path for path in files if "integration" in path.parts]
+    whole = [path for path in files if {"integration", "web"} & set(path.parts)]
     rest = [path for path in files if path not in set(whole)]
     place = {path: n / len(rest) for n, path in enumerate(rest)}
     place |= {path: SPREAD * n / len(whole) for n, path in enumerate(whole)}

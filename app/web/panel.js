@@ -1,12 +1,314 @@
 // The source panel beside the conversation: the page, the text, and why this passage.
 
-import { $ } from "./dom.js";
+import { address, blob, json, key } from "./api.js";
+import { $, box, button, make } from "./dom.js";
+import { lost, once, pages, place, showText } from "./passage.js";
+import { go, path } from "./router.js";
+import { showPages } from "./sheet.js";
+import { panelWidth } from "./state.js";
+import { few, line, showWhy } from "./why.js";
 
-/** Opens on a citation. `answer`: {answer_id, session_id, citations, cited, spans}; `n`: its place among `citations`, from 1. */
-export function open(answer, n) {}
+const LEAST = 340;
+const LEFT = 640; // of the window, for rail and conversation
+const STEP = 32;
+const TABS = { page: "Page", text: "Text", why: "Why" };
+const WHY = "why"; // in the place of n: the whole answer
+const parts = {}; // of the panel
+let shown = null; // {answer, n, entry, entries, trace, session, …}
+let opener = null; // where the focus goes back to
+let wanted = "page"; // the tab that the reader chose last
 
-export function close() {
-  $("panel").hidden = true;
+/** Opens on a citation. `answer`: {answer_id, session_id, citations, cited, spans}; `n`: its place among `citations`, from 1;
+ *  null: on why the answer is as it is. */
+export function open(answer, n) {
+  const from = document.activeElement;
+  if (!$("panel").contains(from)) opener = from;
+  begin(answer, answer.session_id, n);
+  go(path("c", shown.session, answer.answer_id, n ?? WHY), { replace: shown.replace });
+  parts.tabs[tab()].focus();
 }
 
-export function setUp() {}
+export function close() {
+  const was = shown;
+  hide();
+  if (!was) return;
+  go(path("c", was.session, was.answer.answer_id), { replace: true });
+  const back = opener?.isConnected && opener !== document.body ? opener : $("main");
+  back.focus();
+}
+
+function hide() {
+  shown = null;
+  $("panel").hidden = true;
+  parts.page.view?.stop();
+  parts.page.view = parts.page.entry = parts.text.entry = null;
+}
+
+/** What is known of the answer at once; its record comes behind. */
+function begin(answer, session, n) {
+  const same = shown?.answer.answer_id === answer.answer_id;
+  const { trace = null } = same ? shown : {};
+  shown = { answer, session, n, trace, about, replace: Boolean(shown) };
+  take(trace ?? answer);
+  $("panel").hidden = false;
+  pick(n === null ? null : shown.entries.find(({ n: each }) => each === n) ?? null, n === null ? "why" : null);
+  if (!trace) record();
+}
+
+/** Candidates with what the citations say of them. */
+function take(answer) {
+  shown.answer = { ...shown.answer, ...answer };
+  shown.project = answer.recipe?.project ?? "";
+  const cited = new Map(answer.citations.map((each, index) => [each.label, { ...each, cited: each.id, n: index + 1 }]));
+  const seen = (answer.candidates ?? []).map((each) => ({ ...cited.get(each.label), ...each }));
+  const labels = new Set(seen.map(({ label }) => label));
+  const rest = [...cited.values()].filter(({ label }) => !labels.has(label));
+  for (const each of rest) if (each.source === "corpus") each.id = `${each.label.split("#")[0]}/${each.cited}`;
+  shown.entries = [...seen, ...rest];
+}
+
+async function record() {
+  const now = shown;
+  parts.why.replaceChildren(make("p", "soft", "…"));
+  try {
+    const trace = await json(`/answers/${encodeURIComponent(now.answer.answer_id)}`);
+    if (shown !== now) return;
+    now.trace = trace;
+    const label = now.entry?.label;
+    take(trace);
+    now.entry = now.entries.find((each) => each.label === label) ?? now.entry;
+    if (!now.entry && now.n) pick(now.entries.find(({ n }) => n === now.n) ?? null);
+    else why();
+  } catch (error) {
+    if (shown !== now) return;
+    now.failed = error;
+    why();
+    if (!now.answer.citations.length) pick(null, "why");
+  }
+}
+
+// --- one passage ---------------------------------------------------------------------------------
+
+const quotes = ({ label }) =>
+  [...new Set((shown.answer.spans ?? []).filter((span) => span.label === label && span.quote).map(({ quote }) => quote))];
+
+const about = (id) => once(address(`/api/documents/${id}`, { session_id: shown.session }));
+
+/** Shows an entry; null: none, only the whole answer. */
+function pick(entry, on = null) {
+  shown.entry = entry;
+  shown.quotes = entry ? quotes(entry) : [];
+  parts.tabs.page.hidden = !entry || !place(entry);
+  parts.tabs.text.hidden = !entry;
+  head();
+  why();
+  select(on ?? wanted);
+}
+
+/** To another entry from within the panel; one that is cited has an address. */
+function turnTo(entry, on = null) {
+  pick(entry, on);
+  if (!entry.n) return;
+  shown.n = entry.n;
+  go(path("c", shown.session, shown.answer.answer_id, entry.n), { replace: true });
+}
+
+function head() {
+  const { entry, answer } = shown;
+  const at = entry && place(entry);
+  parts.title.replaceChildren(...(entry ? title(entry) : [make("span", "name", "Why this answer")]));
+  parts.file.hidden = !at;
+  if (at) {
+    parts.file.href = `${address(`/api/documents/${at.document}/file`, { session_id: shown.session })}#page=${entry.page ?? 1}`;
+    about(at.document).then(({ filename, pages: of }) => {
+      if (shown?.entry === entry) parts.title.replaceChildren(...title(entry, filename, of));
+    }, () => {});
+  }
+  const all = answer.cited ?? [];
+  const now = entry ? all.indexOf(entry.label) + 1 : 0;
+  parts.steps.hidden = !all.length;
+  parts.which.textContent = `${now || "–"} of ${all.length}`;
+  parts.steps.firstChild.disabled = now === 1;
+  parts.steps.lastChild.disabled = now === all.length;
+}
+
+function title(entry, filename, of) {
+  const name = filename ?? (place(entry) ? entry.label.slice(0, entry.label.lastIndexOf("#")) : entry.title || entry.label);
+  const [page, sheet] = pages(entry, of).split(/ (?=\()/);
+  return [make("span", "name", name, { title: name }), page && ` · ${page}`, sheet && make("span", "soft", ` ${sheet}`)].filter(Boolean);
+}
+
+/** To the cited source before or after. */
+function step(by) {
+  const all = shown.answer.cited ?? [];
+  const now = shown.entry ? all.indexOf(shown.entry.label) : -1;
+  const next = all[now < 0 ? (by > 0 ? 0 : all.length - 1) : now + by];
+  const entry = shown.entries.find(({ label }) => label === next);
+  if (entry) turnTo(entry, tab() === "why" && !shown.entry ? wanted : null);
+}
+
+/** A link cannot carry a key: the file is fetched with it, and the copy shown. */
+async function openFile(event) {
+  if (!key()) return;
+  event.preventDefault();
+  const opened = window.open("", "_blank");
+  const [from, page] = parts.file.getAttribute("href").split("#");
+  try {
+    opened.location = `${await blob(from)}#${page}`;
+  } catch (error) {
+    opened?.close();
+    parts.title.replaceChildren(make("span", "bad", error.message));
+  }
+}
+
+// --- tabs ----------------------------------------------------------------------------------------
+
+const tab = () => Object.keys(TABS).find((name) => parts.tabs[name].ariaSelected === "true");
+
+/** Shows a tab, or the nearest that there is. */
+function select(name) {
+  const there = parts.tabs[name].hidden ? (parts.tabs.text.hidden ? "why" : "text") : name;
+  for (const each of Object.keys(TABS)) {
+    parts.tabs[each].ariaSelected = String(each === there);
+    parts.tabs[each].tabIndex = each === there ? 0 : -1;
+    parts[each].hidden = each !== there;
+  }
+  const { entry } = shown;
+  const show = { page: showPages, text: showText }[there];
+  if (show && parts[there].entry !== entry) {
+    parts[there].entry = entry;
+    show(parts[there], entry, shown);
+  }
+  if (there === "why") parts.why.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
+  parts.foot.hidden = there === "why" || !parts.foot.children.length;
+}
+
+function why() {
+  const { entry, trace, failed } = shown;
+  const foot = trace && entry ? few(entry, shown).map((each) => line(each, shown.answer, () => turnTo(each))) : [];
+  foot.forEach((each) => each.fill(shown));
+  foot[0]?.setAttribute("aria-current", "true");
+  if (foot.length) foot.push(button(`Why? All ${shown.entries.length} passages`, () => select("why"), "quiet"));
+  parts.foot.replaceChildren(...foot);
+  parts.foot.hidden = tab() === "why" || !foot.length;
+  if (trace) {
+    showWhy(parts.why, shown, entry, (each) => turnTo(each, "page"));
+    if (shown.n && !entry) parts.why.prepend(make("p", "bad", `This answer has no source ${shown.n}.`));
+  } else if (failed) parts.why.replaceChildren(missing(failed));
+}
+
+function missing(error) {
+  if (error.status !== 404) return lost(error, record);
+  const writing = shown.answer.citations.length;
+  return box("div", "lost", [
+    make("p", "", writing ? "The answer is still being written. Why it is as it is can be seen when it has ended."
+      : "This answer is gone: it was deleted with its chat, or it is somebody else's."),
+    writing ? button("Look again", record) : button("Close", close),
+  ]);
+}
+
+function onArrow(event) {
+  const there = Object.keys(TABS).filter((name) => !parts.tabs[name].hidden);
+  const by = { ArrowRight: 1, ArrowLeft: -1, Home: -there.indexOf(tab()), End: -1 - there.indexOf(tab()) }[event.key];
+  if (by === undefined) return;
+  event.preventDefault();
+  choose(there.at((there.indexOf(tab()) + by) % there.length));
+}
+
+function choose(name) {
+  if (name !== "why") wanted = name;
+  select(name);
+  parts.tabs[name].focus();
+}
+
+// --- the frame -----------------------------------------------------------------------------------
+
+function resize(width) {
+  const most = Math.max(LEAST, innerWidth - LEFT);
+  const now = Math.round(Math.max(LEAST, Math.min(most, width)));
+  $("panel").style.setProperty("--panel", `${now}px`);
+  parts.edge.ariaValueNow = String(now);
+  parts.edge.ariaValueMax = String(most);
+  return now;
+}
+
+function edge() {
+  const made = make("div", "edge", "", { tabIndex: 0, role: "separator" });
+  made.setAttribute("aria-label", "Width of the source panel");
+  made.setAttribute("aria-orientation", "vertical");
+  made.setAttribute("aria-controls", "panel");
+  made.ariaValueMin = String(LEAST);
+  made.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    made.setPointerCapture(event.pointerId);
+  });
+  made.addEventListener("pointermove", (event) => made.hasPointerCapture(event.pointerId) && resize(innerWidth - event.clientX));
+  made.addEventListener("pointerup", () => panelWidth.set(Number(made.ariaValueNow)));
+  made.addEventListener("keydown", (event) => {
+    const now = Number(made.ariaValueNow);
+    const next = { ArrowLeft: now + STEP, ArrowRight: now - STEP, Home: LEAST, End: Infinity }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    panelWidth.set(resize(next));
+  });
+  return made;
+}
+
+function onKey(event) {
+  if (!shown || event.defaultPrevented || document.querySelector("dialog[open], :popover-open")) return;
+  const field = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (field && !(event.key === "Escape" && $("panel").contains(field) && !field.value)) return;
+  if (event.key === "Escape") close();
+  else if (!event.metaKey && (!event.ctrlKey || event.getModifierState("AltGraph"))) {
+    const by = { "[": -1, "]": 1 }[event.key];
+    if (by) step(by);
+  }
+}
+
+/** The panel is what the address says; what is shown already stays. */
+function onAddress({ detail: [view, session, id, n] }) {
+  if (view !== "c" || !id || !n) {
+    if (shown && (view !== "c" || id !== shown.answer.answer_id || shown.session !== session || shown.n || !n)) hide();
+    return;
+  }
+  const number = n === WHY ? null : Number(n);
+  if (shown?.session === session && shown.answer.answer_id === id) {
+    if (shown.n !== number) begin(shown.answer, session, number);
+    return;
+  }
+  opener = document.activeElement;
+  begin({ answer_id: id, session_id: session, citations: [], cited: [], spans: [] }, session, number);
+}
+
+export function setUp() {
+  parts.title = make("h2", "title");
+  parts.which = make("span");
+  parts.which.setAttribute("aria-live", "polite");
+  parts.steps = box("div", "steps", [
+    button("‹", () => step(-1), "icon", "Cited source before ( [ )"), parts.which, button("›", () => step(1), "icon", "Next cited source ( ] )"),
+  ]);
+  parts.file = make("a", "icon", "⤢", { target: "_blank", rel: "noopener", title: "Open the file" });
+  parts.file.setAttribute("aria-label", "Open the file in a new tab");
+  parts.file.addEventListener("click", openFile);
+  parts.tabs = {};
+  for (const [name, text] of Object.entries(TABS)) {
+    const made = parts.tabs[name] = button(text, () => choose(name));
+    made.role = "tab";
+    made.id = `tab-${name}`;
+    made.setAttribute("aria-controls", `panel-${name}`);
+    parts[name] = make("div", "tab", "", { id: `panel-${name}`, role: "tabpanel", hidden: true });
+    parts[name].setAttribute("aria-labelledby", made.id);
+  }
+  const tabs = box("div", "tabs", Object.values(parts.tabs));
+  tabs.role = "tablist";
+  tabs.ariaLabel = "Source";
+  tabs.addEventListener("keydown", onArrow);
+  parts.edge = edge();
+  parts.foot = make("div", "foot", "", { hidden: true });
+  const top = box("div", "head", [parts.title, parts.steps, parts.file, button("✕", close, "icon", "Close the source")]);
+  $("panel").append(parts.edge, top, tabs, parts.page, parts.text, parts.why, parts.foot);
+  resize(panelWidth.get());
+  addEventListener("resize", () => resize(panelWidth.get()));
+  document.addEventListener("keydown", onKey);
+  addEventListener("ibid:address", onAddress);
+}

@@ -36,6 +36,8 @@ export const sources = setting("sources", null);
 export const project = setting("project", "");
 /** The chat that was open last. */
 export const session = setting("session", "");
+/** Of the source panel, in pixels. */
+export const panelWidth = setting("panel", 520);
 
 export const freshSession = () => `web-${crypto.getRandomValues(new Uint32Array(2)).reduce((text, n) => text + n.toString(36), "")}`;
 

@@ -1,0 +1,213 @@
+// A passage's text, from wherever it is kept, and the tab "Text": the quote marked, neighbours on demand.
+
+import { address, json } from "./api.js";
+import { box, button, make } from "./dom.js";
+
+const part = encodeURIComponent;
+const known = new Map(); // what was read, as promises
+const MOST_KNOWN = 1_000;
+const MOST_PAGES = 25; // of a collection that is looked through
+
+/** The document and the passage's number, of the id "document:172"; null for other sources. */
+export function place({ source, id }) {
+  if (source !== "documents") return null;
+  const [document, n] = id.split(":");
+  return { document, n: Number(n) };
+}
+
+/** A request that is made once. */
+export function once(path) {
+  if (!known.has(path)) {
+    if (known.size > MOST_KNOWN) known.clear();
+    known.set(path, json(path));
+    known.get(path).catch(() => known.delete(path));
+  }
+  return known.get(path);
+}
+
+export const chunk = (document, n, session, query = {}) =>
+  once(address(`/api/documents/${document}/chunks/${n}`, { session_id: session, ...query }));
+
+async function sha256(text) {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Reference texts have no address of their own: the one with the cited id, or the same words. */
+async function reference({ id, cited, sha256: sum }) {
+  let cursor;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const { items, next } = await once(address(`/corpus/${part(id.split("/")[0])}`, { limit: 200, cursor }));
+    for (const each of items) {
+      if (cited ? each.id === cited : crypto.subtle && (await sha256(each.text)) === sum) return each;
+    }
+    cursor = next;
+    if (!cursor) break;
+  }
+  throw new Error("This text is not in the list of its collection.");
+}
+
+const readers = {
+  documents(entry, { session }) {
+    const { document, n } = place(entry);
+    return chunk(document, n, session);
+  },
+  memories: (entry) => once(`/memories/${part(entry.id)}`),
+  corpus: reference,
+  async code(entry, { project }) {
+    const row = await once(`/projects/${part(project)}/code/${part(entry.id)}`);
+    return { text: row.chunk_text, heading: row.file_path, code: true };
+  },
+  async conversations(entry, { project }) {
+    const row = await once(`/projects/${part(project)}/${entry.source}/${part(entry.id)}`);
+    const said = [row.summary_detailed ?? row.summary_short, row.memory_snippet];
+    return { text: said.filter(Boolean).join("\n\n"), heading: row.title };
+  },
+};
+readers.dreams = readers.conversations;
+
+/** {text, heading?, page?, page_end?, page_label?, code?} of a candidate or citation. */
+export async function read(entry, from) {
+  const found = await readers[entry.source](entry, from);
+  return { ...found, text: found.text ?? "" };
+}
+
+/** "page 39 (sheet 41 of 215)" where the printed number is another one than the sheet's. */
+export function pages({ page, page_end: end, page_label: label }, of = 0) {
+  if (!page) return "";
+  const sheets = end && end !== page ? `${page}–${end}` : `${page}`;
+  const all = of ? ` of ${of}` : "";
+  if (label && label !== sheets) return `page ${label} (sheet ${sheets}${all})`;
+  return `page ${sheets}${all}`;
+}
+
+// --- the quote -----------------------------------------------------------------------------------
+
+const letters = (text) => [...text.matchAll(/[\p{L}\p{N}]/gu)];
+
+/** Where the quotes are in the text, found by letters and digits alone: [[start, end], …]. */
+function ranges(text, quotes) {
+  const found = letters(text);
+  const plain = found.map(([letter]) => letter).join("");
+  const at = []; // index in `plain` to place in `found`
+  found.forEach(([letter], index) => at.push(...Array(letter.length).fill(index)));
+  return quotes.flatMap((quote) => {
+    const wanted = letters(quote).map(([letter]) => letter).join("");
+    const start = wanted ? plain.indexOf(wanted) : -1;
+    if (start < 0) return [];
+    const [first, last] = [found[at[start]], found[at[start + wanted.length - 1]]];
+    const end = last.index + last[0].length;
+    return [[first.index, end + /^[.!?%)”"]*/.exec(text.slice(end))[0].length]];
+  });
+}
+
+/** The text from `start` to `end` into an element, with what is in the ranges marked. */
+function put(element, text, start, end, marked) {
+  let at = start;
+  for (const [from, to] of marked.toSorted((one, other) => one[0] - other[0])) {
+    const [first, last] = [Math.max(from, at), Math.min(to, end)];
+    if (first >= last) continue;
+    element.append(text.slice(at, first), make("mark", "", text.slice(first, last)));
+    at = last;
+  }
+  element.append(text.slice(at, end));
+  return element;
+}
+
+const BAR = " | ";
+
+const isRow = (line = "") => line.startsWith("| ") || line.includes(BAR);
+
+/** Paragraphs, and the rows of tables as tables; a caption between rows is one of them. */
+function written({ text, code }, quotes = []) {
+  const marked = ranges(text, quotes);
+  if (code) return [put(make("pre"), text, 0, text.length, marked)];
+  const blocks = [];
+  let rows = null;
+  let start = 0;
+  text.split("\n").forEach((line, number, lines) => {
+    const end = start + line.length;
+    if (isRow(line) || (rows && isRow(lines[number + 1]))) {
+      if (!rows) {
+        rows = make("tbody");
+        blocks.push(box("div", "wide", [box("table", "rows", [rows])]));
+      }
+      if (!/^[\s|-]+$/.test(line)) rows.append(row(text, start, line, marked));
+    } else {
+      rows = null;
+      if (line.trim()) blocks.push(put(make("p"), text, start, end, marked));
+    }
+    start = end + 1;
+  });
+  return blocks;
+}
+
+function row(text, start, line, marked) {
+  const made = make("tr");
+  const unnamed = line.startsWith("| "); // its label is empty
+  let from = unnamed ? start - 1 : start;
+  for (const cell of (unnamed ? ` ${line}` : line).split(BAR)) {
+    made.append(put(make("td"), text, from, from + cell.length, marked));
+    from += cell.length + BAR.length;
+  }
+  if (made.children.length === 1) made.firstChild.colSpan = 20;
+  return made;
+}
+
+// --- the tab -------------------------------------------------------------------------------------
+
+function section(found, quotes) {
+  const where = [found.heading, pages(found)].filter(Boolean).join(" · ");
+  return box("section", "passage", [where && make("p", "facts", where), ...written(found, quotes)]);
+}
+
+/** Fills the tab with an entry's text. `from`: {session, project, quotes, about(id)}. */
+export async function showText(tab, entry, from) {
+  tab.replaceChildren(make("p", "soft", "…"));
+  let found;
+  try {
+    found = await read(entry, from);
+  } catch (error) {
+    if (tab.entry === entry) tab.replaceChildren(lost(error, () => showText(tab, entry, from)));
+    return;
+  }
+  if (tab.entry !== entry) return; // another was opened meanwhile
+  const own = section(found, from.quotes);
+  own.classList.add("own");
+  tab.replaceChildren(own);
+  const at = place(entry);
+  if (!at) return;
+  const all = (await from.about(at.document).catch(() => null))?.chunks ?? Infinity;
+  if (tab.entry !== entry) return;
+  more(tab, own, at, -1, all, from.session);
+  more(tab, own, at, 1, all, from.session);
+}
+
+/** A button that shows the next passage in one direction, and moves on. */
+function more(tab, own, { document, n }, step, all, session) {
+  let next = n + step;
+  const reach = () => next >= 1 && next <= all;
+  const show = button(step < 0 ? "Show what comes before" : "Show what follows", async () => {
+    try {
+      const shown = section(await chunk(document, next, session), []);
+      const height = tab.scrollHeight;
+      if (step < 0) show.after(shown);
+      else show.before(shown);
+      if (step < 0) tab.scrollTop += tab.scrollHeight - height; // what is being read stays where it is
+      next += step;
+      show.hidden = !reach();
+    } catch (error) {
+      show.textContent = error.message;
+    }
+  }, "quiet more");
+  show.hidden = !reach();
+  if (step < 0) tab.prepend(show);
+  else tab.append(show);
+}
+
+/** What the reader is told of a passage, page or record that cannot be had. */
+export function lost(error, again) {
+  const gone = error.status === 404;
+  const text = gone ? "This passage is not stored any more: it was deleted, or replaced by a newer one." : error.message;
+  return box("div", "lost", [make("p", "", text), !gone && button("Try again", again)]);
+}
