@@ -11,6 +11,7 @@ import { few, line, showWhy } from "./why.js";
 const LEAST = 340;
 const LEFT = 640; // of the window, for rail and conversation
 const STEP = 32;
+const MOST_QUOTE = 4_000; // characters that the service looks for
 const TABS = { page: "Page", text: "Text", why: "Why" };
 const WHY = "why"; // in the place of n: the whole answer
 const parts = {}; // of the panel
@@ -90,7 +91,7 @@ async function record() {
 // --- one passage ---------------------------------------------------------------------------------
 
 const quotes = ({ label }) =>
-  [...new Set((shown.answer.spans ?? []).filter((span) => span.label === label && span.quote).map(({ quote }) => quote))];
+  [...new Set((shown.answer.spans ?? []).filter((span) => span.label === label && span.quote).map(({ quote }) => quote.slice(0, MOST_QUOTE)))];
 
 const about = (id) => once(address(`/api/documents/${id}`, { session_id: shown.session }));
 

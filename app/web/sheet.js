@@ -6,7 +6,7 @@ import { chunk, lost, place } from "./passage.js";
 
 const ZOOMS = [1, 1.25, 1.5, 2, 3];
 const MOST_PAGES = 4; // of one passage at once; the next ones by the button
-const MOST_SCALE = 4;
+const MOST_SCALE = 3; // pixels a point: the service draws no larger
 const POINTS = 612; // across a page of unknown width
 const HIGH = 0.3; // of the view: where the first mark is brought
 const ratios = new Map(); // height by width, of documents that were seen
