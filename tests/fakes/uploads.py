@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.db.documents import Document, DocumentStore, Upload
+from app.db.documents import Document, DocumentStore, Told, Upload
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore
 from app.errors import IbidError
@@ -112,7 +112,7 @@ class FakeParser:
     gate: asyncio.Event | None = None
     paths: list[Path] = field(default_factory=list)
 
-    async def parse(self, path: Path, filename: str) -> ParsedDocument:
+    async def parse(self, path: Path, filename: str, told: Told | None = None) -> ParsedDocument:
         """Keeps `ports.Parser`."""
         self.paths.append(path)
         if self.gate:
