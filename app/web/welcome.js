@@ -1,0 +1,4 @@
+// What an empty chat shows.
+
+/** Fills the empty conversation. */
+export function fill(place) {}
