@@ -98,7 +98,8 @@ async function locate(chat, answer, n) {
   const turn = chat.turns.find(({ id }) => id && id === answer);
   for (const each of chat.place.querySelectorAll("[aria-current]")) each.removeAttribute("aria-current");
   if (turn) turn.item.scrollIntoView({ block: "nearest" });
-  if (!turn?.ended || !n) return panel.close();
+  if (!n) return panel.close();
+  if (!turn?.meta) return; // the panel looks for the record itself
   for (const each of turn.item.querySelectorAll(`[data-n="${CSS.escape(n)}"]`)) each.setAttribute("aria-current", "true");
   panel.open(facts(turn), n === "why" ? null : Number(n));
 }

@@ -55,7 +55,7 @@ const READERS = 4;
 
 /** ".83" */
 export const figure = (number) => (number ?? 0).toFixed(2).replace(/^(-?)0\./, "$1.");
-const seconds = (ms) => `${(ms / 1000).toFixed(ms < 950 ? 2 : 1)} s`;
+const seconds = (ms) => `${(ms / 1000).toFixed(ms < 950 ? 2 : 1)}\u00a0s`;
 const verdict = (entry, answer) => (answer.cited.includes(entry.label) ? "cited" : entry.verdict);
 
 /** A candidate as a line: number and first words, verdict, score. Its words are put in by `fill`. */
