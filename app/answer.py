@@ -238,6 +238,8 @@ class Answer:
     """Of /vantage alone, as JSON: what was decided and why (`answering/ruling.py` writes and reads it)."""
     sent: Sent | None = None
     """None: an older version kept this answer, or it was never sent."""
+    rating: str | None = None
+    """What the reader thinks of it, up or down, as it is stored; writing an answer leaves it as it is."""
 
 
 DRAWN = 64

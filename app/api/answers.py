@@ -1,4 +1,4 @@
-"""/answers: their list, how each came to be, what has changed since; its events again, and its end.
+"""/answers: their list, how each came to be, its rating, what has changed since; its events, and its end.
 
 An answer belongs to the tenant and the key's user who asked; for others it is `Missing`. It can be looked up
 as soon as its `done` event is sent; followed and stopped from its first event on, at any replica.
@@ -14,15 +14,25 @@ from app import errors
 from app.answer import Answer
 from app.answering.meta import links
 from app.api import chat, rag, vantage
+from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
-from app.api.openapi import ASKING, followed, operation_id, responses
+from app.api.openapi import ASKING, KEEPING, SENDING, followed, operation_id, responses
 from app.api.schemas import Name, SessionId
-from app.api.schemas.answers import AnswerLineOut, AnswerOut, AnswerPage, ReplayReport
+from app.api.schemas.answers import (
+    AnswerLineOut,
+    AnswerOut,
+    AnswerPage,
+    RatingReply,
+    RatingRequest,
+    ReplayReport,
+)
 from app.api.sse import Events, EventStream, Resumed
 from app.logging import request_id
 from app.types import Scope
 
-router = APIRouter(generate_unique_id_function=operation_id, prefix="/answers", tags=["answers"])
+router = APIRouter(
+    generate_unique_id_function=operation_id, prefix="/answers", tags=["answers"], route_class=JsonRoute
+)
 PROBLEMS = responses(*ASKING, errors.Missing, errors.InvalidField, errors.Rejected)
 AnswerId = Annotated[str, Path(description="As the answer's events and replies give it.")]
 
@@ -59,6 +69,17 @@ async def get_answer(request: Request, who: Asker, opened: Opened, answer_id: An
     """Every passage the search saw, its figures, and what became of it."""
     asked, found = await opened.answers.found(scope_of(who), answer_id)
     return traced(request, asked, found)
+
+
+@router.put(
+    "/{answer_id}/rating",
+    summary="Rate an answer",
+    response_description="The rating as it is now",
+    responses=responses(*ASKING, *SENDING, *KEEPING, errors.Missing, errors.Rejected),
+)
+async def rate_answer(who: Asker, opened: Opened, answer_id: AnswerId, body: RatingRequest) -> RatingReply:
+    """Kept with the answer, and a vote on each memory that it used; another rating replaces both."""
+    return RatingReply.model_validate(await opened.feedback.rate(scope_of(who), answer_id, body.rating))
 
 
 def traced(request: Request, asked: Scope, found: Answer) -> AnswerOut:

@@ -62,7 +62,8 @@ async def keep_texts(
 )
 async def list_collections(who: Asker, opened: Opened) -> CollectionPage:
     """Those that were written here; those that other tools wrote are searched too."""
-    return CollectionPage(items=await opened.corpus.collections(scope_of(who)), next=None)
+    found = await opened.corpus.collections(scope_of(who))
+    return CollectionPage(items=found, next=None, total=len(found))
 
 
 @router.get(

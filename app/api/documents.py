@@ -127,15 +127,16 @@ async def list_documents(
     limit: Limit = 50,
 ) -> DocumentPage:
     """Searchable documents, and those that are being read."""
-    scope, gone = scope_of(who, session_id=session_id), None
+    scope, gone, total = scope_of(who, session_id=session_id), None, None
     if since or as_of:
         page = await opened.history.documents(scope, span_of(since, as_of), cursor=cursor, limit=limit)
         found, gone, after = page.items, [GoneOut.model_validate(each) for each in page.gone], page.next
     else:
         found, after = await opened.documents.list(scope, cursor=cursor, limit=limit)
+        total = await opened.documents.count(scope)
     instance = request_id(request.scope)
     items = [DocumentOut.of(each, scope, instance) for each in found]
-    return DocumentPage(items=items, next=after, gone=gone)
+    return DocumentPage(items=items, next=after, total=total, gone=gone)
 
 
 @router.get(

@@ -108,7 +108,7 @@ async def list_memories(
         page = await opened.history.memories(scope, span_of(since, as_of), cursor=cursor, limit=limit)
         return MemoryPage.model_validate(page)
     found, after = await opened.memories.list(scope, cursor=cursor, limit=limit)
-    return MemoryPage(items=found, next=after)
+    return MemoryPage(items=found, next=after, total=await opened.memories.count(scope))
 
 
 MemoryId = Annotated[str, Path(description="The memory's id.")]

@@ -1,4 +1,4 @@
-"""/projects/{project}: its context, knowledge, code, conversations and dreams.
+"""/projects: their list; of each its context, knowledge, code, conversations and dreams.
 
 Written rows are searchable by the next request, on every replica. A tenant key writes rows shared in the
 tenant, a user key that user's own: for other users they are `Missing`. Knowledge is read with any key and
@@ -36,6 +36,8 @@ from app.api.schemas.projects import (
     NewConversations,
     NewKnowledge,
     ProjectContextOut,
+    ProjectOut,
+    ProjectPage,
 )
 from app.db.conversations import ConversationOutcome
 from app.problems import pattern
@@ -47,6 +49,20 @@ router = APIRouter(
 
 Project = Annotated[Name, Path(description="A project's name; upper and lower case differ.")]
 NOT_HERE = (errors.KeptElsewhere, errors.InvalidField)
+
+
+@router.get(
+    "",
+    summary="List projects",
+    response_description="A page, by name",
+    responses=responses(*ASKING, errors.InvalidField),
+)
+async def list_projects(
+    *, who: Asker, opened: Opened, cursor: Cursor = None, limit: Limit = 50
+) -> ProjectPage:
+    """Those with rows that you may see, whoever wrote them, or with knowledge."""
+    found, after, total = await opened.knowledge.list(scope_of(who), cursor=cursor, limit=limit)
+    return ProjectPage(items=[ProjectOut.of(each) for each in found], next=after, total=total)
 
 
 @router.post(

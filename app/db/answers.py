@@ -6,6 +6,7 @@ or lone surrogates); fields of a newer version are ignored, missing ones have de
 are reported as missing. Raises `Unavailable`, `NoRoom`, `Rejected`.
 """
 
+import asyncio
 import json
 import math
 from collections import defaultdict
@@ -131,7 +132,7 @@ def trace_row(scope: Scope, answer: Answer) -> str | None:
 
 
 STORED = TypeAdapter(Answer)
-STORED_COLUMNS = ("id", "endpoint", "question", "text", "model", "finish", "created_at")
+STORED_COLUMNS = ("id", "endpoint", "question", "text", "model", "finish", "created_at", "rating")
 """Columns of an answer beside its body."""
 
 
@@ -202,6 +203,11 @@ SEEN = "id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', 
 ONE = f"{GET} AND {SEEN}"
 ASKED = f"""
     SELECT tenant, owner, user_id, session_id, thread_id FROM ibid.answer WHERE tenant = $1 AND {SEEN}
+"""  # noqa: S608 - constants of ours
+RATE = f"UPDATE ibid.answer SET rating = $5 WHERE tenant = $1 AND {SEEN} RETURNING true"  # noqa: S608 - as above
+SEVERAL = f"""
+    SELECT {", ".join(STORED_COLUMNS)}, body - 'recipe' AS body FROM ibid.answer
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND id = ANY($4)
 """  # noqa: S608 - constants of ours
 PAGE = """
     SELECT id, created_at, endpoint, question, text, model, finish, session_id, thread_id, user_id,
@@ -304,6 +310,21 @@ class AnswerStore:
             rows = await self._pool.fetch(PAGE, *who, before, limit + 1)
         found = [AnswerLine(**row) for row in rows[:limit]]
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
+
+    async def several(self, scope: Scope, ids: Collection[str]) -> dict[str, Answer]:
+        """Answers of the scope's session by id, without their recipes."""
+        with self._pool.asking():
+            rows = await self._pool.fetch(SEVERAL, scope.tenant, scope.owner, scope.session_id, list(ids))
+        found = await asyncio.to_thread(lambda: list(map(restored, rows)))  # half a millisecond each
+        return {answer.id: answer for answer in found}
+
+    async def rate(self, scope: Scope, answer_id: str, rating: str | None) -> bool:
+        """Stores what the reader thinks of an answer that the scope may see; False: it is not stored."""
+        if not is_id(answer_id):
+            return False
+        with self._pool.asking():
+            seen = (scope.tenant, scope.owner, answer_id, scope.user_id)
+            return bool(await self._pool.fetchval(RATE, *seen, rating))
 
     async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
         if not is_id(answer_id):

@@ -420,6 +420,7 @@ PAGE = f"""
     SELECT {COLUMNS} FROM ibid.document WHERE {IN_REACH} AND ($4::text IS NULL OR id < $4)
     ORDER BY id DESC LIMIT $5
 """  # noqa: S608 - constants of ours
+COUNT = f"SELECT count(*) FROM ibid.document WHERE {IN_REACH}"  # noqa: S608 - constants of ours
 SELECT_CHUNK = f"""
     SELECT ordinal, text, page, page_end, heading, chunk.tokens, kind, page_label FROM ibid.chunk AS chunk
     JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND id = $4 AND state = 'ready') AS document
@@ -671,6 +672,11 @@ class DocumentStore:
                 rows = await connection.fetch(PAGE, *asker(scope), before, limit + 1)
                 seen = await labelled(connection, scope, [document(row) for row in rows[:limit]])
         return seen, closed(seen[-1].created_at, seen[-1].id) if len(rows) > limit else None
+
+    async def count(self, scope: Scope) -> int:
+        with self._pool.asking():
+            found: int = await self._pool.fetchval(COUNT, *asker(scope))
+        return found
 
     async def pending(self, scope: Scope) -> tuple[PendingDocument, ...]:
         with self._pool.asking():

@@ -298,6 +298,7 @@ GET = f"""
     SELECT {COLUMNS} FROM ibid.memory
     WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
 """  # noqa: S608 - constants of ours
+COUNT = "SELECT count(*) FROM ibid.memory WHERE tenant = $1 AND user_id = $2"
 PAGE = f"""
     SELECT {COLUMNS} FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2
@@ -419,6 +420,11 @@ class MemoryStore:
             rows = await self._pool.fetch(PAGE, *whose(scope), at, after, limit + 1)
         found = [memory(row) for row in rows[:limit]]
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
+
+    async def count(self, scope: Scope) -> int:
+        with self._pool.asking():
+            found: int = await self._pool.fetchval(COUNT, *whose(scope))
+        return found
 
     async def remove(self, scope: Scope, memory_id: str) -> bool:
         if not is_name(memory_id):

@@ -18,9 +18,9 @@ from typing import TypeAlias
 import asyncpg
 
 from app.db.pool import Pool, record_faults
-from app.db.rows import Connection, storable, take_turns, transaction
+from app.db.rows import EPOCH, Connection, closed, opened, storable, take_turns, transaction
 from app.errors import InvalidField, Rejected, TooMany
-from app.retrieval.project_tables import CHUNK, CONVERSATION
+from app.retrieval.project_tables import CHUNK, CONVERSATION, REACHED, owners
 from app.types import Scope
 
 
@@ -62,6 +62,17 @@ def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectSummary:
+    """What of a project a scope may see."""
+
+    project: str
+    conversations: int
+    """Rows of conversation_index: of some projects these are dreams."""
+    code: int
+    knowledge: bool
+
+
 GET = "SELECT overview, rules, notes FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2"
 PUT = """
     INSERT INTO ibid.project_knowledge (tenant, project, overview, rules, notes, updated_at)
@@ -76,6 +87,22 @@ PROJECTS = """
         UNION SELECT project FROM ibid.project_part WHERE tenant = $1 AND owner IN ('', $2) AND project <> ''
     ) AS named ORDER BY project COLLATE "C"
 """
+ROWS = f"""
+    SELECT project::text AS project, count(*) AS rows FROM {{table}}
+    WHERE {REACHED} AND project <> '' GROUP BY 1
+"""  # noqa: S608 - constants of ours
+SUMMARIES = f"""
+    WITH named AS (
+        SELECT project, coalesce(conversation.rows, 0) AS conversations, coalesce(chunk.rows, 0) AS code,
+            coalesce(known.told, false) AS knowledge, count(*) OVER () AS total
+        FROM ({ROWS.format(table=CONVERSATION.name)}) AS conversation
+        FULL JOIN ({ROWS.format(table=CHUNK.name)}) AS chunk USING (project)
+        FULL JOIN (
+            SELECT project, (overview, rules, notes) <> ('', '', '[]') AS told
+            FROM ibid.project_knowledge WHERE tenant = $1) AS known USING (project))
+    SELECT * FROM named WHERE $3::text IS NULL OR project COLLATE "C" > $3
+    ORDER BY project COLLATE "C" LIMIT $4
+"""  # noqa: S608 - constants of ours
 REMOVE = "DELETE FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2 RETURNING 1"
 
 
@@ -112,6 +139,17 @@ class KnowledgeStore:
         with self._pool.asking():
             rows = await self._pool.fetch(PROJECTS, scope.tenant, scope.owner)
         return [row["project"] for row in rows]
+
+    async def summaries(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[ProjectSummary], str | None, int]:
+        """A page by name, the cursor of the next, and how many projects there are."""
+        after = opened(cursor)[1] if cursor else None
+        with self._pool.asking():
+            rows = await self._pool.fetch(SUMMARIES, scope.tenant, owners(scope), after, limit + 1)
+        found = [ProjectSummary(*list(row)[:4]) for row in rows[:limit]]
+        more = len(rows) > limit
+        return found, closed(EPOCH, found[-1].project) if more else None, rows[0]["total"] if rows else 0
 
 
 def place(scope: Scope) -> tuple[str, str]:

@@ -16,7 +16,7 @@ import asyncpg
 from app.answer import Role, Turn
 from app.db.documents import DocumentPart, cleared, hold, place
 from app.db.pool import Pool, postgres_faults
-from app.db.rows import Connection, closed, opened, take_turns, transaction
+from app.db.rows import Connection, check_not_erased, closed, opened, storable, take_turns, transaction
 from app.errors import invalid_cursor
 from app.types import Scope
 
@@ -31,7 +31,8 @@ class Session:
     """Time of its first remaining document or turn."""
     last_active_at: datetime
     title: str | None = None
-    """The beginning of its first question; None without a question."""
+    """As somebody renamed it, else the beginning of its first question; None without either."""
+    renamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,7 @@ OLDEST = "'epoch'::timestamptz"
 SPOKEN = "role IN ('user', 'assistant') AND content IS NOT NULL"
 # A session's newest turn is the first row of its range of the index, and the next session is found by
 # skipping the rest; turns are counted only for the sessions of the page.
-LIST = f"""
-    WITH RECURSIVE spoken AS (
+NEWEST_TURNS = f"""
         (SELECT session_id, created_at FROM public.chat_log
         WHERE tenant = $1 AND owner = $2 AND session_id > '' AND {SPOKEN}
         ORDER BY session_id, created_at DESC NULLS LAST LIMIT 1)
@@ -57,11 +57,19 @@ LIST = f"""
         SELECT next.session_id, next.created_at FROM spoken, LATERAL (
             SELECT session_id, created_at FROM public.chat_log
             WHERE tenant = $1 AND owner = $2 AND session_id > spoken.session_id AND {SPOKEN}
-            ORDER BY session_id, created_at DESC NULLS LAST LIMIT 1) AS next),
+            ORDER BY session_id, created_at DESC NULLS LAST LIMIT 1) AS next
+"""  # noqa: S608 - constants of ours
+NEWEST_TURN = f"""
+        SELECT session_id, created_at FROM public.chat_log
+        WHERE tenant = $1 AND owner = $2 AND session_id = $7 AND {SPOKEN}
+        ORDER BY created_at DESC NULLS LAST LIMIT 1
+"""  # noqa: S608 - constants of ours
+FIGURES = f"""
+    WITH RECURSIVE spoken AS ({{spoken}}),
     filed AS (
         SELECT session_id, count(*) AS documents, min(created_at) AS first, max(created_at) AS latest
         FROM ibid.document
-        WHERE tenant = $1 AND owner = $2 AND session_id <> '' AND removed_at IS NULL
+        WHERE tenant = $1 AND owner = $2 AND {{filed}} AND removed_at IS NULL
         GROUP BY session_id),
     session AS (
         SELECT session_id, coalesce(documents, 0) AS documents, filed.first,
@@ -73,17 +81,31 @@ LIST = f"""
         AND ($6::text IS NULL OR strpos(lower(session_id), lower($6)) > 0 OR EXISTS (
             SELECT FROM public.chat_log AS said
             WHERE said.tenant = $1 AND said.owner = $2 AND said.session_id = session.session_id
-            AND {SPOKEN} AND strpos(lower(content), lower($6)) > 0))
+            AND {SPOKEN} AND strpos(lower(content), lower($6)) > 0) OR EXISTS (
+            SELECT FROM ibid.session_title AS given
+            WHERE given.tenant = $1 AND given.owner = $2 AND given.session_id = session.session_id
+            AND strpos(lower(title), lower($6)) > 0))
         ORDER BY latest DESC, session_id COLLATE "C" DESC LIMIT $5)
     SELECT page.session_id, documents, said.turns, coalesce(least(page.first, said.first), latest), latest,
-        (SELECT left(content, {TITLE_CHARS}) FROM public.chat_log AS asked
-        WHERE asked.tenant = $1 AND asked.owner = $2 AND asked.session_id = page.session_id
-        AND role = 'user' AND content IS NOT NULL ORDER BY created_at NULLS FIRST, id LIMIT 1) AS title
-    FROM page, LATERAL (
+        coalesce(given.title, (SELECT left(content, {TITLE_CHARS}) FROM public.chat_log AS asked
+            WHERE asked.tenant = $1 AND asked.owner = $2 AND asked.session_id = page.session_id
+            AND role = 'user' AND content IS NOT NULL ORDER BY created_at NULLS FIRST, id LIMIT 1)) AS title,
+        given.title IS NOT NULL AS renamed
+    FROM page LEFT JOIN ibid.session_title AS given
+        ON given.tenant = $1 AND given.owner = $2 AND given.session_id = page.session_id,
+    LATERAL (
         SELECT count(*) AS turns, min(created_at) AS first FROM public.chat_log
         WHERE tenant = $1 AND owner = $2 AND session_id = page.session_id AND {SPOKEN}) AS said
     ORDER BY latest DESC, page.session_id COLLATE "C" DESC
 """  # noqa: S608 - constants of ours
+LIST = FIGURES.format(spoken=NEWEST_TURNS, filed="session_id <> ''")
+ONE = FIGURES.format(spoken=NEWEST_TURN, filed="session_id = $7")
+RENAME = """
+    INSERT INTO ibid.session_title (tenant, owner, session_id, title) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (tenant, owner, session_id) DO UPDATE
+    SET title = excluded.title, created_at = excluded.created_at
+"""
+UNNAME = "DELETE FROM ibid.session_title WHERE tenant = $1 AND owner = $2 AND session_id = $3"
 UNTIMED = "~"
 """Before the id in the cursor of a row without a time; such rows are the oldest."""
 # Reads the index of the newest turns backwards. Ids have the type of the column, which may be an older
@@ -119,7 +141,7 @@ class SessionStore:
     async def recent(
         self, scope: Scope, *, cursor: str | None, limit: int, containing: str | None = None
     ) -> tuple[list[Session], str | None]:
-        """`containing`: in the id or in a turn, ignoring case."""
+        """`containing`: in the id, a turn or the given title, ignoring case."""
         at, key = opened(cursor) if cursor else (None, "")
         with self._pool.asking():
             rows = await self._pool.fetch(LIST, scope.tenant, scope.owner, at, key, limit + 1, containing)
@@ -141,6 +163,22 @@ class SessionStore:
             raise invalid_cursor() from error
         found = [Utterance(*list(row)[1:]) for row in rows[:limit]]
         return found, closed(found[-1].at, rows[limit - 1]["key"]) if len(rows) > limit else None
+
+    async def rename(self, scope: Scope, title: str) -> Session | None:
+        """Give the scope's session a title, or with "" take it back; the session as it is then, None if there
+        is none."""
+        part = DocumentPart(scope.tenant, scope.owner, scope.session_id or "")
+        async with transaction(self._pool) as connection:
+            await take_turns(connection, "ibid.said", *place(part))  # after or before its removal
+            await check_not_erased(connection, scope.tenant, scope.owner)
+            if title:
+                await connection.execute(RENAME, *place(part), storable(title))
+            else:
+                await connection.execute(UNNAME, *place(part))
+            row = await connection.fetchrow(ONE, *place(part)[:2], None, "", 1, None, part.session_id)
+            if row is None:
+                await connection.execute(UNNAME, *place(part))
+        return Session(*row) if row else None
 
     async def remove(self, scope: Scope) -> bool:
         """Remove a session, all or nothing: documents become invisible (jobs purge them), turns and answers
@@ -169,6 +207,7 @@ async def emptied(connection: Connection, part: DocumentPart) -> bool:
     await take_turns(connection, "ibid.said", *place(part))
     documents = await cleared(connection, part)
     await connection.execute(MARK, *place(part))
+    await connection.execute(UNNAME, *place(part))
     said = [await forgotten(connection, table, part) for table in ("public.chat_log", "ibid.answer")]
     return bool(documents or any(said))
 

@@ -292,12 +292,20 @@ class HoldingTable:
         return (*self.beside, self.table)
 
 
+# A session that somebody else has a part in belongs to its tenant's key: its title is this person's too.
+TITLED = f"""
+    tenant = $1 AND (owner = $2 OR (owner, session_id) IN (
+        SELECT owner, session_id FROM public.chat_log WHERE {USER}
+        UNION SELECT owner, session_id FROM ibid.document WHERE {DOCUMENT_USER}))
+"""  # noqa: S608 - constants of ours
 MEMORIES = HoldingTable("memories", "ibid.memory", beside=("ibid.text_next", "ibid.imported"))
 CHAT_LOG = HoldingTable(
     "chat_log", "public.chat_log", SELF_OR_OWNER, f"coalesce({TIMED}, '') || ' ' || lpad(id::text, 40, '0')"
 )
 SINGLE = (
     HoldingTable("votes", "ibid.memory_vote", key=f"{TIMED} || ' ' || memory_id || ' ' || answer_id"),
+    # Before the turns, which tell whose they are.
+    HoldingTable("session_titles", "ibid.session_title", TITLED, f"{TIMED} || ' ' || session_id"),
     CHAT_LOG,
     HoldingTable("answers", "ibid.answer", SELF_OR_OWNER),
     HoldingTable("activity", "ibid.activity", key="user_id"),

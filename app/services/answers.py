@@ -57,6 +57,11 @@ class AnswerService:
         await self._recorder.written(scope)
         return await self._answers.list(scope, cursor=cursor, limit=limit)
 
+    async def of_turns(self, scope: Scope, turns: Sequence[Utterance]) -> dict[str, Answer]:
+        """The answers that these turns of the scope's session belong to, by id."""
+        ids = {turn.answer_id for turn in turns if turn.answer_id}
+        return await self._answers.several(scope, ids) if ids else {}
+
     async def found(self, scope: Scope, answer_id: str) -> tuple[Scope, Answer]:
         answer = await self.get(scope, answer_id)
         waiting = self._recorder.find(scope, answer_id)
@@ -73,6 +78,12 @@ class AnswerService:
         if kept is None:
             raise Missing("there is no answer yet")
         return kept
+
+    async def rate(self, scope: Scope, answer_id: str, rating: str | None) -> bool:
+        """False: it is not stored, or not stored yet."""
+        if waiting := self._recorder.find(scope, answer_id):
+            await self._recorder.written(waiting.scope)
+        return await self._answers.rate(scope, answer_id, rating)
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
         found = await self._answers.used(scope, answer_id)
@@ -284,6 +295,13 @@ class SessionService:
     ) -> tuple[list[Utterance], str | None]:
         await self._recorder.written(scope)
         return await self._sessions.turns(scope, cursor=cursor, limit=limit)
+
+    async def rename(self, scope: Scope, title: str) -> Session:
+        """The session with this title, or with "" with its own."""
+        await self._recorder.written(scope)
+        if (found := await self._sessions.rename(scope, title)) is None:
+            raise Missing("there is no such session")
+        return found
 
     async def remove(self, scope: Scope) -> None:
         removed = await self._sessions.remove(scope)

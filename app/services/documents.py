@@ -71,6 +71,9 @@ class DocumentService:
     ) -> tuple[list[Document], str | None]:
         return await self._documents.list(scope, cursor=cursor, limit=limit)
 
+    async def count(self, scope: Scope) -> int:
+        return await self._documents.count(scope)
+
     async def get(self, scope: Scope, document_id: str) -> Document:
         document = await self._documents.get(scope, document_id)
         if document is None:

@@ -1,15 +1,16 @@
 """Feedback: the sentiment of a remark on an answer becomes votes on the memories it used.
 
 Sentiment is decided by the rating, else by markers near the beginning of the message, else by a model's first
-word; otherwise it is neutral. Each memory gets one vote per answer, then the style card is refreshed. The
-message is no turn. Also `/memory_feedback` and `/temporal`, whose read faults are `Unavailable`. Raises
-`Missing`, `Rejected`, `Unavailable`. Seconds. Source: docs/contract.md, docs/adr/0016.
+word; otherwise it is neutral. Each memory gets one vote per answer, then the style card is refreshed. A
+rating is kept with its answer, and taken back with the answer's votes. The message is no turn. Also
+`/memory_feedback` and `/temporal`, whose read faults are `Unavailable`. Raises `Missing`, `Rejected`,
+`Unavailable`. Seconds. Source: docs/contract.md, docs/adr/0016.
 """
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -152,7 +153,8 @@ READ = 8_000
 """Characters read of a reply: reasoning models put their thoughts first."""
 LEAST = 3
 """Least letters that identify a sentiment: a limit of length may cut `negative` to `neg`."""
-RATINGS = {"up": Sentiment.POSITIVE, "down": Sentiment.NEGATIVE}
+UNRATED = "none"
+RATINGS = {"up": Sentiment.POSITIVE, "down": Sentiment.NEGATIVE, UNRATED: Sentiment.NEUTRAL}
 ASKED = (
     "An assistant has answered a person. The next message is what the person said then. Is it content with"
     " the answer? Reply with one word: positive, negative or neutral. Neutral if it says nothing about the"
@@ -199,6 +201,7 @@ def sentiment_named(text: str) -> Sentiment | None:
     return next((kind for kind in Sentiment if len(word) >= LEAST and kind.startswith(word)), None)
 
 
+NO_TEXT = "that answer has no text"
 SIGNALS = {Sentiment.POSITIVE: 1, Sentiment.NEGATIVE: -1}
 
 
@@ -209,7 +212,15 @@ class Remark:
     answer_id: str | None = None
     """None: the last answer of the user and thread."""
     rating: str | None = None
-    """up or down."""
+    """up, down, or none to take an earlier one back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    answer_id: str
+    rating: str | None
+    applied: int
+    """Number of changed votes on memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +249,13 @@ class FeedbackService:
         self._refresh = refresh
 
     async def take(self, remark: Remark) -> Effect:
-        """Idempotent. A neutral remark neither votes nor withdraws votes."""
+        """Idempotent. A neutral remark neither votes nor withdraws votes, unless its rating is none."""
         answer_id, ids = await self._meant(remark)
         sentiment, by = await self._judge.sentiment(remark.message, remark.rating)
-        changed = await self._voted(remark.scope, answer_id, ids, sentiment)
+        signal = 0 if remark.rating == UNRATED else SIGNALS.get(sentiment)
+        changed = await self._voted(remark.scope, answer_id, ids, signal)
+        if remark.rating:  # an older tool's answer has nothing to keep it with
+            await self._answers.rate(remark.scope, answer_id, stored(remark.rating))
         return Effect(
             answer_id=answer_id,
             sentiment=sentiment,
@@ -251,6 +265,20 @@ class FeedbackService:
             applied=changed,
             persona_refreshed=await self._refresh(remark.scope),
         )
+
+    async def rate(self, scope: Scope, answer_id: str, rating: str) -> Rated:
+        """Idempotent. The votes are those of the user who asked. Raises `Unavailable` while the answer is not
+        stored."""
+        asked, answer = await self._answers.found(scope, answer_id)
+        if not answer.text:
+            raise Missing(NO_TEXT)
+        whose, ids = replace(asked, user_id=asked.user_id or asked.owner or None), memories(answer)
+        changed = await self._voted(whose, answer_id, ids, SIGNALS.get(RATINGS[rating], 0))
+        if not await self._answers.rate(scope, answer_id, stored(rating)):
+            raise Unavailable("the answer is not stored yet", retry_after=RETRY_SECONDS)
+        if changed:
+            await self._refresh(whose)
+        return Rated(answer_id, stored(rating), changed)
 
     async def _meant(self, remark: Remark) -> tuple[str, tuple[str, ...]]:
         scope, answer_id = remark.scope, remark.answer_id
@@ -262,14 +290,17 @@ class FeedbackService:
         except Missing:
             return answer_id, await self._answers.used(scope, answer_id)
         if not answer.text:  # a dry run, or ended before the first word
-            raise Missing("that answer has no text")
+            raise Missing(NO_TEXT)
         return answer.id, memories(answer)
 
-    async def _voted(self, scope: Scope, answer_id: str, ids: tuple[str, ...], sentiment: Sentiment) -> int:
-        signal = SIGNALS.get(sentiment)
+    async def _voted(self, scope: Scope, answer_id: str, ids: tuple[str, ...], signal: int | None) -> int:
         if signal is None or not ids:
             return 0
         return len(await self._votes.judge(scope, ids, signal, answer_id=answer_id))
+
+
+def stored(rating: str) -> str | None:
+    return None if rating == UNRATED else rating
 
 
 def memories(answer: Answer) -> tuple[str, ...]:

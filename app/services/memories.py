@@ -222,6 +222,9 @@ class MemoryService:
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
         return await self._record.list(scope, cursor=cursor, limit=limit)
 
+    async def count(self, scope: Scope) -> int:
+        return await self._record.count(scope)
+
     async def get(self, scope: Scope, memory_id: str) -> Memory:
         found = await self._record.get(scope, memory_id)
         if found is None:

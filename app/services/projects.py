@@ -38,7 +38,7 @@ from app.answering.prompt import PROJECT_FORM, QUARTER, entry, sizes
 from app.answering.question import Question
 from app.answering.recall import draw, of, running
 from app.answering.replay import FORMS
-from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, ProjectSummary, merged
 from app.errors import Forbidden, InvalidField, Missing, required
 from app.retrieval.projects import RowSource
 from app.retrieval.relevance import skipped
@@ -422,6 +422,11 @@ class KnowledgeService:
     async def projects(self, scope: Scope) -> Sequence[str]:
         """Names of the projects that the scope may ask about."""
         return await self._record.projects(scope)
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[ProjectSummary], str | None, int]:
+        return await self._record.summaries(scope, cursor=cursor, limit=limit)
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
         check_tenant_key(scope)

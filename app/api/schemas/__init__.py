@@ -36,6 +36,7 @@ NOT_BLANK = pattern(
 )
 """Pydantic's engine is Rust's, whose white space lacks 1C-1F, which str.strip() removes."""
 ONE_LINE = pattern(r"^[^\x00-\x1f\x7f]+$", "must be one line without control characters")
+ANY_LINE = pattern(r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$", "must be one line without control characters")
 SESSION = pattern(r"^[A-Za-z0-9._:\-]+$", "may have letters, digits, `.`, `_`, `:` and `-` only")
 WORD = pattern(
     r"^[A-Za-z0-9][A-Za-z0-9._:/\-]{0,99}$",
@@ -59,6 +60,7 @@ Message: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=3
 SessionId: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=SESSION)]
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=ONE_LINE)]
 """A user, a thread, a project, a model: any name on one line."""
+SessionTitle: TypeAlias = Annotated[str, StringConstraints(max_length=200, pattern=ANY_LINE)]
 Title: TypeAlias = Annotated[str, StringConstraints(max_length=500, pattern=NO_NUL)]
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
 TextId: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=TEXT_ID)]
@@ -156,6 +158,16 @@ class Page(Out, Generic[T]):
 
     items: list[T] = Field(description="The entries, in order.")
     next: str | None = Field(description="The `cursor` of the next page; null: this is the last one.")
+
+
+class CountedPage(Page[T], Generic[T]):
+    """A page of a list that says how long it is."""
+
+    total: int | None = Field(
+        None,
+        exclude_if=lambda value: value is None,
+        description="How many entries the whole list has; not with `since` or `as_of`.",
+    )
 
 
 class GoneOut(Out):

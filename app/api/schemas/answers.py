@@ -4,13 +4,14 @@ Prompts are described by kinds, names, hashes and ids: the texts stay in their s
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field
 
 from app.answer import Answer, Citation
+from app.answering.meta import figures
 from app.answering.replay import Replayed
-from app.api.schemas import Out, Page, Time
+from app.api.schemas import Body, Out, Page, Time, absent
 from app.api.schemas.chat import (
     SPANS,
     VERDICT,
@@ -23,7 +24,11 @@ from app.api.schemas.chat import (
     Verdict,
 )
 from app.db.answers import AnswerLine
+from app.errors import problem
+from app.problems import Problem, problem_of
 
+Rating: TypeAlias = Literal["up", "down"]
+RATED = "What the reader rated it; null: not rated."
 RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "final", "params", "limits", "routing"),
     *("mix", "split", "threshold", "vantage_id", "class_check", "inspect_only"),
@@ -109,45 +114,111 @@ class AnswerOut(Out):
     candidates: list[CandidateOut] = Field(description="Every passage that the search saw, best first.")
     recipe: PromptRecipe | None = Field(description="Null: the model was not asked, or the answer is old.")
     ruling: dict[str, Any] | None = Field(description="Only of /vantage: what was decided, and by what.")
+    rating: Rating | None = Field(description=RATED)
 
     @classmethod
     def of(cls, answer: Answer, citations: Sequence[Citation]) -> Self:
         """With its trace; of a ruling only what is no debug data."""
-        trace, ruling = answer.trace, answer.ruling
+        trace = answer.trace
         return cls(
             answer_id=answer.id,
-            endpoint=answer.endpoint,
             question=answer.question,
             answer=answer.text,
             model=answer.model,
             created_at=answer.created_at,
-            finish_reason=answer.finish,
             citations=citations,
-            cited=answer.cited,
-            unknown=answer.unknown,
-            appended=answer.appended,
-            spans=answer.spans,
             usage=answer.usage,
             timings=answer.timings,
             prompt_sha256=answer.prompt_sha256,
-            rag=RetrievalSummary(
-                pending=trace.pending or None,
-                used=trace.used,
-                reason=trace.reason,
-                cached=trace.cached,
-                passages=len(trace.packed),
-                tokens=trace.tokens,
-                budget=trace.budget,
-                took_ms=trace.took_ms,
-            ),
-            notes=trace.notes(),
-            degraded=trace.degraded,
             searched=trace.searched or answer.question,
             sources=trace.sources,
             candidates=trace.entries,
             recipe=answer.recipe,
-            ruling=None if ruling is None else {name: ruling[name] for name in RULED if name in ruling},
+            **facts(answer),
         )
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """What both forms of a kept answer say."""
+    trace, ruling = answer.trace, answer.ruling
+    return {
+        "endpoint": answer.endpoint,
+        "finish_reason": answer.finish,
+        "cited": answer.cited,
+        "unknown": answer.unknown,
+        "appended": answer.appended,
+        "spans": answer.spans,
+        "rag": figures(trace, len(trace.packed)),
+        "notes": trace.notes(),
+        "degraded": trace.degraded,
+        "ruling": None if ruling is None else {name: ruling[name] for name in RULED if name in ruling},
+        "rating": answer.rating,
+    }
+
+
+class NumberedCitation(CitationOut):
+    """A passage that the model saw, with its number in the answer."""
+
+    n: int | None = Field(
+        description="Its number in the answer: its place in `cited`, from 1; null: not cited."
+    )
+
+
+class TurnAnswer(Out):
+    """An answer beside its turn, as it was streamed."""
+
+    endpoint: str = Field(description="The endpoint that gave it.")
+    model: str = Field(description="The chat model.")
+    finish_reason: Finished | None = Field(description="How the answer ended; null: in an error.")
+    problem: Problem | None = Field(
+        None, exclude_if=absent, description="Only if it ended in an error: which."
+    )
+    took_ms: int = Field(description="Milliseconds from the request to the end.")
+    citations: list[NumberedCitation] = Field(description="The passages that the model saw, in prompt order.")
+    cited: list[str] = Field(description="Labels that the answer cites, in order.")
+    unknown: list[str] = Field(description="Labels that the model invented; they were removed from the text.")
+    appended: bool = Field(
+        description="The model cited nothing, so the most similar passages were named at the end."
+    )
+    spans: list[CitationSpan] = Field(description=f"{SPANS} Empty for answers of older versions.")
+    rag: RetrievalSummary = Field(description="What retrieval found, and what of it the model saw.")
+    notes: list[str] = Field(description="Notes on the retrieval, for people.")
+    degraded: list[DegradedSource] = Field(description="What did not do its part.")
+    ruling: dict[str, Any] | None = Field(description="Only of /vantage: what was decided, and by what.")
+    rating: Rating | None = Field(description=RATED)
+
+    @classmethod
+    def of(cls, answer: Answer, citations: Sequence[Citation], instance: str) -> Self:
+        """`instance` is the request's id."""
+        numbers = {label: n for n, label in enumerate(answer.cited, start=1)}
+        sent = answer.sent
+        return cls(
+            model=sent.model if sent and sent.model else answer.model,
+            problem=problem_of(problem(*sent.error), instance) if sent and sent.error else None,
+            took_ms=answer.timings.get("total", 0),
+            citations=[
+                NumberedCitation(**vars(CitationOut.model_validate(each)), n=numbers.get(each.label))
+                for each in citations
+            ],
+            **facts(answer),
+        )
+
+
+class RatingRequest(Body):
+    """What the reader thinks of an answer."""
+
+    rating: Literal["up", "down", "none"] = Field(description="`none`: an earlier one is taken back.")
+
+
+class RatingReply(Out):
+    """What was kept."""
+
+    answer_id: str = Field(description="The answer's id.")
+    rating: Rating | None = Field(description="The rating as it is now; null: none.")
+    applied: int = Field(
+        description="Votes that changed, on memories of the user who asked; 0: the answer used none, or this"
+        " was no change."
+    )
 
 
 class AnswerLineOut(Out):

@@ -8,6 +8,7 @@ from app.api.bodies import encoded
 from app.api.schemas import (
     ENTRIES_MOST,
     Body,
+    CountedPage,
     Message,
     Metadata,
     Out,
@@ -116,5 +117,5 @@ class CollectionSummary(Out):
     updated_at: Time = Field(description="When it was last written to.")
 
 
-class CollectionPage(Page[CollectionSummary]):
+class CollectionPage(CountedPage[CollectionSummary]):
     """The collections that were written here, by name; always one page."""

@@ -4,7 +4,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas import Gone, Name, Out, Page, SessionId, Time, absent
+from app.api.schemas import Body, CountedPage, Gone, Name, Out, Page, SessionId, SessionTitle, Time, absent
+from app.api.schemas.answers import TurnAnswer
 from app.db.documents import Document
 from app.problems import Problem, of_fault
 from app.types import Scope
@@ -107,7 +108,7 @@ def user_of(document: Document, asker: Scope) -> str | None:
     return next((user for user in document.users if user), None)
 
 
-class DocumentPage(Page[DocumentOut]):
+class DocumentPage(CountedPage[DocumentOut]):
     """A page of documents, newest first."""
 
     gone: Gone = None
@@ -151,10 +152,21 @@ class SessionOut(Out):
 
     session_id: str = Field(description="The session's name.")
     documents: int = Field(description="Its own documents; global ones are in every session.")
-    title: str | None = Field(description="The beginning of its first question; null: none was asked.")
+    title: str | None = Field(
+        description="As it was renamed, else the beginning of its first question; null: none was asked."
+    )
+    renamed: bool = Field(description="Whether somebody gave it this title.")
     turns: int = Field(description="Questions and answers.")
     created_at: Time = Field(description="When it was first used.")
     last_active_at: Time = Field(description="When it was last used.")
+
+
+class SessionUpdate(Body):
+    """What a session is to be called."""
+
+    title: SessionTitle | None = Field(
+        description="Its title from now on; blank or null: the beginning of its first question again."
+    )
 
 
 class SessionPage(Page[SessionOut]):
@@ -169,6 +181,12 @@ class TurnOut(Out):
     content: str = Field(description="What was said.")
     at: Time = Field(description="When it was said.")
     answer_id: str | None = Field(description="The answer that this turn belongs to.")
+    answer: TurnAnswer | None = Field(
+        None,
+        exclude_if=absent,
+        description="Only with `citations=1`, at the answer's turn, or at the question if the answer has no"
+        " text: how it came to be.",
+    )
 
 
 class TurnPage(Page[TurnOut]):

@@ -7,11 +7,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, RootModel, model_va
 from app.api.schemas import (
     ENTRIES_MOST,
     Body,
+    CountedPage,
     Gone,
     Message,
     Name,
     Out,
-    Page,
     PastTime,
     Time,
     Word,
@@ -118,7 +118,7 @@ class MemoriesWritten(Out):
     items: list[MemoryWritten] = Field(description="One entry for each memory.")
 
 
-class MemoryPage(Page[MemoryOut]):
+class MemoryPage(CountedPage[MemoryOut]):
     """A page of memories, newest first."""
 
     gone: Gone = None

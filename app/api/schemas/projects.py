@@ -8,11 +8,13 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from app.answering.projects import DREAMING
 from app.api.schemas import (
     ENTRIES_MOST,
     NO_NUL,
     NOT_BLANK,
     Body,
+    CountedPage,
     LongText,
     Message,
     Metadata,
@@ -29,7 +31,7 @@ from app.api.schemas import (
 )
 from app.db.code import CodeFile, CodeRow
 from app.db.conversations import ConversationDraft, SaidTurn
-from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote
+from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote, ProjectSummary
 from app.problems import pattern
 from app.types import Scope
 
@@ -52,6 +54,31 @@ class ContextRequest(Body):
         description="Entries, at most, where the project allows it: DAAS 1 to 5 (more is 5, less than 1 is"
         " 3); THN always five of each. Never refused.",
     )
+
+
+class ProjectOut(Out):
+    """What a project holds."""
+
+    project: str = Field(description="Its name.")
+    conversations: int = Field(description="Conversations of yours, and of the tenant.")
+    dreams: int = Field(description="Dreams, in a project that keeps them instead of conversations (DAAS).")
+    code: int = Field(description="Chunks of code.")
+    knowledge: bool = Field(description="Whether it has an overview, rules or notes.")
+
+    @classmethod
+    def of(cls, summary: ProjectSummary) -> Self:
+        dreaming, rows = summary.project in DREAMING, summary.conversations
+        return cls(
+            project=summary.project,
+            conversations=0 if dreaming else rows,
+            dreams=rows if dreaming else 0,
+            code=summary.code,
+            knowledge=summary.knowledge,
+        )
+
+
+class ProjectPage(CountedPage[ProjectOut]):
+    """A page of projects, by name."""
 
 
 class ProjectContextOut(Out):

@@ -134,7 +134,11 @@ class FeedbackRequest(Body):
     )
     thread_id: Name | None = Field(None, description="The conversation. Default: the user's default one.")
     answer_id: Name | None = Field(None, description="The answer. Default: the last of user and thread.")
-    rating: Literal["up", "down"] | None = Field(None, description="Decides, whatever the message says.")
+    rating: Literal["up", "down", "none"] | None = Field(
+        None,
+        description="Decides, whatever the message says, and is kept with the answer. `none`: the answer's"
+        " rating and its votes are taken back.",
+    )
 
 
 class FeedbackReply(Out):
