@@ -2,7 +2,7 @@
 
 import { address, blob, key } from "./api.js";
 import { $, box, button, make } from "./dom.js";
-import { lost, once, pages, place, showText } from "./passage.js";
+import { lost, once, pages, place, read, showText } from "./passage.js";
 import { go, parts as whereabouts, path } from "./router.js";
 import { showPages } from "./sheet.js";
 import { panelWidth } from "./state.js";
@@ -59,6 +59,7 @@ function begin(answer, session, n) {
   shown = { answer, session, n, trace, entries, about };
   take(trace ?? answer);
   $("panel").hidden = false;
+  parts.why.scrollTop = 0;
   pick(shown.entries.find((each) => n && each.n === n) ?? null, n === null ? "why" : null);
   if (!trace) record();
 }
@@ -116,8 +117,11 @@ function pick(entry, on = null) {
   select(on ?? wanted);
 }
 
-/** To another entry from within the panel; one that is cited has an address. */
-function turnTo(entry, on = null) {
+/** To another entry from within the panel; one that was read has an address. */
+async function turnTo(entry, on = null) {
+  const now = shown;
+  if (place(entry) && !entry.page) await read(entry, now).catch(() => {}); // for its page
+  if (shown !== now) return;
   pick(entry, on);
   if (!entry.n) return;
   shown.n = entry.n;
@@ -138,7 +142,7 @@ function head() {
   const all = answer.cited ?? [];
   const now = entry ? all.indexOf(entry.label) + 1 : 0;
   parts.steps.hidden = all.length < 2 && (now || !all.length);
-  parts.which.textContent = `${now || "–"} of ${all.length}`;
+  parts.which.textContent = now ? `${now} of ${all.length}` : `${all.length} cited`;
   parts.steps.firstChild.disabled = now === 1;
   parts.steps.lastChild.disabled = now === all.length;
 }
@@ -146,7 +150,8 @@ function head() {
 function title(entry, filename, of) {
   const name = filename ?? (place(entry) ? entry.label.slice(0, entry.label.lastIndexOf("#")) : entry.title || entry.label);
   const [page, sheet] = pages(entry, of).split(/ (?=\()/);
-  return [make("span", "name", name, { title: name }), page && ` · ${page}`, sheet && make("span", "soft", ` ${sheet}`)].filter(Boolean);
+  const at = box("span", "at", [page, sheet && make("span", "soft", ` ${sheet}`)]);
+  return [make("span", "name", name, { title: name }), at];
 }
 
 /** To the cited source before or after. */

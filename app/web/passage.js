@@ -49,9 +49,11 @@ async function reference({ label, cited, sha256: sum }) {
 }
 
 const readers = {
-  documents(entry, { session }) {
+  async documents(entry, { session }) {
     const { document, n } = place(entry);
-    return chunk(document, n, session);
+    const found = await chunk(document, n, session);
+    const { page, page_end, page_label } = found;
+    return Object.assign(entry, { page, page_end, page_label }) && found; // a trace does not say where
   },
   memories: (entry) => once(`/memories/${part(entry.id)}`),
   corpus: reference,

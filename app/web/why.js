@@ -52,6 +52,7 @@ const NUMBERS = [
 ];
 const OWN = /^(Retrieved|Left out|Searched with|No context)\b|did not answer|answered in part/; // notes that are said otherwise
 const READERS = 4;
+const LEAST = 0.005; // that two decimals show
 
 /** ".83" */
 export const figure = (number) => (number ?? 0).toFixed(2).replace(/^(-?)0\./, "$1.");
@@ -64,7 +65,8 @@ export function line(entry, answer, onClick, details = false) {
   const name = make("span", "what", number || entry.title || entry.label);
   const made = button("", onClick, "candidate");
   made.append(name, make("span", "verdict", VERDICTS[verdict(entry, answer)][0]), make("span", "score", figure(entry.score)));
-  if (details) made.append(make("span", "figures", figures(entry)));
+  const numbers = make("span", "figures", figures(entry));
+  if (details) made.append(numbers);
   made.entry = entry;
   made.classList.toggle("out", entry.verdict !== "packed");
   made.fill = async (from) => {
@@ -72,6 +74,7 @@ export function line(entry, answer, onClick, details = false) {
     made.words = "";
     try {
       const found = await read(entry, from);
+      numbers.textContent = figures(entry);
       made.words = `${found.heading ?? ""} ${found.text}`.toLowerCase();
       name.textContent = `${number} ${found.text.slice(0, 200).replace(/\s*\|[\s|-]*/g, " ")}`.trim();
     } catch {
@@ -83,11 +86,11 @@ export function line(entry, answer, onClick, details = false) {
 
 function figures({ label, similarity, score, relevance, boosts, ...entry }) {
   const added = (relevance ?? score) - similarity;
-  const near = similarity === null ? "found by its words alone"
-    : `similarity ${figure(similarity)} · words ${added < 0 ? "−" : "+"}${figure(Math.abs(added))}`;
-  const factors = Object.entries(boosts).filter(([, factor]) => Math.abs(factor - 1) >= 0.005)
+  const near = similarity === null ? ["found by its words alone"] : [`similarity ${figure(similarity)}`];
+  if (similarity !== null && Math.abs(added) >= LEAST) near.push(`words ${added < 0 ? "−" : "+"}${figure(Math.abs(added))}`);
+  const factors = Object.entries(boosts).filter(([, factor]) => Math.abs(factor - 1) >= LEAST)
     .map(([name, factor]) => `${BOOSTS[name] ?? name} ×${factor.toFixed(2)}`);
-  return [label.slice(0, label.lastIndexOf("#")), pages(entry), near, ...factors].filter(Boolean).join(" · ");
+  return [label.slice(0, label.lastIndexOf("#")), pages(entry), ...near, ...factors].filter(Boolean).join(" · ");
 }
 
 /** Three candidates in comparison: this one, the best that was read in vain, the best that was left out. */
