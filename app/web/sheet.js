@@ -184,7 +184,7 @@ function zoomer(view) {
 /** Sharper pictures when the panel grows; whether the reader has scrolled. Returns what ends it. */
 function watch(view) {
   const grown = new ResizeObserver(() => {
-    for (const number of view.pages.keys()) draw(view, number);
+    for (const [number, sheet] of view.pages) if (sheet.scale) draw(view, number); // not what has failed
     bring(view);
   });
   grown.observe(view.desk);
