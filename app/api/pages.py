@@ -6,12 +6,17 @@ show no data.
 """
 
 import asyncio
+import gzip
 import re
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
 from importlib import resources
+from mimetypes import guess_type
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from app.api.bodies import Json
 from app.errors import Missing
@@ -21,7 +26,7 @@ FOLDER = Path(__file__).parent.parent / "web"
 SWAGGER = Path(str(resources.files("fastapi_swagger.resources")))
 """Swagger UI's files in its wheel; its code is not used."""
 SWAGGER_FILES = ("swagger-ui-bundle.js", "swagger-ui.css")
-FILE = re.compile(r"[a-z0-9-]+\.(js|css|svg|png|woff2)")
+FILE = re.compile(r"[a-z0-9-]+\.(js|css|svg|png|woff2|pdf)")
 COMMON = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -29,6 +34,7 @@ COMMON = {
     "Cross-Origin-Resource-Policy": "same-origin",
     # Revalidated each time: the page and the service change together.
     "Cache-Control": "no-cache",
+    "Vary": "Accept-Encoding",
 }
 CLOSED = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 PAGE_POLICY = (
@@ -48,36 +54,36 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.api_route("/", methods=READ)
-async def page() -> Response:
-    return await served(FOLDER / "index.html", PAGE_POLICY)
+async def page(request: Request) -> Response:
+    return await served(request, FOLDER / "index.html", PAGE_POLICY)
 
 
 @router.api_route("/web/{name}", methods=READ)
-async def asset(name: str) -> Response:
-    return await served(FOLDER / named(name))
+async def asset(request: Request, name: str) -> Response:
+    return await served(request, FOLDER / named(name))
 
 
 @router.api_route("/web/vendor/{name}", methods=READ)
-async def vendored(name: str) -> Response:
+async def vendored(request: Request, name: str) -> Response:
     """Scripts of others (`web/vendor/README.md`)."""
-    return await served(FOLDER / "vendor" / named(name))
+    return await served(request, FOLDER / "vendor" / named(name))
 
 
 @router.api_route("/favicon.ico", methods=READ)
-async def icon() -> Response:
-    return await served(FOLDER / "icon.svg")
+async def icon(request: Request) -> Response:
+    return await served(request, FOLDER / "icon.svg")
 
 
 @router.api_route("/docs", methods=READ)
-async def docs() -> Response:
-    return await served(FOLDER / "docs.html", DOCS_POLICY)
+async def docs(request: Request) -> Response:
+    return await served(request, FOLDER / "docs.html", DOCS_POLICY)
 
 
 @router.api_route("/docs/{name}", methods=READ)
-async def swagger(name: str) -> Response:
+async def swagger(request: Request, name: str) -> Response:
     if name not in SWAGGER_FILES:
         raise Missing
-    return await served(SWAGGER / name)
+    return await served(request, SWAGGER / name)
 
 
 @router.api_route("/openapi.json", methods=READ)
@@ -96,7 +102,7 @@ async def unknown(request: Request, _error: Exception) -> Response:
     """A page for a browser that navigates, the problem document for other clients."""
     if request.method not in READ or "text/html" not in request.headers.get("accept", ""):
         return response(Missing(), request.scope)
-    return await served(FOLDER / "missing.html", MISSING_POLICY, 404)
+    return await served(request, FOLDER / "missing.html", MISSING_POLICY, 404)
 
 
 def named(name: str) -> str:
@@ -106,9 +112,41 @@ def named(name: str) -> str:
     return name
 
 
-async def served(path: Path, policy: str = "", status: int = 200) -> Response:
-    """A file, with a Content-Security-Policy if it is a page."""
-    if not await asyncio.to_thread(path.is_file):
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file as it is sent, whole and packed; `packed` is empty where gzip would save nothing."""
+
+    body: bytes
+    packed: bytes
+    etag: str
+    kind: str
+
+
+@lru_cache(maxsize=256)
+def stored(path: Path, _changed_ns: int) -> Asset:
+    """Read and packed once for each version of the file."""
+    body = path.read_bytes()
+    packed = gzip.compress(body, mtime=0)
+    kind = guess_type(path.name)[0] or "application/octet-stream"
+    return Asset(body, packed if len(packed) < len(body) * 0.9 else b"", sha256(body).hexdigest()[:20], kind)
+
+
+def looked_up(path: Path) -> Asset:
+    """Raises `Missing` if there is no such file."""
+    if not path.is_file():
         raise Missing
-    headers = COMMON | ({"Content-Security-Policy": policy} if policy else {})
-    return FileResponse(path, status, headers=headers)
+    return stored(path, path.stat().st_mtime_ns)
+
+
+async def served(request: Request, path: Path, policy: str = "", status: int = 200) -> Response:
+    """A file, packed for clients that unpack it; 304 for those that have it. Pages have a policy.
+    Each of the two forms has an ETag of its own (RFC 9110 §8.8.1)."""
+    file = await asyncio.to_thread(looked_up, path)
+    packs = bool(file.packed) and "gzip" in request.headers.get("accept-encoding", "")
+    etag = f'"{file.etag}{"-gzip" if packs else ""}"'
+    headers = COMMON | {"ETag": etag} | ({"Content-Security-Policy": policy} if policy else {})
+    if packs:
+        headers["Content-Encoding"] = "gzip"
+    if status == 200 and etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(file.packed if packs else file.body, status, headers, file.kind)

@@ -2,7 +2,7 @@
 
 import { address, all, json, problem } from "./api.js";
 import { composer, enter, put, reach, settings, working } from "./composer.js";
-import { box, button, make } from "./dom.js";
+import { $, box, button, make } from "./dom.js";
 import * as exchange from "./exchange.js";
 import * as panel from "./panel.js";
 import { go, path, register } from "./router.js";
@@ -12,6 +12,7 @@ import { fill } from "./welcome.js";
 
 const NEAR = 80; // px from the end, within which the view follows the answer
 const PENDING_MS = 2000;
+const ALOUD = 3000; // characters that a screen reader says of itself
 
 const chats = new Map(); // by session: the chat that is shown, and those that are being answered
 let here = null; // the chat that is shown
@@ -23,7 +24,7 @@ heard.setAttribute("aria-live", "polite");
 const scroller = make("div", "talk", "", { tabIndex: -1 });
 const below = button("New text below ↓", () => toEnd(here), "below");
 const asking = composer({ ask: (question) => ask(here, question), stop: () => stop(here), edit: () => here?.turns.at(-1)?.question });
-const foot = box("div", "foot", [below, asking.form]);
+const foot = box("div", "asking", [below, box("div", "", [asking.form])]);
 below.hidden = true;
 
 scroller.addEventListener("scroll", () => {
@@ -61,7 +62,6 @@ register("c", (place, [id, answer, n], again) => {
 
 function leave() {
   if (!here) return;
-  panel.close();
   here.top = scroller.scrollTop;
   if (!here.turn) chats.delete(here.session);
   here = null;
@@ -91,17 +91,21 @@ function entitle({ turns }) {
   document.title = turns.length ? `${turns[0].question.slice(0, 60)} · Ibid` : "Ibid";
 }
 
-/** What an address names: an answer comes into view, a source opens beside it. */
+/** What an address names comes into view. The panel opens by itself. */
 async function locate(chat, answer, n) {
   await chat.ready;
   if (chat !== here) return;
-  const turn = chat.turns.find(({ id }) => id && id === answer);
   for (const each of chat.place.querySelectorAll("[aria-current]")) each.removeAttribute("aria-current");
-  if (turn) turn.item.scrollIntoView({ block: "nearest" });
-  if (!n) return panel.close();
-  if (!turn?.meta) return; // the panel looks for the record itself
-  for (const each of turn.item.querySelectorAll(`[data-n="${CSS.escape(n)}"]`)) each.setAttribute("aria-current", "true");
-  panel.open(facts(turn), n === "why" ? null : Number(n));
+  const turn = chat.turns.find(({ id }) => id && id === answer);
+  if (!turn) return;
+  const marks = n ? [...turn.item.querySelectorAll(`[data-n="${CSS.escape(n)}"]`)] : [];
+  for (const each of marks) each.setAttribute("aria-current", "true");
+  const seen = scroller.getBoundingClientRect();
+  const inView = (element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > seen.top && top < seen.bottom;
+  };
+  if (![turn.item, ...marks].slice(marks.length ? 1 : 0).some(inView)) (marks[0] ?? turn.item).scrollIntoView({ block: marks[0] ? "center" : "start" });
 }
 
 const facts = ({ session, id, meta, labels = [], spans, appended }) =>
@@ -111,7 +115,7 @@ const facts = ({ session, id, meta, labels = [], spans, appended }) =>
 
 function add(chat, question) {
   const turn = begin(chat.session, question, {
-    open: (turn, n) => go(path("c", chat.session, turn.id, n)),
+    open: (turn, n) => panel.open(facts(turn), n),
     retry: (turn) => retry(chat, turn),
     pending: (turn, files) => pending(chat, turn, files),
   });
@@ -164,15 +168,20 @@ const EVENTS = {
     if (chat.turns.length === 1) tell("sessions", { session_id: chat.session, title: turn.question, turns: 1, last_active_at: new Date().toISOString() });
   },
   token: (chat, turn, { text }) => write(turn, text, (change) => follow(chat, change)),
-  citations: (chat, turn, data) => follow(chat, () => cited(turn, data)),
+  async citations(chat, turn, data) {
+    await turn.writing.drained();
+    follow(chat, () => cited(turn, data));
+  },
   done(chat, turn, data) {
     follow(chat, () => finish(turn, data));
-    if (chat === here) heard.textContent = turn.answer.textContent;
+    if (chat === here) heard.textContent = aloud(turn.answer.textContent);
   },
   error(chat, turn, data) {
     throw problem(data.status, data);
   },
 };
+
+const aloud = (text) => (text.length > ALOUD ? `${text.slice(0, ALOUD)} … The answer goes on.` : text);
 
 /** The connection is gone; the answer is asked for again. A quiet line says so until it is there. */
 function lost(chat, turn, tries) {
@@ -184,6 +193,7 @@ function stop(chat) {
   if (!turn) return;
   if (exchange.stop(turn)) {
     waiting(turn, "Stopping…");
+    toEnd(chat);
     return;
   }
   stopped(turn);
@@ -235,7 +245,7 @@ async function restore(chat) {
   }
   const left = exchange.underway(chat.session);
   if (left && !chat.turns.some(({ id }) => id && id === left.id)) resume(chat, left);
-  else if (!chat.turns.length) fill(chat.place);
+  else if (!chat.turns.length) fill(chat.place, (question) => ask(chat, question));
   if (chat === here) {
     entitle(chat);
     toEnd(chat);
@@ -267,8 +277,10 @@ addEventListener("ibid:compose", () => asking.field.focus());
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !here?.turn) return;
   if (document.querySelector("dialog[open], .menu:popover-open")) return;
+  if (!$("panel").hidden && !asking.form.contains(event.target)) return; // which closes first
+  event.preventDefault();
   stop(here);
-});
+}, true);
 on("settings", (name) => {
   if (name !== "key" || !here || here.turn) return;
   const { session } = here;

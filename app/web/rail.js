@@ -2,11 +2,13 @@
 
 import { address, all, call, json, send } from "./api.js";
 import { $, box, button, dialog, field, make, menu, toast } from "./dom.js";
+import { chatModel, modelNames, readiness } from "./service.js";
 import { freshSession, on, tell, user } from "./state.js";
 import { go, parts, path } from "./router.js";
 
 const LIBRARY = [["documents", "Documents"], ["memories", "Memories"], ["projects", "Projects"], ["texts", "Reference texts"]];
 const MOST_CHATS = 100;
+const PHONE = matchMedia("(max-width: 699px)"); // there the rail is behind a button
 const numbers = {}; // the places of the counts
 let chats = [];
 let gone = new Set(); // deleted, while it can be undone
@@ -17,10 +19,19 @@ export function newChat() {
   dispatchEvent(new CustomEvent("ibid:compose"));
 }
 
-function shut() {
-  $("rail").classList.remove("open");
-  $("open-rail").setAttribute("aria-expanded", "false");
+/** Opens or closes the rail on a phone. What is closed there can be reached by no key; elsewhere it is always there. */
+function disclose(open) {
+  const rail = $("rail");
+  const was = rail.classList.contains("open");
+  rail.classList.toggle("open", open);
+  rail.inert = PHONE.matches && !open;
+  $("main").inert = $("panel").inert = PHONE.matches && open;
+  $("open-rail").setAttribute("aria-expanded", String(open));
+  if (open) rail.querySelector("a, button").focus();
+  else if (was && (document.activeElement === document.body || rail.contains(document.activeElement))) $("open-rail").focus();
 }
+
+const shut = () => disclose(false);
 
 function link(hash, text, aside = "") {
   const made = box("a", "", [make("span", "", text), aside]);
@@ -93,9 +104,11 @@ function showChats() {
   current();
 }
 
-async function listChats() {
+/** `begun`: a chat whose first answer is being written; the service lists it once that has ended. */
+async function listChats(begun) {
   try {
     chats = (await json(address("/api/sessions", { limit: MOST_CHATS }))).items;
+    if (begun?.session_id && !chats.some(({ session_id: id, turns }) => id === begun.session_id && turns)) chats.unshift(begun);
     showChats();
   } catch {
     // without them the rest of the page still works; what is wrong is said where one asks
@@ -169,17 +182,32 @@ function current() {
   }
 }
 
+/** The model that answers, Vantage where it is on, and the settings. */
+function foot() {
+  const model = make("span", "number");
+  const vantage = link(path("vantage"), "Vantage");
+  vantage.hidden = true;
+  async function look() {
+    const [{ ok, quotes, name }, names] = await Promise.all([readiness().then(chatModel), modelNames().catch(() => [])]);
+    model.textContent = quotes ? "quotes only · connect" : ok ? name : "does not answer";
+    vantage.hidden = !names.includes("ibid/vantage");
+  }
+  look();
+  on("settings", (name) => name === "key" && look());
+  const models = link(path("settings", "model"), "Model", model);
+  models.classList.add("model");
+  return box("div", "foot", [make("h2", "caps", "This service"), box("ul", "", [models, vantage, link(path("settings"), "Settings")])]);
+}
+
 export function setUp() {
   const brand = box("a", "brand", ["ibid", make("span", "", ".")]);
   brand.href = "#/";
   const begin = button("", newChat, "new");
-  begin.append("＋ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
-  const foot = box("ul", "foot", [link(path("settings"), "Settings", make("span", "number", "", { id: "model-name" }))]);
-  $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot);
-  $("open-rail").addEventListener("click", () => {
-    const open = $("rail").classList.toggle("open");
-    $("open-rail").setAttribute("aria-expanded", String(open));
-  });
+  begin.append("+ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
+  $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
+  $("open-rail").addEventListener("click", () => disclose(!$("rail").classList.contains("open")));
+  PHONE.addEventListener("change", shut);
+  shut();
   $("bar-new").addEventListener("click", newChat);
   document.addEventListener("click", (event) => {
     if (!event.target.closest("#rail, #open-rail") || event.target.closest("#rail a")) shut();
@@ -191,6 +219,11 @@ export function setUp() {
     countLibrary(name);
   }
   on("sessions", listChats);
-  on("settings", (name) => name === "user" && countLibrary("memories"));
+  on("settings", (name) => {
+    if (name === "user") countLibrary("memories");
+    if (name !== "key") return;
+    for (const [each] of LIBRARY) countLibrary(each);
+    listChats();
+  });
   listChats();
 }

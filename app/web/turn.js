@@ -24,7 +24,7 @@ const REASONS = {
 };
 const SOURCES = { documents: "Documents", memories: "Memories", corpus: "Reference texts", conversations: "Earlier chats" };
 
-/** The parts of a turn. `acts`: {open(turn, n), retry(turn)}. */
+/** The parts of a turn. `acts`: {open(turn, n), retry(turn), pending(turn, files)}. */
 export function begin(session, question, acts) {
   const turn = {
     session, question, acts, id: "", order: new Map(), spans: [], meta: { citations: [] }, rating: null, ended: false,
@@ -33,6 +33,12 @@ export function begin(session, question, acts) {
   turn.item.setAttribute("aria-busy", "true");
   turn.item.append(...heading(question), turn.answer, turn.wait, turn.after);
   listen(turn, (n) => acts.open(turn, n));
+  turn.after.addEventListener("click", (event) => {
+    const card = event.target.closest("a.source");
+    if (!card || event.ctrlKey || event.metaKey || event.shiftKey) return; // a link like any other
+    event.preventDefault();
+    acts.open(turn, card.dataset.n ? Number(card.dataset.n) : null);
+  });
   return turn;
 }
 
@@ -158,6 +164,7 @@ function actions(turn, took) {
   const says = turn.meta.model === QUOTES ? "quotes only" : turn.meta.model;
   const { used, passages } = turn.meta.rag;
   const facts = [took === undefined ? "" : `${(took / 1000).toFixed(1)} s`, used ? count(passages, "passage") : "", says];
+  const how = facts.filter(Boolean).join(" · ");
   turn.thumbs = { up: thumb("up", "Good answer", turn), down: thumb("down", "Bad answer", turn) };
   showRating(turn);
   return box("div", "acts", [
@@ -165,7 +172,7 @@ function actions(turn, took) {
     turn.labels?.length ? button("Copy with sources", () => copy(footnoted(turn), "Answer and sources copied."), "quiet") : null,
     button("Share link", () => copy(linkTo(turn), "Link copied."), "quiet"),
     button("Retry", () => turn.acts.retry(turn), "quiet"),
-    turn.thumbs.up, turn.thumbs.down, make("span", "soft how", facts.filter(Boolean).join(" · ")),
+    turn.thumbs.up, turn.thumbs.down, make("span", "soft how", how, { title: how }),
   ]);
 }
 

@@ -29,6 +29,24 @@ async def test_everything_the_page_asks_for_is_served(client: httpx.AsyncClient)
         assert response.headers["x-content-type-options"] == "nosniff"
 
 
+async def test_files_are_packed_and_sent_once(client: httpx.AsyncClient) -> None:
+    """Packed for those that unpack; each form has a tag of its own, with which it is not sent again."""
+    path = "/web/vendor/marked.js"
+    packed = await client.get(path, headers={"Accept-Encoding": "gzip"})
+    whole = await client.get(path, headers={"Accept-Encoding": "identity"})
+
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < int(whole.headers["content-length"]) / 2
+    assert packed.content == whole.content
+    assert packed.headers["vary"] == "Accept-Encoding"
+    tags = {packed.headers["etag"], whole.headers["etag"]}
+    assert len(tags) == 2
+    for tag in tags:
+        again = await client.get(path, headers={"If-None-Match": tag, "Accept-Encoding": "gzip"})
+        assert again.status_code == (304 if tag == packed.headers["etag"] else 200)
+        assert again.headers["etag"] == packed.headers["etag"]
+
+
 async def test_the_page_may_run_nothing_but_its_own_script(client: httpx.AsyncClient) -> None:
     """Whatever an answer contains; and nobody may frame it."""
     policy = (await client.get("/")).headers["content-security-policy"]
