@@ -234,7 +234,7 @@ async function restore(chat) {
   }
   const left = exchange.underway(chat.session);
   if (left && !chat.turns.some(({ id }) => id && id === left.id)) resume(chat, left);
-  else if (!chat.turns.length) fill(chat.place);
+  else if (!chat.turns.length) fill(chat.place, (question) => ask(chat, question));
   if (chat === here) {
     entitle(chat);
     toEnd(chat);
