@@ -2,7 +2,7 @@
 
 import { address, all, json, problem } from "./api.js";
 import { composer, enter, put, reach, settings, working } from "./composer.js";
-import { box, button, make } from "./dom.js";
+import { $, box, button, make } from "./dom.js";
 import * as exchange from "./exchange.js";
 import * as panel from "./panel.js";
 import { go, path, register } from "./router.js";
@@ -23,7 +23,7 @@ heard.setAttribute("aria-live", "polite");
 const scroller = make("div", "talk", "", { tabIndex: -1 });
 const below = button("New text below ↓", () => toEnd(here), "below");
 const asking = composer({ ask: (question) => ask(here, question), stop: () => stop(here), edit: () => here?.turns.at(-1)?.question });
-const foot = box("div", "foot", [below, box("div", "", [asking.form])]);
+const foot = box("div", "asking", [below, box("div", "", [asking.form])]);
 below.hidden = true;
 
 scroller.addEventListener("scroll", () => {
@@ -61,7 +61,6 @@ register("c", (place, [id, answer, n], again) => {
 
 function leave() {
   if (!here) return;
-  panel.close();
   here.top = scroller.scrollTop;
   if (!here.turn) chats.delete(here.session);
   here = null;
@@ -91,16 +90,21 @@ function entitle({ turns }) {
   document.title = turns.length ? `${turns[0].question.slice(0, 60)} · Ibid` : "Ibid";
 }
 
-/** What an address names: an answer comes into view, a source opens beside it. */
+/** What an address names comes into view. The panel opens by itself. */
 async function locate(chat, answer, n) {
   await chat.ready;
   if (chat !== here) return;
-  const turn = chat.turns.find(({ id }) => id && id === answer);
   for (const each of chat.place.querySelectorAll("[aria-current]")) each.removeAttribute("aria-current");
-  if (turn) turn.item.scrollIntoView({ block: "nearest" });
-  if (!turn?.ended || !n) return panel.close();
-  for (const each of turn.item.querySelectorAll(`[data-n="${CSS.escape(n)}"]`)) each.setAttribute("aria-current", "true");
-  panel.open(facts(turn), n === "why" ? null : Number(n));
+  const turn = chat.turns.find(({ id }) => id && id === answer);
+  if (!turn) return;
+  const marks = n ? [...turn.item.querySelectorAll(`[data-n="${CSS.escape(n)}"]`)] : [];
+  for (const each of marks) each.setAttribute("aria-current", "true");
+  const seen = scroller.getBoundingClientRect();
+  const inView = (element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > seen.top && top < seen.bottom;
+  };
+  if (![turn.item, ...marks].slice(marks.length ? 1 : 0).some(inView)) (marks[0] ?? turn.item).scrollIntoView({ block: marks[0] ? "center" : "start" });
 }
 
 const facts = ({ session, id, meta, labels = [], spans, appended }) =>
@@ -110,7 +114,7 @@ const facts = ({ session, id, meta, labels = [], spans, appended }) =>
 
 function add(chat, question) {
   const turn = begin(chat.session, question, {
-    open: (turn, n) => go(path("c", chat.session, turn.id, n)),
+    open: (turn, n) => panel.open(facts(turn), n),
     retry: (turn) => retry(chat, turn),
     pending: (turn, files) => pending(chat, turn, files),
   });
@@ -266,8 +270,10 @@ addEventListener("ibid:compose", () => asking.field.focus());
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !here?.turn) return;
   if (document.querySelector("dialog[open], .menu:popover-open")) return;
+  if (!$("panel").hidden && !asking.form.contains(event.target)) return; // which closes first
+  event.preventDefault();
   stop(here);
-});
+}, true);
 on("settings", (name) => {
   if (name !== "key" || !here || here.turn) return;
   const { session } = here;

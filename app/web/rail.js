@@ -104,9 +104,11 @@ function showChats() {
   current();
 }
 
-async function listChats() {
+/** `begun`: a chat whose first answer is being written; the service lists it once that has ended. */
+async function listChats(begun) {
   try {
     chats = (await json(address("/api/sessions", { limit: MOST_CHATS }))).items;
+    if (begun?.session_id && !chats.some(({ session_id: id, turns }) => id === begun.session_id && turns)) chats.unshift(begun);
     showChats();
   } catch {
     // without them the rest of the page still works; what is wrong is said where one asks

@@ -24,7 +24,7 @@ const REASONS = {
 };
 const SOURCES = { documents: "Documents", memories: "Memories", corpus: "Reference texts", conversations: "Earlier chats" };
 
-/** The parts of a turn. `acts`: {open(turn, n), retry(turn)}. */
+/** The parts of a turn. `acts`: {open(turn, n), retry(turn), pending(turn, files)}. */
 export function begin(session, question, acts) {
   const turn = {
     session, question, acts, id: "", order: new Map(), spans: [], meta: { citations: [] }, rating: null, ended: false,
@@ -33,6 +33,12 @@ export function begin(session, question, acts) {
   turn.item.setAttribute("aria-busy", "true");
   turn.item.append(...heading(question), turn.answer, turn.wait, turn.after);
   listen(turn, (n) => acts.open(turn, n));
+  turn.after.addEventListener("click", (event) => {
+    const card = event.target.closest("a.source");
+    if (!card || event.ctrlKey || event.metaKey || event.shiftKey) return; // a link like any other
+    event.preventDefault();
+    acts.open(turn, card.dataset.n ? Number(card.dataset.n) : null);
+  });
   return turn;
 }
 
