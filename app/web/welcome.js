@@ -17,7 +17,9 @@ const QUESTIONS = [
 /** A button that opens the choice of files. Files that are dropped are taken by the whole window. */
 function dropArea(small) {
   const area = button("", () => choose(parts()[1]), small ? "drop small" : "drop");
-  area.append(make("strong", "", "Drop PDFs here"), make("span", "soft", "or choose files. They stay with this service."));
+  const mouse = matchMedia("(pointer: fine)").matches;
+  area.append(make("strong", "", mouse ? "Drop PDFs here" : "Add PDFs"),
+    make("span", "soft", `${mouse ? "or choose files. " : ""}They stay with this service.`));
   return area;
 }
 
@@ -48,7 +50,7 @@ function examples(ask) {
 }
 
 function heading(documents, total) {
-  if (!total) return ["What would you like to read?", "Ask anything. Every sentence of the answer says on which page it stands."];
+  if (!total) return ["What would you like to know?", "Ask anything. Every sentence of the answer says on which page it stands."];
   const reading = documents.filter(({ state }) => state === "processing").length;
   const names = documents.slice(0, 3).map(({ filename }) => filename).join(", ");
   return [
