@@ -1,8 +1,284 @@
-// The conversation.
+// The conversation: its turns as they were and as they come, what is in view, and its addresses.
 
-import { make } from "./dom.js";
-import { register } from "./router.js";
+import { address, all, json, problem } from "./api.js";
+import { composer, enter, put, reach, settings, working } from "./composer.js";
+import { $, box, button, make } from "./dom.js";
+import * as exchange from "./exchange.js";
+import * as panel from "./panel.js";
+import { go, path, register } from "./router.js";
+import { freshSession, on, session as lastSession, tell } from "./state.js";
+import { begin, cited, fail, finish, opened, reading, stopped, waiting, write } from "./turn.js";
+import { fill } from "./welcome.js";
 
-register("c", (place, [session, answer, n]) => {
-  place.append(make("p", "", `chat ${session} ${answer} ${n}`));
+const NEAR = 80; // px from the end, within which the view follows the answer
+const PENDING_MS = 2000;
+
+const chats = new Map(); // by session: the chat that is shown, and those that are being answered
+let here = null; // the chat that is shown
+
+// --- the view ------------------------------------------------------------------------------------
+
+const heard = make("p", "only-heard");
+heard.setAttribute("aria-live", "polite");
+const scroller = make("div", "talk", "", { tabIndex: -1 });
+const below = button("New text below ↓", () => toEnd(here), "below");
+const asking = composer({ ask: (question) => ask(here, question), stop: () => stop(here), edit: () => here?.turns.at(-1)?.question });
+const foot = box("div", "asking", [below, box("div", "", [asking.form])]);
+below.hidden = true;
+
+scroller.addEventListener("scroll", () => {
+  if (!here) return;
+  here.pinned = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= NEAR;
+  if (here.pinned) below.hidden = true;
+}, { passive: true });
+
+function toEnd(chat) {
+  if (chat !== here) return;
+  chat.pinned = true;
+  below.hidden = true;
+  scroller.scrollTo({ top: scroller.scrollHeight, behavior: "instant" });
+}
+
+/** A change of what is shown: followed while the reader is at the end, else there is more to be found. */
+function follow(chat, change) {
+  change();
+  if (chat !== here) return;
+  if (chat.pinned) scroller.scrollTop = scroller.scrollHeight;
+  else below.hidden = false;
+}
+
+register("c", (place, [id, answer, n], again) => {
+  if (!id) {
+    queueMicrotask(() => go(path("c", lastSession.get() || freshSession()), { replace: true }));
+    return leave;
+  }
+  const fresh = !again || !scroller.isConnected; // from an address without a chat one was sent on
+  if (fresh) place.append(scroller, foot, heard);
+  if (here?.session !== id) swap(id);
+  locate(here, answer, n);
+  if (fresh && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
+  return leave;
+});
+
+function leave() {
+  if (!here) return;
+  here.top = scroller.scrollTop;
+  if (!here.turn) chats.delete(here.session);
+  here = null;
+  document.title = "Ibid";
+}
+
+function swap(id) {
+  leave();
+  lastSession.set(id);
+  here = chats.get(id) ?? chat(id);
+  scroller.replaceChildren(here.place);
+  scroller.scrollTop = here.pinned ? scroller.scrollHeight : here.top;
+  below.hidden = true;
+  enter(asking, id);
+  working(asking, Boolean(here.turn));
+  entitle(here);
+}
+
+function chat(session) {
+  const made = { session, turns: [], turn: null, pinned: true, top: 0, place: make("div", "turns") };
+  chats.set(session, made);
+  made.ready = restore(made);
+  return made;
+}
+
+function entitle({ turns }) {
+  document.title = turns.length ? `${turns[0].question.slice(0, 60)} · Ibid` : "Ibid";
+}
+
+/** What an address names comes into view. The panel opens by itself. */
+async function locate(chat, answer, n) {
+  await chat.ready;
+  if (chat !== here) return;
+  for (const each of chat.place.querySelectorAll("[aria-current]")) each.removeAttribute("aria-current");
+  const turn = chat.turns.find(({ id }) => id && id === answer);
+  if (!turn) return;
+  const marks = n ? [...turn.item.querySelectorAll(`[data-n="${CSS.escape(n)}"]`)] : [];
+  for (const each of marks) each.setAttribute("aria-current", "true");
+  const seen = scroller.getBoundingClientRect();
+  const inView = (element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > seen.top && top < seen.bottom;
+  };
+  if (![turn.item, ...marks].slice(marks.length ? 1 : 0).some(inView)) (marks[0] ?? turn.item).scrollIntoView({ block: marks[0] ? "center" : "start" });
+}
+
+const facts = ({ session, id, meta, labels = [], spans, appended }) =>
+  ({ answer_id: id, session_id: session, citations: meta.citations, cited: labels, spans, appended, rag: meta.rag });
+
+// --- questions -----------------------------------------------------------------------------------
+
+function add(chat, question) {
+  const turn = begin(chat.session, question, {
+    open: (turn, n) => panel.open(facts(turn), n),
+    retry: (turn) => retry(chat, turn),
+    pending: (turn, files) => pending(chat, turn, files),
+  });
+  if (!chat.turns.length) chat.place.replaceChildren();
+  chat.turns.push(turn);
+  chat.place.append(turn.item);
+  return turn;
+}
+
+/** A question of the reader, or the same once more; `before`: the turns that it follows, if not all. */
+async function ask(chat, question, before = null) {
+  await chat.ready;
+  if (chat.turn) return;
+  const turn = add(chat, question);
+  const history = before?.filter(({ writing }) => writing?.text).flatMap((each) => [
+    { role: "user", content: each.question }, { role: "assistant", content: each.writing.text },
+  ]);
+  entitle(chat);
+  const searched = reach(asking);
+  waiting(turn, searched ? `Searching ${searched}…` : "Searching…");
+  toEnd(chat);
+  await run(chat, turn, (told, lost) => exchange.ask(turn, { ...settings(asking), history }, told, lost));
+}
+
+async function run(chat, turn, exchanged) {
+  chat.turn = turn;
+  turn.control = new AbortController();
+  if (chat === here) working(asking, true);
+  try {
+    await exchanged((event, data) => EVENTS[event]?.(chat, turn, data), (tries) => lost(chat, turn, tries));
+  } catch (error) {
+    if (error.name === "AbortError") stopped(turn);
+    else fail(turn, `${error.message} `, [button("Retry", () => retry(chat, turn), "pill")]);
+    toEnd(chat); // it is what the reader waits for
+  }
+  if (chat.turn === turn) done(chat);
+}
+
+function done(chat) {
+  chat.turn = null;
+  tell("sessions", chat.session);
+  if (chat === here) working(asking, false);
+  else chats.delete(chat.session);
+}
+
+const EVENTS = {
+  meta(chat, turn, data) {
+    opened(turn, data);
+    follow(chat, () => reading(turn));
+    if (chat.turns.length === 1) tell("sessions", { session_id: chat.session, title: turn.question, turns: 1, last_active_at: new Date().toISOString() });
+  },
+  token: (chat, turn, { text }) => write(turn, text, (change) => follow(chat, change)),
+  citations: (chat, turn, data) => follow(chat, () => cited(turn, data)),
+  done(chat, turn, data) {
+    follow(chat, () => finish(turn, data));
+    if (chat === here) heard.textContent = turn.answer.textContent;
+  },
+  error(chat, turn, data) {
+    throw problem(data.status, data);
+  },
+};
+
+/** The connection is gone; the answer is asked for again. A quiet line says so until it is there. */
+function lost(chat, turn, tries) {
+  follow(chat, () => waiting(turn, tries > 1 ? "The connection was lost. Trying once more…" : "The connection was lost. Trying again…"));
+}
+
+function stop(chat) {
+  const { turn } = chat ?? {};
+  if (!turn) return;
+  if (exchange.stop(turn)) {
+    waiting(turn, "Stopping…");
+    return;
+  }
+  stopped(turn);
+  toEnd(chat);
+  done(chat);
+}
+
+/** The same question again: in the place of an answer that failed, else below, as if asked where it first was. */
+async function retry(chat, turn) {
+  if (chat.turn) return;
+  const before = chat.turns.slice(0, chat.turns.indexOf(turn));
+  if (!turn.writing?.text) {
+    chat.turns.splice(chat.turns.indexOf(turn), 1);
+    turn.item.remove();
+  }
+  await ask(chat, turn.question, before);
+}
+
+/** A question that found nothing while files were being read: once they are, it can be asked again. */
+function pending(chat, turn, files) {
+  const names = files.map(({ filename }) => filename).join(", ");
+  const note = make("p", "facts", `${names} ${files.length > 1 ? "were" : "was"} still being read and could not be searched yet.`);
+  turn.after.append(note);
+  const timer = setInterval(async () => {
+    if (!note.isConnected && chat !== here) return clearInterval(timer);
+    const found = await Promise.all(files.map(({ id }) => json(`/api/documents/${id}`).catch(({ status }) => ({ state: status ? "gone" : "processing" }))));
+    if (found.some(({ state }) => state === "processing")) return;
+    clearInterval(timer);
+    const ready = files.filter((_, n) => found[n].state === "ready");
+    note.textContent = files.map(({ filename }, n) => `${filename} ${found[n].state === "ready" ? "has been read" : "could not be read"}.`).join(" ");
+    if (ready.length) note.append(" ", button("Ask again", () => retry(chat, turn), "pill"));
+  }, PENDING_MS);
+}
+
+// --- what was said before ------------------------------------------------------------------------
+
+async function restore(chat) {
+  try {
+    const items = await all(`/api/sessions/${encodeURIComponent(chat.session)}/turns`, { thread_id: chat.session, citations: 1 });
+    for (const { role, content, answer_id: id, answer } of items) {
+      if (role === "user") Object.assign(add(chat, content), { id });
+      const turn = chat.turns.at(-1);
+      if (turn && (answer || role === "assistant")) complete(turn, role === "assistant" ? content : "", answer, id);
+    }
+    for (const turn of chat.turns) turn.item.setAttribute("aria-busy", "false");
+  } catch (error) {
+    chat.place.replaceChildren(box("p", "error bad", [`${error.message} `, button("Try again", () => (chat.ready = restore(chat)), "pill")]));
+    return;
+  }
+  const left = exchange.underway(chat.session);
+  if (left && !chat.turns.some(({ id }) => id && id === left.id)) resume(chat, left);
+  else if (!chat.turns.length) fill(chat.place, (question) => ask(chat, question));
+  if (chat === here) {
+    entitle(chat);
+    toEnd(chat);
+  }
+}
+
+/** An answer as it ended. Without a record it is its text alone. */
+function complete(turn, text, answer, id) {
+  turn.rating = answer?.rating ?? null;
+  opened(turn, { ...(answer ?? { citations: [], rag: { used: false, passages: 0 } }), answer_id: id });
+  turn.writing.text = text;
+  turn.writing.end();
+  if (!answer) return;
+  cited(turn, answer);
+  finish(turn, answer);
+  if (answer.problem || !answer.finish_reason) fail(turn, `${problem(answer.problem?.status, answer.problem).message} `, [button("Retry", () => turn.acts.retry(turn), "pill")]);
+}
+
+/** The answer that was under way when the page was left. */
+function resume(chat, { question, id = "" }) {
+  const turn = Object.assign(add(chat, question), { id });
+  waiting(turn, "Searching…");
+  run(chat, turn, (told, lost) => exchange.resume(turn, told, lost));
+}
+
+// --- keys, and what others tell ------------------------------------------------------------------
+
+addEventListener("ibid:compose", () => asking.field.focus());
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !here?.turn) return;
+  if (document.querySelector("dialog[open], .menu:popover-open")) return;
+  if (!$("panel").hidden && !asking.form.contains(event.target)) return; // which closes first
+  event.preventDefault();
+  stop(here);
+}, true);
+on("settings", (name) => {
+  if (name !== "key" || !here || here.turn) return;
+  const { session } = here;
+  chats.delete(session);
+  here = null;
+  swap(session);
 });

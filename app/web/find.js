@@ -12,7 +12,7 @@ const SNIPPET = 160;
 
 /** Where a passage is found again: a document's, a memory's, a reference text's place in the library. */
 function placeOf({ source, id, metadata }) {
-  if (source === "documents") return path("documents", id.split(":")[0]);
+  if (source === "documents") return path("documents", ...id.split(":"));
   return source === "memories" ? path("memories") : path("texts", metadata?.collection ?? "");
 }
 
@@ -94,7 +94,7 @@ function open() {
   function show(groups, query) {
     shown = query;
     options = [];
-    list.replaceChildren(option({ text: "＋ New chat", act: newChat }), ...groups.filter(([, entries]) => entries.length).map(([title, entries], n) => {
+    list.replaceChildren(option({ text: "+ New chat", act: newChat }), ...groups.filter(([, entries]) => entries.length).map(([title, entries], n) => {
       const head = make("div", "caps", title, { id: `find-group-${n}` });
       const group = box("div", "", [head, ...entries.map(option)]);
       group.setAttribute("role", "group");

@@ -104,9 +104,11 @@ function showChats() {
   current();
 }
 
-async function listChats() {
+/** `begun`: a chat whose first answer is being written; the service lists it once that has ended. */
+async function listChats(begun) {
   try {
     chats = (await json(address("/api/sessions", { limit: MOST_CHATS }))).items;
+    if (begun?.session_id && !chats.some(({ session_id: id, turns }) => id === begun.session_id && turns)) chats.unshift(begun);
     showChats();
   } catch {
     // without them the rest of the page still works; what is wrong is said where one asks
@@ -201,7 +203,7 @@ export function setUp() {
   const brand = box("a", "brand", ["ibid", make("span", "", ".")]);
   brand.href = "#/";
   const begin = button("", newChat, "new");
-  begin.append("＋ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
+  begin.append("+ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
   $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
   $("open-rail").addEventListener("click", () => disclose(!$("rail").classList.contains("open")));
   PHONE.addEventListener("change", shut);

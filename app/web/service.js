@@ -44,7 +44,7 @@ const KINDS = {
 };
 
 /** How to connect a chat model: the lines of three kinds, and a test. */
-export function connectCard() {
+export function connectCard(open = false) {
   const place = make("div");
   const choices = Object.entries(KINDS).map(([name, lines]) => button(name, () => choose(name, lines), "pill"));
   function choose(name, lines) {
@@ -61,12 +61,13 @@ export function connectCard() {
   const kinds = box("div", "row", choices);
   kinds.setAttribute("role", "group");
   kinds.setAttribute("aria-label", "Kind of model server");
-  return box("section", "card connect", [
-    make("h2", "", "Connect a chat model"),
-    make("p", "soft", "Without one, answers are sentences quoted from what you keep. Put these lines into the file .env"
-      + " in the folder where you start Ibid, start it again, then test."),
+  const card = box("details", "card connect", [
+    box("summary", "", ["Answers are quotes, since no chat model is connected. ", make("strong", "", "Connect one")]),
+    make("p", "soft", "Put these lines into the file .env in the folder where you start Ibid, start it again, then test."),
     kinds, place, box("div", "row", [test, result]),
   ]);
+  card.open = open;
+  return card;
 }
 
 function verdict(found) {

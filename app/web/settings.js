@@ -136,10 +136,8 @@ function userSection() {
 
 function modelSection(found, names) {
   const { ok, quotes, name } = chatModel(found);
-  const said = quotes ? "Quotes only: no chat model is connected." : ok ? `${name} writes the answers.` : "The chat model does not answer just now.";
   return section("Model", [
-    make("p", ok ? "" : "bad", said),
-    quotes && connectCard(),
+    quotes ? connectCard(true) : make("p", ok ? "" : "bad", ok ? `${name} writes the answers.` : "The chat model does not answer just now."),
     names.length && make("p", "soft", `Other programs reach Ibid by OpenAI's protocol at ${location.origin}/v1, as ${names.join(", ")}.`),
   ]);
 }

@@ -145,7 +145,7 @@ function asker(policy) {
 register("vantage", (place) => {
   const page = box("div", "page", [
     make("h1", "", "Vantage"),
-    make("p", "soft", "Answers within a policy: what a question may get is decided by published rules before a model is asked."),
+    make("p", "soft", "Answers from memories and reference texts, within a policy: published rules decide what a question gets before a model is asked."),
   ]);
   place.append(page);
   async function fill() {

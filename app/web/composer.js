@@ -1,0 +1,208 @@
+// Where one asks: the field, the sources and the project that are asked, and files on their way.
+
+import { address, json } from "./api.js";
+import { box, button, count, make, menu } from "./dom.js";
+import * as state from "./state.js";
+import { underway, upload } from "./uploads.js";
+
+const MOST = 32_000; // characters, as the service counts them
+const SOURCES = [["documents", "Documents"], ["memories", "Memories"], ["corpus", "Reference texts"]];
+const DRAFT = "ibid.draft.";
+
+/** The form. `acts`: {ask(question), stop(), edit()}: `edit` gives the last question. */
+export function composer(acts) {
+  const field = make("textarea", "", "", { id: "message", rows: 1, autocomplete: "off" });
+  const label = make("label", "only-heard", "Your question", { htmlFor: "message" });
+  const told = make("p", "facts bad", "", { hidden: true });
+  told.setAttribute("role", "status");
+  const files = make("p", "facts files", "", { hidden: true });
+  const picker = make("input", "", "", { type: "file", accept: ".pdf,application/pdf", multiple: true, hidden: true, id: "add-files" });
+  const add = button("+ Add files", () => picker.click(), "pill");
+  const switches = make("div", "row switches");
+  const send = make("button", "strong", "Ask ↵", { id: "send" });
+  const stop = button("Stop", acts.stop, "strong", "Stop the answer (Esc)");
+  stop.id = "stop";
+  const form = box("form", "composer", [
+    files, box("div", "card", [label, field, told, box("div", "row", [add, picker, switches, make("span", "grow"), send, stop])]),
+  ]);
+  form.id = "ask";
+  const self = { form, field, told, files, switches, send, stop, session: "", busy: false, has: {}, projects: [] };
+  picker.addEventListener("change", () => {
+    upload([...picker.files], self.session);
+    picker.value = "";
+  });
+  field.addEventListener("input", () => grown(self));
+  field.addEventListener("keydown", (event) => typed(self, event, acts));
+  field.addEventListener("paste", (event) => {
+    if (!event.clipboardData.files.length) return;
+    event.preventDefault();
+    upload([...event.clipboardData.files], self.session);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit(self, acts);
+  });
+  for (const name of ["documents", "memories", "texts", "projects"]) state.on(name, () => look(self));
+  state.on("settings", (name) => (["sources", "project"].includes(name) ? draw(self) : look(self)));
+  state.on("uploads", () => drawFiles(self));
+  working(self, false);
+  return self;
+}
+
+/** For another chat: its draft, and what is in its reach. */
+export function enter(self, session) {
+  self.session = session;
+  put(self, sessionStorage.getItem(DRAFT + session) ?? "");
+  look(self);
+}
+
+export function put(self, text) {
+  self.field.value = text;
+  grown(self);
+}
+
+/** Whether an answer is on its way: then it can be stopped, and nothing else asked. */
+export function working(self, busy) {
+  self.busy = busy;
+  const focused = document.activeElement === self.stop;
+  self.stop.hidden = !busy;
+  self.send.hidden = busy;
+  if (focused) self.field.focus();
+}
+
+/** What a question says beside its text. */
+export function settings(self) {
+  const project = chosenProject(self);
+  const sources = state.sources.get() === null && project ? undefined : asked(self);
+  const usual = !project && String(sources) === "documents";
+  return {
+    user_id: state.user.get() || undefined,
+    project: project || undefined,
+    sources: usual ? undefined : sources,
+  };
+}
+
+/** What will be searched, in words: "3 documents and 12 memories". */
+export function reach(self) {
+  const project = chosenProject(self);
+  if (project && state.sources.get() === null) return project;
+  const nouns = { documents: "document", memories: "memory", corpus: "reference text" };
+  const parts = asked(self).filter((name) => self.has[name]).map((name) => several(self.has[name], nouns[name]));
+  return parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0] ?? "";
+}
+
+const several = (number, noun) => (noun === "memory" && number !== 1 ? `${number.toLocaleString()} memories` : count(number, noun));
+
+function typed(self, event, acts) {
+  if (event.isComposing || event.keyCode === 229) return; // an input method has the keys
+  if (event.key === "Enter" && !event.shiftKey) {
+    event.preventDefault();
+    self.form.requestSubmit();
+  } else if (event.key === "ArrowUp" && !self.field.value) {
+    const question = acts.edit();
+    if (!question) return;
+    event.preventDefault();
+    put(self, question);
+    self.field.setSelectionRange(question.length, question.length);
+  }
+}
+
+function submit(self, acts) {
+  const question = self.field.value.trim();
+  if (!question || self.busy || tooLong(self)) return;
+  put(self, "");
+  acts.ask(question);
+}
+
+function tooLong({ field }) {
+  const length = field.value.length > MOST ? [...field.value.trim()].length : 0;
+  return length > MOST ? length : 0;
+}
+
+/** As high as its text, up to what the style sheet allows; the draft is remembered. */
+function grown(self) {
+  const { field, told, send } = self;
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+  const length = tooLong(self);
+  told.hidden = !length;
+  send.disabled = Boolean(length);
+  if (length) told.textContent = `${length.toLocaleString()} characters: a question may have ${MOST.toLocaleString()}. Shorten it, or add the text as a file.`;
+  if (field.value) sessionStorage.setItem(DRAFT + self.session, field.value);
+  else sessionStorage.removeItem(DRAFT + self.session);
+}
+
+// --- what is asked -------------------------------------------------------------------------------
+
+const total = async (path, query) => {
+  const page = await json(address(path, { limit: 1, ...query }));
+  return page.total ?? page.items.length;
+};
+
+async function look(self) {
+  const { session } = self;
+  const found = {
+    documents: () => total("/api/documents", { session_id: session }),
+    memories: () => total("/memories", { user_id: state.user.get() }),
+    corpus: async () => (await json("/corpus")).items.reduce((sum, { texts }) => sum + (texts ?? 1), 0),
+    projects: async () => (await json("/projects")).items.map(({ project, name }) => project ?? name),
+  };
+  const names = Object.keys(found);
+  const values = await Promise.all(names.map((name) => found[name]().catch(() => null)));
+  if (session !== self.session) return;
+  names.forEach((name, n) => {
+    if (name === "projects") self.projects = values[n] ?? [];
+    else self.has[name] = values[n] ?? 0;
+  });
+  draw(self);
+}
+
+const chosenProject = (self) => (self.projects.includes(state.project.get()) ? state.project.get() : "");
+
+/** The names of the sources that are asked: as chosen, else documents, and memories if there are any. */
+function asked(self) {
+  const chosen = state.sources.get() ?? ["documents", "memories"];
+  const there = SOURCES.map(([name]) => name).filter((name) => self.has[name]);
+  const found = there.filter((name) => chosen.includes(name));
+  return found.length ? found : there.length ? there.slice(0, 1) : ["documents"];
+}
+
+function draw(self) {
+  const project = chosenProject(self);
+  const own = project && state.sources.get() === null; // the project decides
+  const on = asked(self);
+  const made = SOURCES.filter(([name]) => self.has[name]).map(([name, text]) => {
+    const pressed = !own && on.includes(name);
+    const flip = button(text, () => {
+      const next = pressed ? on.filter((each) => each !== name) : [...(own ? [] : on), name];
+      if (next.length) state.sources.set(next);
+    }, "pill");
+    flip.dataset.source = name;
+    flip.setAttribute("aria-pressed", String(pressed));
+    return flip;
+  });
+  if (self.projects.length) {
+    const choose = button(`Project: ${project || "none"}`, () => menu(choose, ["", ...self.projects].map((name) => ({
+      text: name || "None",
+      act() {
+        state.sources.set(null);
+        state.project.set(name);
+      },
+    }))), "pill");
+    choose.setAttribute("aria-haspopup", "menu");
+    made.push(choose);
+  }
+  const focused = self.switches.contains(document.activeElement) && document.activeElement.dataset.source;
+  self.switches.replaceChildren(...made);
+  if (focused) self.switches.querySelector(`[data-source="${focused}"]`)?.focus();
+  self.field.placeholder = reach(self) ? `Ask about ${reach(self)}` : "Ask a question";
+  drawFiles(self);
+}
+
+function drawFiles({ files }) {
+  const busy = underway();
+  const one = busy.length === 1 && busy[0];
+  files.hidden = !busy.length;
+  files.textContent = !one ? `Reading ${count(busy.length, "file")}… They can be asked about once they are read.`
+    : `${one.stage === "sending" || one.stage === "waiting" ? "Sending" : "Reading"} ${one.name}… It can be asked about once it is read.`;
+}

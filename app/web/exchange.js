@@ -1,0 +1,117 @@
+// Answers on their way: asked, followed, resumed when the connection is lost or the page is reloaded, stopped.
+
+import { Problem, call, events } from "./api.js";
+
+const ASKED = "ibid.asked"; // in sessionStorage: by session, the question under way and the id of its answer
+const TRIES = 2; // to resume
+const PAUSE_MS = 1000;
+const LOST = "The connection to the service was lost.";
+const WAIT_MS = 60_000; // for an answer whose id is not known yet
+
+let leaving = false;
+addEventListener("pagehide", () => (leaving = true));
+addEventListener("pageshow", () => (leaving = false));
+
+const noted = () => JSON.parse(sessionStorage.getItem(ASKED) ?? "{}");
+
+/** Remember, or with null forget, what a session is being answered. */
+function note(session, entry) {
+  const all = { ...noted(), [session]: entry ?? undefined };
+  sessionStorage.setItem(ASKED, JSON.stringify(all));
+}
+
+/** The question of a session that was under way when the page was left: {question, id}. */
+export const underway = (session) => noted()[session];
+
+const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
+
+/** Ask a turn's question. `told(event, data)` gets the events, `lost(tries)` says that the connection is gone. Raises
+ *  `Problem`; returns when the last event was told, or the turn was stopped before its first. */
+export async function ask(turn, body, told, lost) {
+  note(turn.session, { question: turn.question });
+  const post = () => call("/api/chat", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ message: turn.question, session_id: turn.session, on_disconnect: "continue", ...body }),
+    signal: turn.control.signal,
+  });
+  await follow(turn, post, told, lost);
+}
+
+/** Follow an answer that is under way, from the event after the last that came. */
+export async function resume(turn, told, lost) {
+  note(turn.session, { question: turn.question, id: turn.id });
+  await follow(turn, async () => again(turn, turn.id || await idOf(turn)), told, lost);
+}
+
+const again = (turn, id) => call(`/answers/${id}/events`, {
+  headers: turn.last ? { "Last-Event-ID": turn.last } : {},
+  signal: turn.control.signal,
+});
+
+/** The id of the newest answer under way in a session. It is known once the model has begun. */
+async function idOf(turn) {
+  for (const end = Date.now() + WAIT_MS; Date.now() < end; await pause(PAUSE_MS)) {
+    const control = new AbortController();
+    const response = await call(`/api/chat/ui/${encodeURIComponent(turn.session)}/stream`, { signal: control.signal });
+    if (response.status === 204) continue;
+    for await (const { data } of events(response)) {
+      control.abort();
+      return data.messageId;
+    }
+  }
+  throw new Problem("The answer did not come.");
+}
+
+async function follow(turn, open, told, lost) {
+  try {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        if (await heard(turn, await (tries ? again(turn, turn.id) : open()), told)) return;
+        throw new Problem(LOST);
+      } catch (error) {
+        const cut = error instanceof TypeError;
+        if (!cut && (error.status ?? 1)) throw error;
+        if (!turn.id || tries === TRIES) throw cut ? new Problem(LOST) : error;
+        lost(tries + 1);
+        await pause(PAUSE_MS * (tries + 1));
+      }
+    }
+  } catch (error) {
+    if (!turn.stopped) throw error;
+  } finally {
+    if (!leaving) note(turn.session, null); // a reload finds it again
+  }
+}
+
+/** Tell the events of a response; true if the last has come. */
+async function heard(turn, response, told) {
+  for await (const { event, data, id } of events(response)) {
+    turn.last = id ?? turn.last;
+    if (event === "meta") {
+      turn.id = data.answer_id;
+      note(turn.session, { question: turn.question, id: turn.id });
+      if (turn.stopped) return halt(turn);
+    }
+    told(event, data);
+    if (event === "done") return true;
+  }
+  return false;
+}
+
+async function halt(turn) {
+  await call(`/answers/${turn.id}/stop`, { method: "POST" }).catch(() => {});
+  turn.control.abort();
+  return true;
+}
+
+/** Stop an answer, in the service too. True if its last events follow; else nothing more is told of it: its id is
+ *  not known yet, and the service stops as soon as it is. */
+export function stop(turn) {
+  if (!turn.id) {
+    turn.stopped = true;
+    return false;
+  }
+  call(`/answers/${turn.id}/stop`, { method: "POST" }).catch(() => turn.control.abort());
+  return true;
+}

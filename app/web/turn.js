@@ -1,0 +1,233 @@
+// One question with its answer: what is shown while it is searched and written, what stands below, what can be done with it.
+
+import { send } from "./api.js";
+import { box, button, count, make, toast } from "./dom.js";
+import { Writing } from "./markdown.js";
+import { cards, listen, mark, name, page, renumber } from "./marks.js";
+import { path } from "./router.js";
+
+const LONG = 600; // characters of a question, or
+const LINES = 8; // lines, from which only its beginning is shown
+const TITLES = 4;
+const LABEL = / ?\[([^[\]\n]+#[^[\]#\n]+)\]/g;
+const APPENDED = /\s*Sources:(?: \[[^[\]\n]+\])+\s*$/;
+const QUOTES = "extractive"; // what answers without a chat model; its words say themselves why it found nothing
+
+const REASONS = {
+  small_talk: "",
+  cancelled: "",
+  empty: "Nothing has been added that could be searched.",
+  no_match: "Nothing that you added fits this question, so it was answered without sources.",
+  skipped_short_query: "The question was too short to be looked up.",
+  timeout: "The sources did not answer in time, so this was answered without them.",
+  unavailable: "The sources could not be searched just now, so this was answered without them.",
+};
+const SOURCES = { documents: "Documents", memories: "Memories", corpus: "Reference texts", conversations: "Earlier chats" };
+
+/** The parts of a turn. `acts`: {open(turn, n), retry(turn), pending(turn, files)}. */
+export function begin(session, question, acts) {
+  const turn = {
+    session, question, acts, id: "", order: new Map(), spans: [], meta: { citations: [] }, rating: null, ended: false,
+    item: make("article", "turn"), answer: make("div", "answer"), wait: make("div", "wait"), after: make("div", "after"),
+  };
+  turn.item.setAttribute("aria-busy", "true");
+  turn.item.append(...heading(question), turn.answer, turn.wait, turn.after);
+  listen(turn, (n) => acts.open(turn, n));
+  turn.after.addEventListener("click", (event) => {
+    const card = event.target.closest("a.source");
+    if (!card || event.ctrlKey || event.metaKey || event.shiftKey) return; // a link like any other
+    event.preventDefault();
+    acts.open(turn, card.dataset.n ? Number(card.dataset.n) : null);
+  });
+  return turn;
+}
+
+function heading(question) {
+  const title = make("h2", "question", question);
+  if (question.length < LONG && question.split("\n").length < LINES) return [title];
+  title.classList.add("cut");
+  const all = button("Show all", () => {
+    const cut = title.classList.toggle("cut");
+    all.textContent = cut ? "Show all" : "Show less";
+    all.setAttribute("aria-expanded", String(!cut));
+  }, "quiet");
+  all.setAttribute("aria-expanded", "false");
+  return [title, all];
+}
+
+// --- while it comes ------------------------------------------------------------------------------
+
+/** What is being done, in a line; "" when there is something to read instead. */
+export function waiting(turn, text, titles = []) {
+  turn.wait.replaceChildren(...(text ? [make("p", "doing", text), ...titles.map((title) => make("p", "title", title))] : []));
+}
+
+/** The first event: what was found. */
+export function opened(turn, meta) {
+  turn.meta = meta;
+  turn.id = meta.answer_id ?? turn.id;
+  turn.answer.replaceChildren();
+  turn.order.clear();
+  turn.writing = new Writing(turn.answer, new Map(meta.citations.map((cite) => [cite.label, cite])), (cite) => mark(turn, cite));
+}
+
+/** Until the first word: what is read. */
+export function reading(turn) {
+  const { rag, citations } = turn.meta;
+  if (!rag.used) return waiting(turn, "Thinking…");
+  const read = new Map();
+  for (const cite of citations) read.set(name(cite), (read.get(name(cite)) ?? 0) + 1);
+  const titles = [...read].map(([title, passages]) => (passages > 1 ? `${title} · ${passages}` : title));
+  const more = titles.length - TITLES;
+  waiting(turn, `Reading ${count(rag.passages, "passage")}…`, more > 1 ? [...titles.slice(0, TITLES), `and ${more} more`] : titles);
+}
+
+/** More of the answer; `drawn` is called around each change of the page. */
+export function write(turn, text, drawn) {
+  if (turn.wait.firstChild) waiting(turn, "");
+  turn.writing.add(text, drawn);
+}
+
+// --- at its end ----------------------------------------------------------------------------------
+
+/** Which passages are cited. What the model did not cite does not look cited. */
+export function cited(turn, { cited: labels, unknown, appended, spans }) {
+  Object.assign(turn, { labels, appended, spans });
+  if (appended) turn.writing.text = turn.writing.text.replace(APPENDED, "");
+  turn.writing.end();
+  renumber(turn, labels);
+  const found = cards(turn, labels);
+  if (found) turn.after.append(...(appended ? [make("h3", "caps", "Closest passages (the model cited none)")] : []), found);
+  if (!unknown.length) return;
+  const were = unknown.length === 1 ? "was" : "were";
+  turn.after.append(make("p", "facts", `${count(unknown.length, "invented citation")} ${were} removed.`));
+}
+
+/** Why nothing was looked up or what is missing. */
+function explain(turn) {
+  const { rag, model, degraded = [] } = turn.meta;
+  if (!rag.used && rag.reason === "processing") turn.acts.pending(turn, rag.pending ?? []);
+  else if (!rag.used && model !== QUOTES && REASONS[rag.reason]) turn.after.append(make("p", "facts", REASONS[rag.reason]));
+  if (!rag.used) return;
+  for (const lost of new Set(degraded.map(({ source }) => SOURCES[source]).filter(Boolean))) {
+    turn.after.append(make("p", "facts", `${lost} could not be searched completely: this answer may lack something.`));
+  }
+}
+
+/** The end: how it went, and what can be done. */
+export function finish(turn, { finish_reason: reason, took_ms: took }) {
+  settle(turn);
+  explain(turn);
+  if (reason === "cancelled") turn.after.append(make("p", "facts stopped", "Stopped."));
+  else if (!turn.writing.text.trim()) turn.after.append(make("p", "facts", "The model said nothing."));
+  if (reason === "length") turn.after.append(make("p", "facts", "The answer was cut off at its greatest length."));
+  turn.after.append(actions(turn, took));
+}
+
+/** It ended otherwise: stopped before anything was there, or broken off. */
+export function fail(turn, text, actions = []) {
+  turn.writing?.end();
+  settle(turn);
+  const line = box("p", "error bad", [text, ...actions]);
+  line.setAttribute("role", "alert");
+  turn.after.append(line);
+}
+
+/** Stopped before there was an answer. */
+export function stopped(turn) {
+  settle(turn);
+  turn.after.append(box("p", "facts stopped", ["Stopped. ", button("Retry", () => turn.acts.retry(turn), "pill")]));
+}
+
+function settle(turn) {
+  turn.ended = true;
+  waiting(turn, "");
+  turn.item.setAttribute("aria-busy", "false");
+}
+
+// --- what can be done with it --------------------------------------------------------------------
+
+const THUMB = "M7 10v10H3.5V10zm0 0 4-7.5c1.6 0 2.6 1.1 2.4 2.7L13 9h6c1.2 0 2 1 1.8 2.2l-1.3 7.2c-.2 1-1 1.6-2 1.6H7";
+
+function thumb(way, label, turn) {
+  const made = button("", () => rate(turn, turn.rating === way ? "none" : way), `icon ${way}`, label);
+  const [svg, shape] = ["svg", "path"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  shape.setAttribute("d", THUMB);
+  svg.append(shape);
+  made.append(svg);
+  return made;
+}
+
+function actions(turn, took) {
+  const says = turn.meta.model === QUOTES ? "quotes only" : turn.meta.model;
+  const { used, passages } = turn.meta.rag;
+  const facts = [took === undefined ? "" : `${(took / 1000).toFixed(1)} s`, used ? count(passages, "passage") : "", says];
+  const how = facts.filter(Boolean).join(" · ");
+  turn.thumbs = { up: thumb("up", "Good answer", turn), down: thumb("down", "Bad answer", turn) };
+  showRating(turn);
+  return box("div", "acts", [
+    button("Copy", () => copy(plain(turn), "Answer copied."), "quiet"),
+    turn.labels?.length ? button("Copy with sources", () => copy(footnoted(turn), "Answer and sources copied."), "quiet") : null,
+    button("Share link", () => copy(linkTo(turn), "Link copied."), "quiet"),
+    button("Retry", () => turn.acts.retry(turn), "quiet"),
+    turn.thumbs.up, turn.thumbs.down, make("span", "soft how", how, { title: how }),
+  ]);
+}
+
+function showRating({ thumbs, rating }) {
+  for (const [way, made] of Object.entries(thumbs)) made.setAttribute("aria-pressed", String(rating === way));
+}
+
+async function rate(turn, rating, undo = true) {
+  const before = turn.rating;
+  turn.rating = rating === "none" ? null : rating;
+  showRating(turn);
+  try {
+    await send("PUT", `/answers/${turn.id}/rating`, { rating });
+    const told = { up: "Rated as good.", down: "Rated as bad.", none: "Rating taken back." }[rating];
+    if (undo) toast(told, { undo: () => rate(turn, before ?? "none", false) });
+  } catch (error) {
+    turn.rating = before;
+    showRating(turn);
+    toast(error.message);
+  }
+}
+
+const linkTo = (turn, ...rest) => `${location.origin}/${path("c", turn.session, turn.id, ...rest)}`;
+
+/** The answer's Markdown with `replace(n)` in the place of each mark. */
+const marked = (turn, replace) => turn.writing.text.replace(LABEL, (all, label) => (turn.order.has(label) ? replace(turn.order.get(label)) : all)).trim();
+const plain = (turn) => marked(turn, () => "");
+
+/** Markdown with numbered footnotes: title, page and web address of each source. */
+function footnoted(turn) {
+  const notes = turn.labels.flatMap((label, n) => {
+    const at = turn.meta.citations.findIndex((cite) => cite.label === label);
+    if (at < 0) return [];
+    const cite = turn.meta.citations[at];
+    const title = cite.title && cite.title !== name(cite) ? `${name(cite)} (${cite.title})` : name(cite);
+    return [`[^${n + 1}]: ${[title, page(cite, "page"), cite.web_url ?? linkTo(turn, at + 1)].filter(Boolean).join(", ")}`];
+  });
+  const text = marked(turn, (n) => `[^${n}]`);
+  return `${text}\n\n${turn.appended ? "Closest passages (the model cited none):\n\n" : ""}${notes.join("\n")}\n`;
+}
+
+async function copy(text, told) {
+  try {
+    if (navigator.clipboard) await navigator.clipboard.writeText(text);
+    else copied(text); // over plain HTTP from another machine there is no clipboard
+    toast(told);
+  } catch {
+    toast("It could not be copied: the browser did not allow it.");
+  }
+}
+
+function copied(text) {
+  const field = make("textarea", "only-heard", "", { value: text });
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
