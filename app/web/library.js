@@ -38,7 +38,7 @@ export function redraw(place, ...children) {
   place.replaceChildren(...children);
   if (focused === false) return;
   place.tabIndex = -1;
-  ([...place.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === focused) ?? place).focus();
+  ([...place.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === focused) ?? place).focus({ preventScroll: true });
 }
 
 /** Cells may be texts or elements. Below 700 px each row is a card, whose cells say their heading. */
