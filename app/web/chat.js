@@ -168,7 +168,10 @@ const EVENTS = {
     if (chat.turns.length === 1) tell("sessions", { session_id: chat.session, title: turn.question, turns: 1, last_active_at: new Date().toISOString() });
   },
   token: (chat, turn, { text }) => write(turn, text, (change) => follow(chat, change)),
-  citations: (chat, turn, data) => follow(chat, () => cited(turn, data)),
+  async citations(chat, turn, data) {
+    await turn.writing.drained();
+    follow(chat, () => cited(turn, data));
+  },
   done(chat, turn, data) {
     follow(chat, () => finish(turn, data));
     if (chat === here) heard.textContent = turn.answer.textContent;
