@@ -161,14 +161,14 @@ class Marks:
         here = [mark for mark in self._marks[self._next :] if mark.end <= end]
         self._next += len(here)
         pieces, at = list[str](), 0
-        for (start, stop), group in groupby(here, key=lambda mark: mark[1:]):
+        for (start, stop, as_is), group in groupby(here, key=lambda mark: mark[1:]):
             labels = [mark.label for mark in group]
             before, written = text[at : start - self._at], text[start - self._at : stop - self._at]
             at = stop - self._at
             numbers = [self._numbers.setdefault(label, len(self._numbers) + 1) for label in labels]
             if self._style == "number":
                 written = f"[{', '.join(map(str, numbers))}]"
-            elif self._style == "none":
+            elif self._style == "none" and not as_is:
                 before, written = before[:-1] if before.endswith(LEADS) else before, ""
             self._count(before)
             first = self._sent
