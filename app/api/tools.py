@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from app.answer import ShownCitation
+from app.answer import ShownCitation, address_of, named
 from app.answering.question import Question
 from app.api.health import VERSION
 from app.api.schemas import Body, LongText, Message, Name, Out, absent
@@ -211,7 +211,7 @@ class DocumentList(Out):
 async def search(on: Connection, given: SearchArguments) -> FoundResults:
     found = await on.services.search.search(on.scope, given.query, top_k=given.top_k)
     pairs = zip(found.results, found.passages, strict=True)
-    return FoundResults(results=[FoundResult(**named(*pair)) for pair in pairs])
+    return FoundResults(results=[FoundResult(**result(*pair)) for pair in pairs])
 
 
 async def fetch(on: Connection, given: FetchArguments) -> FetchedPassage:
@@ -219,7 +219,7 @@ async def fetch(on: Connection, given: FetchArguments) -> FetchedPassage:
     shown, passage = await on.services.search.fetch(on.scope, source, passage_id)
     facts: dict[str, Any] = {"label": shown.label, "source": shown.source}
     facts |= {name: value for name in ("page", "page_end", "page_label") if (value := getattr(shown, name))}
-    return FetchedPassage(**named(shown, passage), text=passage.text, metadata=facts | dict(shown.metadata))
+    return FetchedPassage(**result(shown, passage), text=passage.text, metadata=facts | dict(shown.metadata))
 
 
 async def ask(on: Connection, given: AskArguments) -> AskedAnswer:
@@ -235,7 +235,7 @@ async def ask(on: Connection, given: AskArguments) -> AskedAnswer:
         answer=told["answer"],
         answer_id=told["answer_id"],
         reason=told["rag"]["reason"],
-        sources=[CitedSource(label=label, **named(*pair)) for label, *pair in cited],
+        sources=[CitedSource(label=label, **result(*pair)) for label, *pair in cited],
     )
 
 
@@ -281,14 +281,12 @@ async def list_documents(on: Connection, given: ListArguments) -> DocumentList:
     return DocumentList(documents=listed, next=after)
 
 
-def named(shown: ShownCitation, passage: Passage) -> dict[str, str]:
+def result(shown: ShownCitation, passage: Passage) -> dict[str, str]:
     """Id, title and address of a passage; without IBID_PUBLIC_URL the address is a resource's, or a path."""
-    first, last = shown.page, shown.page_end
-    pages = "" if first is None else f", page {first}" if last in (None, first) else f", pages {first}–{last}"
     return {
         "id": f"{passage.source}:{passage.id}",
-        "title": f"{shown.title or shown.label}{pages}",
-        "url": shown.web_url or resource(passage) or shown.url or "",
+        "title": named(shown, shown.label),
+        "url": shown.web_url or resource(passage) or address_of(shown) or "",
     }
 
 
