@@ -51,7 +51,7 @@ LONG, SHORT = 20, 4
 """Least letters of parts near each other, together, and of one between two that were found."""
 NEAR = 60
 """Letters by which parts are nearer or farther from each other on the page, up to which they are near."""
-COMMON, MAX_PARTS = 50, 400
+COMMON, MAX_PARTS = 50, 250
 """Places of GRAM letters on the pages, beyond which they say nothing, and parts that are chained."""
 LEAP, MAX_LEAP, MARGIN = 100, 200, 0.5
 """Letters of a leap that count as one letter less, most of them, and letters by which a chain is better."""
@@ -63,8 +63,8 @@ WINDOW = 40_000
 APART = frozenset("|/\\–—")
 """Signs between words, beside white space."""
 LINE_ENDS = frozenset("\r\n")
-ROW_LINES, MAX_ROW = 3, 400
-"""Lines of the page that a row of a table may be, and most letters of a row."""
+ROW_LINES, MAX_ROW, MAX_LINES = 3, 400, 5_000
+"""Lines of the page that a row of a table may be, most letters of a row, and lines of pages that are tried."""
 SAME_LINE = 0.6
 """Heights of a line by which the base lines of its letters differ at most."""
 PADDING = 0.12
@@ -282,7 +282,7 @@ def with_mixed_rows(runs: Sequence[Run], rows: Sequence[str], letters: Letters) 
     """Runs with rows of tables whose cells are in another order on the page: all letters of a row are those
     of one to three lines, of no others between the parts that were found before and after."""
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for n, start in enumerate(letters.lines):
+    for n, start in enumerate(letters.lines[:MAX_LINES]):
         for end in letters.lines[n + 1 : n + 1 + ROW_LINES]:
             if end - start <= MAX_ROW:
                 places["".join(sorted(letters.text[start:end]))].append((start, end))
