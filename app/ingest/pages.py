@@ -64,7 +64,7 @@ APART = frozenset("|/\\–—")
 """Signs between words, beside white space."""
 LINE_ENDS = frozenset("\r\n")
 ROW_LINES, MAX_ROW, MAX_LINES = 3, 400, 5_000
-"""Lines of the page that a row of a table may be, most letters of a row, and lines of pages that are tried."""
+"""Lines of a page that a row of a table may be, most letters of a row, and lines that are tried."""
 SAME_LINE = 0.6
 """Heights of a line by which the base lines of its letters differ at most."""
 PADDING = 0.12
@@ -96,6 +96,10 @@ def main() -> None:
     parent.serve(partial(viewer.answer, parent.pid))
 
 
+class NoSuchPage(Exception):
+    """The file has fewer pages."""
+
+
 class Viewer:
     """The open file. `open` (file, memory_mb, seconds) must be the first call."""
 
@@ -118,7 +122,7 @@ class Viewer:
             call.fail({"fault": "pdf-damaged", "detail": "The page cannot be read"})
         except MemoryError:
             call.fail({"fault": "pdf-too-complex", "detail": "The page takes more memory than a worker has"})
-        except LookupError:
+        except NoSuchPage:
             call.fail({"fault": "not-found", "detail": "there is no such page"})
 
     def _opened(self) -> pdfium.PdfDocument:
@@ -129,7 +133,7 @@ class Viewer:
     def _page_of(self, number: int) -> pdfium.PdfPage:
         pdf = self._opened()
         if not 1 <= number <= len(pdf):
-            raise LookupError(number)
+            raise NoSuchPage
         return pdf[number - 1]
 
 
