@@ -387,8 +387,8 @@ READY = """
 """
 GONE = "UPDATE ibid.document SET removed_at = now() WHERE id = $1"
 FAILED = """
-    UPDATE ibid.document SET state = 'failed', fault_slug = $2, fault_detail = $3, chunks = 0, tokens = 0, pages = 0,
-        stage = '', pages_done = 0
+    UPDATE ibid.document SET state = 'failed', fault_slug = $2, fault_detail = $3, chunks = 0, tokens = 0,
+        pages = 0, stage = '', pages_done = 0
     WHERE id = $1 AND removed_at IS NULL AND state = 'processing' RETURNING id
 """
 SIZE = "SELECT size FROM ibid.document WHERE id = $1 AND removed_at IS NULL AND state <> 'failed'"
