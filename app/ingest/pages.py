@@ -55,7 +55,7 @@ NEAR = 60
 """Letters by which parts are nearer or farther from each other on the page, up to which they are near."""
 COMMON, MAX_PARTS = 50, 250
 """Places of GRAM letters on the pages, beyond which they say nothing, and parts that are chained."""
-LEAP, MAX_LEAP, MARGIN = 100, 200, 0.5
+LEAP, MAX_LEAP, MARGIN = 20, 200, 4.0
 """Letters of a leap that count as one letter less, most of them, and letters by which a chain is better."""
 SMALL_GAP = 3
 """Letters that may be missing or added within a part: a ligature, a footnote's mark."""
