@@ -121,6 +121,11 @@ class PdfViewer:
         except ValidationError:
             raise PdfDamaged(UNREADABLE) from None
 
+    def forget(self, document_id: str) -> None:
+        """End the process of a document that is removed."""
+        if process := self._shown.get(document_id):
+            self._drop(document_id, process)
+
     async def close(self) -> None:
         for document_id in list(self._shown):
             self._drop(document_id, self._shown[document_id])
