@@ -83,6 +83,7 @@ class DocumentService:
     async def remove(self, scope: Scope, document_id: str) -> None:
         document = await self.get(scope, document_id)
         permit(scope, document.session_id)
+        self._viewer.forget(document_id)
         if not await self._documents.remove(scope, document_id):
             raise Missing("there is no such document")
 
