@@ -59,7 +59,7 @@ class Quotable:
 def quotable(text: str) -> list[Quotable]:
     """The parts of a text that can be quoted, in order."""
     found: list[Quotable] = []
-    before, rows = "", Rows()
+    before, rows = "", TableRows()
     for kind, group in groupby(lines(text), kind_of):
         run = list(group)
         if kind == "table":
@@ -69,7 +69,7 @@ def quotable(text: str) -> list[Quotable]:
             rows.section = run[-1] if rows.head else ""
         else:
             found += prose(run)
-            rows = Rows()
+            rows = TableRows()
         before = run[-1]
     return [part for part in found if WORD.search(part.text)]
 
@@ -100,7 +100,7 @@ def prose(run: Sequence[str]) -> Iterator[Quotable]:
 
 
 @dataclass(slots=True)
-class Rows:
+class TableRows:
     """The head and section that hold for the rows of a table. Short lines between rows are sections of it
     (`ASSETS`, a product above its regions); prose ends it."""
 

@@ -143,7 +143,7 @@ PATIENCE_SHARE = 0.25
 """PATIENCE is at most this share of RAG_TIMEOUT_SECONDS: less than every deadline derived from it."""
 
 
-class Connection(asyncpg.Connection):
+class PooledConnection(asyncpg.Connection):
     """A connection without asyncpg's reset on release, which costs every statement a round trip. No session
     state outlives a transaction (advisory locks and cursors belong to one, `jobs.Listener` ends its LISTEN).
     An open transaction is still rolled back."""
@@ -219,7 +219,7 @@ def build(dsn: str, max_size: int) -> Pool:
         max_inactive_connection_lifetime=300.0,
         init=register,
         loop=None,
-        connection_class=Connection,
+        connection_class=PooledConnection,
         record_class=asyncpg.Record,
         timeout=CONNECT_SECONDS,
         command_timeout=COMMAND_SECONDS,

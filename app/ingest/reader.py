@@ -23,8 +23,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as native
 
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
-from app.ingest.lines import BREAK, Bookmark, Line, Style, body_style
-from app.ingest.lines import Word as PlacedWord
+from app.ingest.lines import BREAK, Bookmark, Line, PlacedWord, Style, body_style
 from app.ingest.tables import LONG_LABEL_WORDS
 from app.retrieval.vocabulary import count
 

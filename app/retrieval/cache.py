@@ -21,9 +21,10 @@ from typing import Any, Generic, TypeVar
 import structlog
 from pydantic import TypeAdapter
 
+from app.retrieval.redis import VALUE_BYTES, Redis
 from app.retrieval.relevance import CERTAIN, UNRELATED
 from app.text.labels import is_label
-from app.types import VALUE_BYTES, Candidate, Embedding, Found, Scope, Shared
+from app.types import Candidate, Embedding, Found, Scope
 
 Result = TypeVar("Result")
 
@@ -212,7 +213,7 @@ class Cache:
     def __init__(
         self,
         seconds: float,
-        shared: Shared | None = None,
+        shared: Redis | None = None,
         *,
         most_bytes: int = MEMORY_BYTES,
         clock: Callable[[], float] = time.time,

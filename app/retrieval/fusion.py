@@ -22,8 +22,8 @@ from app.text.dates import (
     LAST,
     MOST,
     ONE,
+    DateSpan,
     Expression,
-    Span,
     bare,
     chosen,
     days,
@@ -290,7 +290,7 @@ LATEST = 8
 @dataclass(frozen=True, slots=True)
 class Asked:
     text: str = ""
-    spans: tuple[Span, ...] = ()
+    spans: tuple[DateSpan, ...] = ()
     when: bool = False
     alone: bool = False
     """True if the question names only a time."""
@@ -327,14 +327,14 @@ def asked(text: str, at: datetime) -> Asked:
 
 
 @lru_cache(LATEST)
-def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, bool]:
+def of_day(text: str, day: date | None) -> tuple[tuple[DateSpan, ...], bool, bool]:
     """(spans, asks for a time, names only a time); cached by day."""
     every = (bounded(each, day) for each in expressions(text)) if day else ()
     spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
     return spans, bool(WHEN.match(plain(bare(text[:MOST])))), bool(spans) and timely(text)
 
 
-def bounded(found: Expression, at: date) -> Span | None:
+def bounded(found: Expression, at: date) -> DateSpan | None:
     """The span of an expression, extended for "since", "before" and "after"."""
     span = resolved(found, at)
     if span is None or not found.bound:
@@ -342,9 +342,9 @@ def bounded(found: Expression, at: date) -> Span | None:
     if span.yearly:
         span = chosen(span, at, -1)
     if found.bound in ("b", "B"):
-        span = Span(FIRST, span.end if found.bound == "b" else span.start)
+        span = DateSpan(FIRST, span.end if found.bound == "b" else span.start)
     else:
-        span = Span(span.start if found.bound == "s" else span.end, LAST)
+        span = DateSpan(span.start if found.bound == "s" else span.end, LAST)
     return span if span.start < span.end else None
 
 
@@ -377,7 +377,7 @@ def notes(
     return [f"Time asked about: {times}"] if found else []
 
 
-def date_written(span: Span) -> str:
+def date_written(span: DateSpan) -> str:
     first, last = (str(day)[len("2000-") if span.yearly else 0 :] for day in (span.start, span.end - ONE))
     since, until = span.start > FIRST, span.end < LAST
     return f"{first} to {last}" if since and until else f"since {first}" if since else f"until {last}"

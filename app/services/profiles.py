@@ -134,7 +134,7 @@ ASKED = (
 SENTENCE = re.compile(r"[.!?](?=\s|$)")
 
 
-class Summary:
+class PersonaWriter:
     """Writes persona texts. `model` None: by rule."""
 
     def __init__(self, model: ChatModel | None, name: str) -> None:
@@ -204,10 +204,12 @@ class Profiled:
 
 
 class ProfileService:
-    def __init__(self, own: UtteranceStore, memories: MemoryService, summary: Summary, clock: Clock) -> None:
+    def __init__(
+        self, own: UtteranceStore, memories: MemoryService, writer: PersonaWriter, clock: Clock
+    ) -> None:
         self._own = own
         self._memories = memories
-        self._summary = summary
+        self._writer = writer
         self._clock = clock
 
     async def profile(self, scope: Scope) -> Profiled:
@@ -239,7 +241,7 @@ class ProfileService:
     async def _portrait(self, said: Sequence[OwnMessage]) -> Portrait:
         """By rule, in a thread: tagging two thousand messages takes a moment; then the model's persona."""
         found = await asyncio.to_thread(portrait, said, self._clock())
-        return replace(found, persona=await self._summary.persona(said, found.persona))
+        return replace(found, persona=await self._writer.persona(said, found.persona))
 
     async def _drop(self, scope: Scope, written: set[str]) -> None:
         for kind in ORIGINS:

@@ -32,8 +32,8 @@ from app.answering.extractive import (
 from app.answering.prompt import PROJECT_FORM, entry
 from app.answering.quotable import GAP, LONGEST, quotable, sentences
 from app.errors import RetrievalError
-from app.models.bundled import open_bundled
-from app.types import Embedding, Passage, Reason
+from app.models.bundled import Bundled, open_bundled
+from app.types import Passage, Reason
 
 MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
 BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
@@ -54,21 +54,11 @@ async def answer(to: Prompt, model: Extractive | None = None) -> str:
     return "".join(delta.text for delta in deltas)
 
 
-class Slow:
-    """An embedder that takes too long, or fails."""
-
-    space = "slow@2"
+class Slow(Bundled):
+    """A model that takes too long, or fails."""
 
     def __init__(self, fault: RetrievalError | None = None) -> None:
         self.fault = fault
-
-    async def query(self, text: str) -> Embedding:
-        """A vector at once."""
-        return bytes(8)
-
-    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Not asked."""
-        raise NotImplementedError
 
     def reads(self, question: str) -> bool:
         """Any question."""

@@ -30,7 +30,20 @@ from app.models.bundled import (
     open_bundled,
     whole,
 )
-from app.models.encoder import DIM, MODEL, PACES, SIZE, Encoder, Faults, Kind, Lane, Lanes, Pace, join, load
+from app.models.encoder import (
+    DIM,
+    MODEL,
+    PACES,
+    SIZE,
+    Encoder,
+    Faults,
+    Lane,
+    Lanes,
+    Pace,
+    Purpose,
+    join,
+    load,
+)
 from app.process import Program
 from app.types import Embedding
 from tests.fakes.logged import captured
@@ -341,8 +354,8 @@ async def test_the_loop_stays_free() -> None:
         await work
 
 
-@pytest.mark.parametrize("full", Kind)
-async def test_a_lane_that_is_full_keeps_no_other_waiting(full: Kind) -> None:
+@pytest.mark.parametrize("full", Purpose)
+async def test_a_lane_that_is_full_keeps_no_other_waiting(full: Purpose) -> None:
     """Each has threads of its own."""
     held = threading.Event()
 
@@ -355,7 +368,7 @@ async def test_a_lane_that_is_full_keeps_no_other_waiting(full: Kind) -> None:
     blocked = [asyncio.create_task(lanes.run(full, ["held"])) for _ in range(PACES[full].threads)]
     await asyncio.sleep(0.05)
     async with asyncio.timeout(5):
-        for kind in set(Kind) - {full}:
+        for kind in set(Purpose) - {full}:
             assert await lanes.run(kind, ["a", "b"]) == [b"a", b"b"]
     assert not any(task.done() for task in blocked)
     held.set()
@@ -412,7 +425,7 @@ async def pid(apart: Apart) -> int:
 
 async def query(apart: Apart, text: str = "Which road is shut?") -> bytes:
     """One vector."""
-    [vector] = await apart.run(Kind.QUERY, [text])
+    [vector] = await apart.run(Purpose.QUERY, [text])
     return vector.rstrip()
 
 
@@ -420,10 +433,10 @@ async def test_vectors_are_those_of_the_model_in_this_process(apart: Apart) -> N
     """To the last bit, in every lane; in their texts' order."""
     async with open_bundled() as here:
         expected, scores = await here.passages(TEXTS), await here.scores("Which road?", TEXTS)
-    for kind in set(Kind) - {Kind.PAIR}:
+    for kind in set(Purpose) - {Purpose.PAIR}:
         assert await apart.run(kind, TEXTS) == expected
     assert await Bundled(apart).scores("Which road?", TEXTS) == scores
-    assert await apart.run(Kind.QUERY, []) == []
+    assert await apart.run(Purpose.QUERY, []) == []
 
 
 async def test_callers_have_their_own_answers(apart: Apart) -> None:
@@ -431,7 +444,7 @@ async def test_callers_have_their_own_answers(apart: Apart) -> None:
     embedder = Bundled(apart)
     texts = [f"road {number}" for number in range(50)]
     found = await asyncio.gather(*map(embedder.query, texts))
-    assert found == await apart.run(Kind.PASSAGE, texts)
+    assert found == await apart.run(Purpose.PASSAGE, texts)
 
 
 async def test_no_more_than_so_many_are_under_way() -> None:
@@ -477,17 +490,17 @@ async def test_what_nobody_waits_for_is_dropped(faked: Apart) -> None:
 
 async def test_whoever_leaves_takes_nothing_with_him(apart: Apart) -> None:
     """A document's texts that nobody waits for hold up no other's."""
-    left = asyncio.create_task(apart.run(Kind.PASSAGE, ["word " * 500] * 200))
+    left = asyncio.create_task(apart.run(Purpose.PASSAGE, ["word " * 500] * 200))
     await asyncio.sleep(0.05)
     left.cancel()
     async with asyncio.timeout(10):
-        assert await apart.run(Kind.PASSAGE, ["short"])
+        assert await apart.run(Purpose.PASSAGE, ["short"])
 
 
 async def test_a_child_that_dies_is_followed_by_another(apart: Apart) -> None:
     """What was under way is asked once more: nobody but the log knows."""
     expected = await query(apart)
-    under_way = asyncio.create_task(apart.run(Kind.PASSAGE, ["word " * 500] * 10))
+    under_way = asyncio.create_task(apart.run(Purpose.PASSAGE, ["word " * 500] * 10))
     await asyncio.sleep(0.1)
     first = await pid(apart)
     os.kill(first, signal.SIGKILL)
@@ -514,7 +527,7 @@ async def test_texts_that_kill_do_not_keep_the_machine_busy(faked: Apart) -> Non
 async def test_a_child_that_hangs_is_ended() -> None:
     """Once it has not said a word for long; one that works for long says that it lives."""
     async with open_apart(program(FAKED)) as apart:
-        assert len(await apart.run(Kind.QUERY, ["slow"] * 5)) == 5
+        assert len(await apart.run(Purpose.QUERY, ["slow"] * 5)) == 5
         first = await pid(apart)
         os.kill(first, signal.SIGSTOP)
         assert await query(apart, "good") == b"good"
@@ -551,7 +564,7 @@ async def test_closing_refuses_who_waits_and_leaves_no_process() -> None:
     """Whatever is under way."""
     async with open_apart() as apart:
         child = await pid(apart)
-        waiting = asyncio.create_task(apart.run(Kind.PASSAGE, ["word " * 500] * 500))
+        waiting = asyncio.create_task(apart.run(Purpose.PASSAGE, ["word " * 500] * 500))
         await asyncio.sleep(0.1)
     assert not is_alive(child)
     with pytest.raises(RetrievalError, match="unavailable"):

@@ -25,7 +25,7 @@ from app.errors import RetrievalError
 from app.process import Child
 from app.retrieval.documents import DocumentSource
 from app.retrieval.retrievers import chroma as room
-from app.retrieval.retrievers.chroma import PROGRAM, Chroma, ChromaProcess, Damaged, open_chroma
+from app.retrieval.retrievers.chroma import PROGRAM, Chroma, ChromaDamaged, ChromaProcess, open_chroma
 from app.retrieval.retrievers.chroma_child import (
     REMADE,
     UNFILLED,
@@ -192,7 +192,7 @@ async def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
     DAMAGES[damage](folder)
     before = sorted(folder.parent.glob("*"))
     async with opened(folder, read_only=True) as looking:
-        assert isinstance(await fault(looking.beat()), Damaged)
+        assert isinstance(await fault(looking.beat()), ChromaDamaged)
     assert sorted(folder.parent.glob("*")) == before
 
 

@@ -22,7 +22,7 @@ from app.retrieval.fusion import (
     with_time_evidence,
 )
 from app.retrieval.relevance import is_match
-from app.text.dates import KNOWN, LAST, Span, days
+from app.text.dates import KNOWN, LAST, DateSpan, days
 from app.text.dates import MANY as SPOKEN
 from app.types import Candidate, Passage, Stretch
 
@@ -107,8 +107,8 @@ def test_its_own_day_comes_first() -> None:
     """And one that has no date has no days: nobody knows what its `yesterday` was."""
     found = memory("I swam yesterday").passage
     assert list(days(found)) == [
-        Span(date(2023, 5, 8), date(2023, 5, 9)),
-        Span(date(2023, 5, 7), date(2023, 5, 8)),
+        DateSpan(date(2023, 5, 8), date(2023, 5, 9)),
+        DateSpan(date(2023, 5, 7), date(2023, 5, 8)),
     ]
     assert list(days(replace(found, created_at=None))) == []
 
