@@ -479,7 +479,7 @@ def _named_thing(question: str, answer: str) -> str:
     """Names in the first sentence of an answer to `who` or `which`: what `she` and `it` then refer to."""
     if not ASKS_NAME.intersection(_words(tokenised(_cut(question)))[:2]):
         return ""
-    first = re.split(r"(?<=[.!?])\s", answer.strip(), maxsplit=1)[0][:PART]
+    first = SENTENCES.split(answer.strip(), maxsplit=1)[0][:PART]
     known = _cut(question).lower()
     names = [name for name in NAME.findall(first) if name.lower() not in known]
     return " ".join(names[:2])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
-from app.answering.budget import Budget, Meter, ledger
+from app.answering.budget import Budget, Meter, ledger, pack_recalled
 from app.answering.mix import candidate, lens_block, lens_name, remix
 from app.answering.prompt import HEADS, plain
 from app.answering.recall import (
@@ -21,7 +21,6 @@ from app.answering.recall import (
     Weighing,
     by_recency,
     chosen,
-    pack_recalled,
     recency,
     resolve_mix,
     retrieve_personal_memory,
