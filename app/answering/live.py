@@ -51,7 +51,7 @@ class Progress:
             self._wake()
 
     def tell(self, name: str, data: Mapping[str, object]) -> None:
-        """Any other event."""
+        """An event other than `token`."""
         if name == "meta":
             self.meta = data
         else:

@@ -1,7 +1,7 @@
 """What of a passage can be quoted alone: sentences, rows of tables with their head, and lists of short lines.
 
 A table is as `ingest/columns.py` writes it: cells between ` | `, and a rule below each head. Quotes are
-verbatim but for white space and for what ` … ` leaves out, at most `LONGEST` characters. Raises nothing.
+verbatim but for white space and for what ` … ` leaves out, at most `QUOTE_CHARACTERS`. Raises nothing.
 Source: docs/adr/0007.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-LONGEST = 360
+QUOTE_CHARACTERS = 360
 """Characters of a quote: three lines on a page, and under sixty words."""
 
 END = re.compile(
@@ -75,7 +75,7 @@ def quotable(text: str) -> list[Quotable]:
 
 
 def sentences(text: str) -> list[str]:
-    """All sentences of a text, and the pieces of those that are longer than `LONGEST`."""
+    """All sentences of a text, and the pieces of those that are longer than `QUOTE_CHARACTERS`."""
     return [part.text for part in prose(lines(text)) if WORD.search(part.text)]
 
 
@@ -118,7 +118,7 @@ class TableRows:
     def whole(self, line: str) -> str:
         for parts in ((self.head, self.section, line), (self.section, line)):
             whole = GAP.join(filter(None, parts))
-            if len(whole) <= LONGEST:
+            if len(whole) <= QUOTE_CHARACTERS:
                 return whole
         return line
 
@@ -128,7 +128,7 @@ def listing(run: Sequence[str]) -> Iterator[Quotable]:
     for at in range(len(run)):
         for end in range(at + 1, min(at + WINDOW, len(run)) + 1):
             joined = " ".join(run[at:end])
-            if len(joined) <= LONGEST:
+            if len(joined) <= QUOTE_CHARACTERS:
                 yield Quotable(joined, alone=end == at + 1)
 
 
@@ -153,10 +153,10 @@ def ends(line: str, found: re.Match[str]) -> bool:
 
 
 def bounded(sentence: str) -> Iterator[str]:
-    """Pieces of at most `LONGEST`, cut after a clause or at least a word, with an ellipsis at each cut."""
+    """Pieces of at most `QUOTE_CHARACTERS`, cut after a clause or at least a word, with an ellipsis there."""
     start = ""
-    while len(start) + len(sentence) > LONGEST:
-        most = LONGEST - len(start) - len(GAP)
+    while len(start) + len(sentence) > QUOTE_CHARACTERS:
+        most = QUOTE_CHARACTERS - len(start) - len(GAP)
         places = [found.end() for found in CUT.finditer(sentence, most // 2, most)]
         at = places[-1] if places else most
         yield f"{start}{sentence[:at].strip()}{GAP.rstrip()}"

@@ -267,7 +267,6 @@ class Recall:
 
     @property
     def seconds(self) -> float:
-        """RAG_TIMEOUT_SECONDS."""
         return self._retrieval.seconds
 
     async def gather(

@@ -19,7 +19,7 @@ LOOSE = words("of for at by von vom bei für de du des del pour chez para")
 """Prepositions for which a possessive, or another of them, may be used as well: `AMD's`, `for AMD`."""
 ENDINGS = words("please then too instead now bitte denn dann auch aussi también")
 ABOUT = (["what", "about"], ["how", "about"], ["what", "of"])
-LONGEST = 3
+PHRASE_WORDS = 3
 """Words of a noun phrase."""
 WORD = re.compile(
     r"(?P<word>[^\W_]+(?:[-&.'’](?!s(?!\w))[^\W_]+)*)(?P<own>['’]s(?!\w)|(?<=s)['’](?!\w))?|[&,;:.?!¿¡()\"]"
@@ -75,7 +75,7 @@ def substituted(text: str, message: str, named: Set[str] = frozenset()) -> tuple
     asked = asked[_opening(asked) :]
     while asked and (not asked[-1].text[0].isalnum() or asked[-1].lower in ENDINGS):
         asked.pop()
-    new = list(things(asked, named, LONGEST))
+    new = list(things(asked, named, PHRASE_WORDS))
     rest = _left(asked, new)
     if not new or any(not word.is_content for word in rest):  # a verb or a pronoun: a question of its own
         return text, False
@@ -121,7 +121,7 @@ def _thing(said: Sequence[Word], at: int, named: Set[str], length: int) -> tuple
     if _is_name(said, at, named):
         return "name", _run(said, at, lambda other: other.text == "&" or _capital(other, named), 9)
     if _is_noun(word, named):
-        return "noun", _run(said, at, lambda other: _is_noun(other, named), LONGEST)
+        return "noun", _run(said, at, lambda other: _is_noun(other, named), PHRASE_WORDS)
     return "", at
 
 
@@ -141,7 +141,7 @@ def _time(said: Sequence[Word], at: int) -> tuple[str, int] | None:
 
 def _owned(said: Sequence[Word], at: int, length: int) -> tuple[str, int]:
     """What `my` or `his` owns: to the first possessive, otherwise `length` words."""
-    end = _run(said, at + 1, lambda other: other.is_content, LONGEST)
+    end = _run(said, at + 1, lambda other: other.is_content, PHRASE_WORDS)
     if end == at:
         return "", at
     return "own", next((n for n in range(at + 1, end + 1) if said[n].possessive), min(end, at + length - 1))

@@ -445,7 +445,7 @@ async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[InputLine
 
 
 def line_count(file: Path) -> int | None:
-    """None for stdin."""
+    """None for what is no file, such as stdin."""
     if not file.is_file():
         return None
     try:

@@ -168,7 +168,7 @@ class Pool(asyncpg.Pool):
         """Raise `NoRoom` before a write that could leave the embedded server without room for its log, which
         would stop reads too. `size`: bytes of new content, if there are many."""
         if self.home:
-            disk.check(self.home, disk.RESERVE if size else disk.LEAST, size)
+            disk.check(self.home, disk.RESERVE if size else disk.LEAST_FREE, size)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -72,13 +72,13 @@ async def open_apart(program: Program = PROGRAM) -> AsyncIterator[Apart]:
 
 WHOLE = 2.5
 """Letters per piece from which a question counts as read: related languages reach it."""
-LEAST = 0.05
+LEAST_WEIGHT = 0.05
 """Least weight of similarity: without lexical hits the nearest passage still leads."""
 
 
 def grasp(letters: float) -> float:
     """Weight of similarity for a question with this many letters per piece, in [LEAST, 1]."""
-    return max(LEAST, min(1.0, letters / WHOLE) ** 2)
+    return max(LEAST_WEIGHT, min(1.0, letters / WHOLE) ** 2)
 
 
 def whole(text: str) -> float:  # noqa: ARG001 - the signature of `grasped`

@@ -106,7 +106,6 @@ def reranker() -> "InferenceSession":
 
 
 def paired(question: str, text: str) -> str:
-    """What `score` reads."""
     return f"{question[:PAIR_CHARACTERS]}{BETWEEN}{text[:PAIR_CHARACTERS]}"
 
 

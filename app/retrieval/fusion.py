@@ -20,8 +20,8 @@ from app.retrieval.relevance import CERTAIN, LEGIBLE, UNRELATED, evidence, is_ma
 from app.text.dates import (
     FIRST,
     LAST,
-    MOST,
     ONE,
+    READ_CHARACTERS,
     DateSpan,
     Expression,
     bare,
@@ -195,7 +195,7 @@ def scored(passage: Passage, score: float, evidence: float | None = None) -> Pas
 
 NAME = re.compile(r"\s*([^\W\d_](?:[^\W_]|[.' -])*?) *$")
 """The text before a colon."""
-LONGEST = 40
+HEADING_CHARACTERS = 40
 HEADINGS = words(
     "summary note notes title subject date time today yesterday tomorrow todo task tasks question answer idea"
     " ideas plan plans goal goals result results list example examples warning update reminder conclusion"
@@ -230,7 +230,7 @@ OPENS = re.compile(r"(?:^|[.!?:])[^\w]*$")
 
 def speaker(text: str) -> str:
     """The speaker's name as written; "" if there is none."""
-    head, colon, rest = text[: LONGEST + 2].partition(":")
+    head, colon, rest = text[: HEADING_CHARACTERS + 2].partition(":")
     if not colon or not rest[:1].isspace():
         return ""
     found = NAME.match(head)
@@ -281,7 +281,7 @@ WHEN = re.compile(
 """Beginning of a question that asks for a time."""
 YEARS = 10
 """Years that are searched for a date without a year."""
-MANY = 8
+MAX_TIMES = 8
 """Most times taken from one question."""
 LATEST = 8
 """Cached questions: each is analysed for the cache's key, and again after its search."""
@@ -330,8 +330,8 @@ def asked(text: str, at: datetime) -> Asked:
 def of_day(text: str, day: date | None) -> tuple[tuple[DateSpan, ...], bool, bool]:
     """(spans, asks for a time, names only a time); cached by day."""
     every = (bounded(each, day) for each in expressions(text)) if day else ()
-    spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
-    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), bool(spans) and timely(text)
+    spans = tuple(islice(dict.fromkeys(span for span in every if span), MAX_TIMES))
+    return spans, bool(WHEN.match(plain(bare(text[:READ_CHARACTERS])))), bool(spans) and timely(text)
 
 
 def bounded(found: Expression, at: date) -> DateSpan | None:

@@ -33,7 +33,7 @@ HEADER = struct.Struct("<2sHIIII")
 TERM_BYTES, COUNT_BYTES = 8, 2
 MAX_COUNT = np.iinfo(np.uint16).max
 
-LONGEST = 64
+WORD_CHARACTERS = 64
 """Most characters of a word; longer ones are data."""
 
 # Python's \w leaves out combining marks; without them Hindi and pointed Arabic fall to pieces.
@@ -91,7 +91,7 @@ def terms(text: str) -> list[int]:
     """Hashes of the terms of a text in order, repeats included."""
     found: list[int] = []
     for word in words(calmed(unicodedata.normalize("NFKC", text))):
-        found += word_terms(word[:LONGEST])
+        found += word_terms(word[:WORD_CHARACTERS])
     return found
 
 

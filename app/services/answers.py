@@ -198,7 +198,7 @@ class StreamService:
         return None
 
     async def stop(self, scope: Scope, answer_id: str) -> Answer:
-        """The answer, ended."""
+        """End an answer in progress; returns it as it is recorded."""
         if progress := self._live.find(scope, answer_id):
             progress.stop()
             with suppress(TimeoutError, Overloaded):

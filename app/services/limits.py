@@ -183,7 +183,7 @@ class SharedCounter:
         return Counts(bool(admitted), windows, running)
 
     async def settle(self, key: str, request: str, tokens: int) -> bool:
-        """True: Redis knows."""
+        """Always true, unlike None of a call that failed (`Limiter._asked`)."""
         self._leases[key].discard(request)
         if not self._leases[key]:
             del self._leases[key]

@@ -118,9 +118,9 @@ PERSONA_SECONDS = 20.0
 """Deadline of a model call."""
 SHOWN, EACH = 6_000, 500
 """Characters that the model sees: of all messages, and of one."""
-LONGEST = 400
+PERSONA_CHARACTERS = 400
 """Characters of a persona card."""
-ENOUGH = 3
+LEAST_MESSAGES = 3
 """Fewest messages for a model's summary."""
 COPIED = 7
 """This many consecutive words of a message are a quotation."""
@@ -142,12 +142,12 @@ class PersonaWriter:
         self._name = name
 
     async def persona(self, said: Sequence[OwnMessage], rule: str) -> str:
-        if self._model is None or len(said) < ENOUGH:
+        if self._model is None or len(said) < LEAST_MESSAGES:
             return rule
         try:
             prompt = Prompt(ASKED, shown(said))
             found = await read_answer(
-                self._model, prompt, name=self._name, most=2 * LONGEST, seconds=PERSONA_SECONDS
+                self._model, prompt, name=self._name, most=2 * PERSONA_CHARACTERS, seconds=PERSONA_SECONDS
             )
         except (ModelError, TimeoutError) as error:
             log.info("persona by rule", fault=type(error).__name__)
@@ -169,8 +169,8 @@ def shown(said: Iterable[OwnMessage]) -> str:
 
 def first_sentences(text: str) -> str:
     line = " ".join(text.split())
-    ends = [found.end() for found in SENTENCE.finditer(line[: LONGEST + 1]) if found.end() <= LONGEST]
-    return line[: ends[-1]] if ends else ""
+    ends = [found.end() for found in SENTENCE.finditer(line[: PERSONA_CHARACTERS + 1])]
+    return line[: max((end for end in ends if end <= PERSONA_CHARACTERS), default=0)]
 
 
 def is_acceptable(text: str, said: Iterable[OwnMessage]) -> bool:

@@ -225,9 +225,9 @@ def plain(text: str, held: frozenset[str] | None = None) -> str:
     return HIER.sub("gestern", low) if "hier" in held and FRENCH.search(low) else low
 
 
-MOST = 1_000
+READ_CHARACTERS = 1_000
 """Characters read of a text: a tenth of a millisecond."""
-MANY = 8
+MAX_EXPRESSIONS = 8
 """Expressions read of a text: more are a list, or an attack."""
 DATE = "I|D[Mw]Y?|[Mw]DY?|MY|DmY|mDY|[mw]Y|(?<=[POQsbavd&])(?:Dm|mD)"
 COUNT = "[NDC]U"
@@ -270,13 +270,13 @@ class Expression:
 
 
 def expressions(text: str) -> tuple[Expression, ...]:
-    text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
+    text = bare(text[:READ_CHARACTERS])[:READ_CHARACTERS]  # ligatures are longer without accents
     held = parts(text)
     if HINTS.isdisjoint(held):  # most texts, and fast to check
         return ()
     read = reads(plain(text, held))
     letters = "".join(letter for letter, _ in read)
-    every = (expression(found, read) for found in islice(FORMS.finditer(letters), MANY))
+    every = (expression(found, read) for found in islice(FORMS.finditer(letters), MAX_EXPRESSIONS))
     return tuple(dict.fromkeys(every))
 
 
@@ -614,16 +614,16 @@ NAMELESS = words(
 """Words that do not name anything that was done."""
 TIMELY = frozenset("MmwSWURLlTXxAVvPOQ&sbaDYNIBE") | {""}
 """Kinds of words of time; a counted noun (`k`) is none."""
-LONGEST = 24
+QUESTION_WORDS = 24
 """Most words of such a question."""
 
 
 def timely(text: str) -> bool:
     """True for a question of only words of time and words without content, at least one in OWN."""
-    if len(text) > MOST:
+    if len(text) > READ_CHARACTERS:
         return False
     found = WORD.findall(plain(bare(text)))
-    return len(found) <= LONGEST and not OWN.isdisjoint(found) and all(map(nameless, found))
+    return len(found) <= QUESTION_WORDS and not OWN.isdisjoint(found) and all(map(nameless, found))
 
 
 def nameless(word: str) -> bool:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from app.errors import RetrievalError, StartError
 from app.models import encoder as module
 from app.models.bundled import (
-    LEAST,
+    LEAST_WEIGHT,
     PROGRAM,
     Apart,
     Bundled,
@@ -79,7 +79,7 @@ def test_an_altered_model_is_refused_by_name(tmp_path: Path, monkeypatch: pytest
 @given(st.floats(0, allow_nan=False))
 def test_a_question_is_never_unread_altogether(letters: float) -> None:
     """Nor read more than whole: infinity is a question without words."""
-    assert LEAST <= grasp(letters) <= 1
+    assert LEAST_WEIGHT <= grasp(letters) <= 1
 
 
 @pytest.mark.parametrize("text", ["", "bridge", "мост"])

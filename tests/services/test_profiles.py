@@ -25,9 +25,9 @@ from app.errors import (
 )
 from app.services import profiles
 from app.services.profiles import (
-    LONGEST,
     MESSAGES,
     PAGE,
+    PERSONA_CHARACTERS,
     PersonaService,
     PersonaWriter,
     Profiled,
@@ -196,7 +196,7 @@ async def test_a_model_that_fails_costs_nothing() -> None:
 
 async def test_a_model_that_does_not_stop_is_left() -> None:
     text = await told(FakeModel(FakeStream(["Sails at weekends. "] * 10_000)))
-    assert len(text) <= LONGEST
+    assert len(text) <= PERSONA_CHARACTERS
     assert text.endswith("weekends.")
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from app.text.dates import (
     KNOWN,
-    LONGEST,
     ONE,
+    QUESTION_WORDS,
     DateSpan,
     bare,
     days,
@@ -303,7 +303,7 @@ def test_who_names_a_time_alone_is_understood(question: str) -> None:
         "What did April do last week?",
         "Did WHO say so in 2020?",
         "What did US do in 2021?",
-        "yesterday " * (LONGEST + 1),
+        "yesterday " * (QUESTION_WORDS + 1),
         "yesterday" + " " * 1_000 + "I swam",
     ],
 )

@@ -114,8 +114,7 @@ class Qdrant(ABC):
         """Points in order of id, after the id `after`; `vectors` includes their dense vectors."""
 
     @abstractmethod
-    async def count(self, name: str, where: Where) -> int:
-        """The exact number."""
+    async def count(self, name: str, where: Where) -> int: ...
 
     @abstractmethod
     async def compact(self, name: str) -> None:

@@ -289,7 +289,9 @@ class StoredCollection:
         self.flush()
 
     def remove(self, where: Where) -> None:
-        self._write(qdrant_edge.UpdateOperation.delete_points_by_filter(condition(where)), least=disk.LEAST)
+        self._write(
+            qdrant_edge.UpdateOperation.delete_points_by_filter(condition(where)), least=disk.LEAST_FREE
+        )
         self.flush()
 
     def _write(self, operation: qdrant_edge.UpdateOperation, *, least: int = disk.RESERVE) -> None:
