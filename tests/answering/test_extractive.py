@@ -61,11 +61,9 @@ class Slow(Bundled):
         self.fault = fault
 
     def reads(self, question: str) -> bool:
-        """Any question."""
         return bool(question)
 
     async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Never, or a fault."""
         if self.fault:
             raise self.fault
         await asyncio.sleep(60)
@@ -248,7 +246,6 @@ TABLE = "Output of the mill\nWheat flour 310 295 288\nRye flour 120 140 151\nTot
 
 
 def passages(*texts: str) -> list[Passage]:
-    """Packed passages, best first."""
     return [Passage("documents", str(n), text, 1, f"mill.pdf#{n}") for n, text in enumerate(texts, 1)]
 
 
@@ -258,7 +255,6 @@ def ranked(question: str, *texts: str) -> list[Quote]:
 
 
 def best(question: str, *texts: str) -> Quote:
-    """The quote given first."""
     return chosen(ranked(question, *texts), 0.0)[0]
 
 

@@ -441,7 +441,6 @@ def test_two_runs_are_compared_over_what_both_asked() -> None:
 
 
 def asked(*grades: dict[str, int]) -> Benchmark:
-    """Questions with these grades."""
     questions = [BenchmarkQuestion(f"q{n}", "?", given) for n, given in enumerate(grades)]
     return Benchmark("b", "dev", [], questions)
 
@@ -466,7 +465,6 @@ NAMES = [str(n) for n in range(40)]
 
 
 def alike(value: float) -> dict[str, dict[str, float]]:
-    """Every question's, all alike."""
     return {name: dict.fromkeys(MEASURES, value) for name in NAMES}
 
 

@@ -35,7 +35,6 @@ def need_chromium() -> None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A running browser."""
     if PROGRAM is None:
         pytest.fail(MISSING)
     with sync_playwright() as playwright:
@@ -97,7 +96,6 @@ expect.set_options(timeout=WAIT_MS)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for this module."""
     with chromium() as running:
         yield running
 

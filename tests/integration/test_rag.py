@@ -61,7 +61,6 @@ class World:
         return dict(answer.json())
 
     def keep(self, user: str, *texts: str) -> None:
-        """Memories."""
         body = [{"user_id": user, "text": text} for text in texts]
         answer = self.service.client.post("/memories", json=body)
         assert answer.status_code == 201, answer.text

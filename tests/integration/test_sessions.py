@@ -45,7 +45,6 @@ def boats(talk: Talk, session: str) -> str:
 
 
 def turns(talk: Talk, session: str) -> list[dict[str, Any]]:
-    """What was said there."""
     return list(talk.service.client.get(f"/api/sessions/{session}/turns").json()["items"])
 
 

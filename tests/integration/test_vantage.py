@@ -46,7 +46,6 @@ class World:
     postgres: PostgresServer
 
     def post(self, message: str = "", **fields: Any) -> httpx.Response:
-        """A message of ada's."""
         body = {"user_id": "ada", "message": message or asked()} | fields
         return self.service.client.post("/vantage/query", json=body)
 
@@ -58,7 +57,6 @@ class World:
         return dict(answer.json())
 
     def calls(self) -> int:
-        """Of the model."""
         return len(self.model.asked("/chat/completions"))
 
     def record(self, sql: str) -> Any:
@@ -66,7 +64,6 @@ class World:
         return self.postgres.portal.call(ask, self.postgres.cluster, sql)
 
     def trace(self, answer_id: str, column: str) -> Any:
-        """Of an answer's row."""
         rows = f"public.vantage_answer_trace WHERE answer_id = '{answer_id}'"
         return self.record(f"SELECT {column} FROM {rows}")  # noqa: S608 - constants, and an id of ours
 
@@ -197,7 +194,6 @@ def test_an_unsafe_text_never_leaves_a_refusal(world: World) -> None:
     ],
 )
 def test_nothing_lifts_a_refusal(world: World, fields: Json) -> None:
-    """200, and REFUSE."""
     said = world.ask(BOMB, says=DECLINED, **fields)
     assert (said["response_class"], said["answer"]) == ("REFUSE", DECLINED)
 
@@ -392,7 +388,6 @@ class Clinic:
     service: Service
 
     def post(self, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
-        """The reply."""
         response = self.service.client.post(path, json=body)
         assert response.status_code == status, response.text
         return dict(response.json())

@@ -117,7 +117,6 @@ async def test_opens_and_closes() -> None:
 
 
 def cosine(one: Embedding, other: Embedding) -> float:
-    """Of two unit vectors."""
     return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
 
 
@@ -208,7 +207,6 @@ class Gate:
         self.open = threading.Semaphore(0)
 
     def __call__(self, text: str) -> Embedding:
-        """One text."""
         self.seen.append(text)
         self.entered.release()
         self.open.acquire()
@@ -242,7 +240,6 @@ async def closed(lane: Lane, seconds: float = 5.0) -> None:
 
 
 async def run(lane: Lane, *texts: str) -> list[Embedding]:
-    """The texts' vectors."""
     return await asyncio.wrap_future(lane.submit(texts))
 
 
@@ -419,12 +416,10 @@ async def faked() -> AsyncIterator[Apart]:
 
 
 async def pid(apart: Apart) -> int:
-    """The child's."""
     return (await apart.process.child()).pid
 
 
 async def query(apart: Apart, text: str = "Which road is shut?") -> bytes:
-    """One vector."""
     [vector] = await apart.run(Purpose.QUERY, [text])
     return vector.rstrip()
 

@@ -244,7 +244,6 @@ SWAM = "I swam yesterday, and in the summer of 2021; from May to July 2020 I did
 
 
 def passage(text: str, said: datetime | None) -> Passage:
-    """A memory."""
     return Passage("memories", "m", text, 1, "m", created_at=said)
 
 
@@ -272,7 +271,6 @@ def test_the_day_it_was_said_and_those_it_speaks_of() -> None:
     ],
 )
 def test_who_names_a_time_alone_is_understood(question: str) -> None:
-    """In four languages."""
     assert timely(question)
 
 
