@@ -283,24 +283,6 @@ def test_a_replay_makes_the_same_prompt(world: World, kind: str, inspect_only: b
     assert (again["identical"], again["changes"]) == (True, [])
 
 
-@pytest.mark.parametrize(
-    ("fault", "status", "slug"),
-    [
-        pytest.param(Fault(status=401), 502, "model-refused", id="refused"),
-        pytest.param(Fault(status=429, retry_after="7"), 503, "model-busy", id="busy"),
-        pytest.param(Fault(head_delay=30), 504, "model-timeout", id="silent"),
-    ],
-)
-def test_a_model_fault_is_a_status(world: World, fault: Fault, status: int, slug: str) -> None:
-    """Before the first byte."""
-    world.model.fault = fault
-    try:
-        told(world.post(), status, slug)
-    finally:
-        world.model.fault = Fault()
-    wait_for(lambda: world.post().status_code == 200)
-
-
 @pytest.mark.parametrize("kind", ["COMPLY", "REFUSE"])
 def test_a_model_that_breaks_off_is_an_error_event(world: World, kind: str) -> None:
     """But of a refusal: it needs no model."""

@@ -1,8 +1,6 @@
 """The bundled model: its vectors, its lanes, its process."""
 
 import asyncio
-import os
-import signal
 import sys
 import threading
 import time
@@ -442,18 +440,6 @@ async def test_callers_have_their_own_answers(apart: Apart) -> None:
     assert found == await apart.run(Purpose.PASSAGE, texts)
 
 
-async def test_no_more_than_so_many_are_under_way() -> None:
-    """While it is stopped nothing is heaped up for it."""
-    async with open_apart(replace(program(FAKED), calls=2, silence_seconds=None)) as apart:
-        os.kill(await pid(apart), signal.SIGSTOP)
-        asked = [asyncio.create_task(query(apart, str(number))) for number in range(2)]
-        await asyncio.sleep(0.05)
-        with pytest.raises(RetrievalError, match="overloaded"):
-            await query(apart, "one more")
-        os.kill(await pid(apart), signal.SIGCONT)
-        assert list(await asyncio.gather(*asked)) == [b"0", b"1"]
-
-
 async def test_what_the_model_fails_on_costs_its_caller_alone(faked: Apart) -> None:
     """The text is not logged."""
     with captured() as logs:
@@ -492,41 +478,11 @@ async def test_whoever_leaves_takes_nothing_with_him(apart: Apart) -> None:
         assert await apart.run(Purpose.PASSAGE, ["short"])
 
 
-async def test_a_child_that_dies_is_followed_by_another(apart: Apart) -> None:
-    """What was under way is asked once more: nobody but the log knows."""
-    expected = await query(apart)
-    under_way = asyncio.create_task(apart.run(Purpose.PASSAGE, ["word " * 500] * 10))
-    await asyncio.sleep(0.1)
-    first = await pid(apart)
-    os.kill(first, signal.SIGKILL)
-    assert len(await under_way) == 10
-    assert (await query(apart), await pid(apart) != first) == (expected, True)
-
-
 async def test_a_text_that_kills_twice_fails_and_the_next_is_embedded(faked: Apart) -> None:
     """It costs its caller the vector, not the service."""
     with pytest.raises(RetrievalError, match="embedding"):
         await query(faked, "deadly")
     assert await query(faked, "good") == b"good"
-
-
-async def test_texts_that_kill_do_not_keep_the_machine_busy(faked: Apart) -> None:
-    """After some children in ten seconds there is none for a while, and who asks is told at once."""
-    for _ in range(2):
-        with pytest.raises(RetrievalError, match="embedding"):
-            await query(faked, "deadly")
-    with pytest.raises(RetrievalError, match="unavailable"):
-        await query(faked, "deadly")
-
-
-async def test_a_child_that_hangs_is_ended() -> None:
-    """Once it has not said a word for long; one that works for long says that it lives."""
-    async with open_apart(program(FAKED)) as apart:
-        assert len(await apart.run(Purpose.QUERY, ["slow"] * 5)) == 5
-        first = await pid(apart)
-        os.kill(first, signal.SIGSTOP)
-        assert await query(apart, "good") == b"good"
-        assert await pid(apart) != first
 
 
 @pytest.mark.parametrize(
