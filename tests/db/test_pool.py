@@ -22,7 +22,7 @@ from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore, SessionStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.errors import Damaged, IbidError, Missing, NoRoom, Rejected, RetrievalError, Unavailable
-from app.retrieval.memories import newest_cards, standing_of
+from app.retrieval.memories import standing_of
 from app.types import Embedding, Scope
 from tests.fakes.logged import captured
 from tests.fakes.postgres import postgres_server
@@ -141,7 +141,6 @@ READS: Mapping[str, Callable[[Pool], Awaitable[object]]] = {
     "knowledge": lambda pool: KnowledgeStore(pool).get(SCOPE),
     "votes counted": lambda pool: VoteStore(pool).tallies(SCOPE, ["m"]),
     "activity": lambda pool: TemporalStore(pool).last(SCOPE),
-    "cards found": lambda pool: newest_cards(pool, ("acme", "ada"), ["style"], 9),
     "standing": lambda pool: standing_of(pool, "acme", "ada"),
 }
 """What an answer can do without."""

@@ -349,6 +349,13 @@ async def test_the_newest_of_each_kind_are_read(pool: Pool) -> None:
     assert sorted(card.text for card in found) == ["persona 2", "persona 3", "style 2", "style 3"]
 
 
+async def test_without_postgres_no_cards_are_read(pool: Pool) -> None:
+    """The reply tells that the cards are missing."""
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await newest_cards(pool, OWNER, ["style"], 9)
+
+
 MEMORY = """
     INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
     VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 's', '[1]')
