@@ -1,13 +1,10 @@
 """`ibid index`: fills projects from files: code of a repository, conversations and dreams as JSON lines.
 
-`code` synchronises a project with a folder; only new, changed or deleted files cost anything. New files are
-put before missing ones are deleted, so a renamed file keeps its vectors; unreadable files keep what is
-indexed. If most indexed files are missing, the folder may be a different one: then nothing is deleted without
-`--prune`. `conversations` and `dreams` read a row a line, with the fields of POST
-/projects/{project}/conversations; invalid lines are reported with their numbers.
-
-Exit 1 if a file or line was refused or unreadable, nothing was found, or missing files were kept. A repeated
-run duplicates nothing. Raises `Answered`, `Unavailable`, `Unreadable`.
+`code` synchronises a project with a folder; new files are put before missing ones are deleted, so that a
+renamed file keeps its vectors. If most indexed files are missing, nothing is deleted without `--prune`.
+`conversations` and `dreams` read a row a line, as POST /projects/{project}/conversations takes it. Exit 1 if
+a file or line was refused or unreadable, nothing was found, or missing files were kept. Raises `Answered`,
+`Unavailable`, `Unreadable`.
 """
 
 import asyncio

@@ -1,11 +1,10 @@
 """Text to terms, the same way for passages and queries.
 
-NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `e-mail`,
-`getUserName`, `FY2022`) joined and in parts; decimals and years kept; scripts without spaces as character
-bigrams. Signs that make a name are kept (`C++`, `C#`, `.NET`), and capitals that distinguish a name from a
-common word (`US`, `IT`, `WHO`), each beside the plain word, in compounds too. No stop words: BM25's IDF
-covers them. A term is 64 bits of its BLAKE2b hash. `encode_terms` serialises a passage's terms for Postgres,
-so that loading an index analyses nothing.
+NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `getUserName`)
+joined and in parts; decimals and years kept; scripts without spaces as character bigrams. Signs and capitals
+that make a name (`C++`, `US`, `IT`) are kept beside the plain word. No stop words: BM25's IDF covers them. A
+term is 64 bits of its BLAKE2b hash. `encode_terms` serialises a passage's terms for Postgres, so that loading
+an index analyses nothing.
 """
 
 import re
