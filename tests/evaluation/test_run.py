@@ -464,10 +464,6 @@ def test_a_difference_that_chance_does_not_make_has_a_small_p() -> None:
 NAMES = [str(n) for n in range(40)]
 
 
-def alike(value: float) -> dict[str, dict[str, float]]:
-    return {name: dict.fromkeys(MEASURES, value) for name in NAMES}
-
-
 @pytest.mark.parametrize(
     ("low", "high", "p", "less", "expected"),
     [

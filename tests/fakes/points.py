@@ -16,11 +16,6 @@ def embedding(number: int, dim: int = DIM) -> Embedding:
     return bytes((row / np.linalg.norm(row)).astype("<f4").tobytes())
 
 
-def cosine(one: Embedding, other: Embedding) -> float:
-    pair = [np.frombuffer(each, "<f4").astype("f8") for each in (one, other)]
-    return float(pair[0] @ pair[1] / np.linalg.norm(pair[0]) / np.linalg.norm(pair[1]))
-
-
 def point(number: int, user: str = "ann", **payload: str) -> Point:
     held = {"tenant": "t", "user_id": user, "text": f"text {number}", **payload}
     return Point(str(uuid.UUID(int=number * 7919 % 1_000_003)), held, embedding(number))
