@@ -461,9 +461,6 @@ def test_a_difference_that_chance_does_not_make_has_a_small_p() -> None:
     assert paired([0.0] * 20, [0.1, -0.1] * 10)["p"] == 1
 
 
-NAMES = [str(n) for n in range(40)]
-
-
 @pytest.mark.parametrize(
     ("low", "high", "p", "less", "expected"),
     [
