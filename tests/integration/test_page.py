@@ -35,6 +35,7 @@ def need_chromium() -> None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
+    """A running browser."""
     if PROGRAM is None:
         pytest.fail(MISSING)
     with sync_playwright() as playwright:
@@ -96,6 +97,7 @@ expect.set_options(timeout=WAIT_MS)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for this module."""
     with chromium() as running:
         yield running
 
