@@ -28,7 +28,7 @@ from app.types import ChunkKind, Passage, Reason
 
 NEAR, CUE, NAMED, RELEVANT = 0.3, 0.2, 0.3, 2.0
 """Weights relative to the share of the question's terms in the quote itself, which has weight 1."""
-LEAST_BY_MODEL, LEAST_BY_WORDS = 0.0, 0.45
+LEAST, LEAST_BY_WORDS = 0.0, 0.45
 """Least score of an answer, as the cross-encoder's logit and by words: unrelated quotes score lower."""
 NEARLY, ENOUGH = 4.0, 0.85
 """A further quote is at most so many logits below the best, or has at least this share of its score."""
@@ -36,7 +36,7 @@ LISTED, READ_LISTED = 0.5, -4.0
 """Factor and logits for tables of contents and indexes of exhibits, which name what is elsewhere."""
 READ_WORDS, READ_NAMED = 1.0, 2.0
 """Logits for a score of 1 by words, and for a document that the question names, where it names some."""
-MAX_QUOTES, MOST_WORDS = 3, 60
+MOST, MOST_WORDS = 3, 60
 """Quotes, and words of all together, unless the first alone has more."""
 SAME = 0.6
 """Share of common terms (Jaccard) from which two quotes count as the same."""
@@ -256,7 +256,7 @@ def chosen(ranked: Sequence[Quote], least: float) -> list[Quote]:
     found: list[Quote] = list(ranked[:1])
     left = MOST_WORDS - sum(len(quote.text.split()) for quote in found)
     for quote in ranked[1:]:
-        if quote.score < least or len(found) == MAX_QUOTES:
+        if quote.score < least or len(found) == MOST:
             break
         words = len(quote.text.split())
         if words <= left and not any(alike(quote, other) for other in found):
@@ -354,7 +354,7 @@ class Extractive:
         if not read:
             least = math.inf if foreign else LEAST_BY_WORDS
             return told(ranked, least, ENOUGH * ranked[0].score if ranked else 0.0, closest)
-        return told(read, math.inf if foreign else LEAST_BY_MODEL, read[0].score - NEARLY, closest)
+        return told(read, math.inf if foreign else LEAST, read[0].score - NEARLY, closest)
 
     def knows(self, question: str) -> bool:
         """True if capitals mark names, as in English."""

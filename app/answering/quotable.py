@@ -1,7 +1,7 @@
 """What of a passage can be quoted alone: sentences, rows of tables with their head, and lists of short lines.
 
 A table is as `ingest/columns.py` writes it: cells between ` | `, and a rule below each head. Quotes are
-verbatim but for white space and for what ` … ` leaves out, at most `QUOTE_CHARACTERS`. Raises nothing.
+verbatim but for white space and for what ` … ` leaves out, at most `LONGEST`. Raises nothing.
 Source: docs/adr/0007.
 """
 
@@ -12,7 +12,7 @@ from itertools import groupby
 
 from app.text.sentences import END, split
 
-QUOTE_CHARACTERS = 360
+LONGEST = 360
 """Characters of a quote: three lines on a page, and under sixty words."""
 
 WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
@@ -59,7 +59,7 @@ def quotable(text: str) -> list[Quotable]:
 
 
 def sentences(text: str) -> list[str]:
-    """All sentences of a text, and the pieces of those that are longer than `QUOTE_CHARACTERS`."""
+    """All sentences of a text, and the pieces of those that are longer than `LONGEST`."""
     return [part.text for part in prose(lines(text)) if WORD.search(part.text)]
 
 
@@ -102,7 +102,7 @@ class TableRows:
     def whole(self, line: str) -> str:
         for parts in ((self.head, self.section, line), (self.section, line)):
             whole = GAP.join(filter(None, parts))
-            if len(whole) <= QUOTE_CHARACTERS:
+            if len(whole) <= LONGEST:
                 return whole
         return line
 
@@ -112,15 +112,15 @@ def listing(run: Sequence[str]) -> Iterator[Quotable]:
     for at in range(len(run)):
         for end in range(at + 1, min(at + WINDOW, len(run)) + 1):
             joined = " ".join(run[at:end])
-            if len(joined) <= QUOTE_CHARACTERS:
+            if len(joined) <= LONGEST:
                 yield Quotable(joined, alone=end == at + 1)
 
 
 def bounded(sentence: str) -> Iterator[str]:
-    """Pieces of at most `QUOTE_CHARACTERS`, cut after a clause or at least a word, with an ellipsis there."""
+    """Pieces of at most `LONGEST`, cut after a clause or at least a word, with an ellipsis there."""
     start = ""
-    while len(start) + len(sentence) > QUOTE_CHARACTERS:
-        most = QUOTE_CHARACTERS - len(start) - len(GAP)
+    while len(start) + len(sentence) > LONGEST:
+        most = LONGEST - len(start) - len(GAP)
         places = [found.end() for found in CUT.finditer(sentence, most // 2, most)]
         at = places[-1] if places else most
         yield f"{start}{sentence[:at].strip()}{GAP.rstrip()}"

@@ -165,21 +165,17 @@ def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, flexible: str
         for row in cells:
             tell("\t".join(row))
         return
-    kept = [at for at, title in enumerate(titles) if title != hidden]
-    table([titles[at] for at in kept], [[row[at] for at in kept] for row in cells], flexible)
-
-
-def table(titles: Sequence[str], cells: Sequence[Sequence[str]], flexible: str) -> None:
     from rich.table import Table  # noqa: PLC0415 - see above
 
     drawn = Table(box=None, header_style="bold", pad_edge=False)
-    widest = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
-    others = sum(width + 2 for title, width in zip(titles, widest, strict=True) if title != flexible)
-    for title, width in zip(titles, widest, strict=True):
-        room = max(12, screen().width - others) if title == flexible else width
-        drawn.add_column(title, no_wrap=True, overflow="ellipsis", width=min(room, width))
+    kept = [at for at, title in enumerate(titles) if title != hidden]
+    widest = {at: max(len(row[at]) for row in (titles, *cells)) for at in kept}
+    others = sum(width + 2 for at, width in widest.items() if titles[at] != flexible)
+    for at in kept:
+        room = max(12, screen().width - others) if titles[at] == flexible else widest[at]
+        drawn.add_column(titles[at], no_wrap=True, overflow="ellipsis", width=min(room, widest[at]))
     for row in cells:
-        drawn.add_row(*row)
+        drawn.add_row(*(row[at] for at in kept))
     screen().print(drawn)
 
 

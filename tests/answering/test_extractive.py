@@ -15,7 +15,7 @@ from app.answering.extractive import (
     CLOSEST_KEPT,
     FORGOTTEN,
     LEAST_BY_WORDS,
-    MAX_QUOTES,
+    MOST,
     MOST_WORDS,
     NO_SENTENCE,
     UNTOLD,
@@ -30,7 +30,7 @@ from app.answering.extractive import (
     spelled_out,
 )
 from app.answering.prompt import PROJECT_FORM, entry
-from app.answering.quotable import GAP, QUOTE_CHARACTERS, quotable, sentences
+from app.answering.quotable import GAP, LONGEST, quotable, sentences
 from app.errors import RetrievalError
 from app.models.bundled import Bundled, open_bundled
 from app.types import Passage, Reason
@@ -286,7 +286,7 @@ async def test_quotes_are_few_and_short() -> None:
     kinds = ("rye barley oats", "maize millet spelt", "beans peas lentils", "hemp linseed poppy")
     texts = [f"The mill ground {f'{kind} ' * 6}flour in the year 190{n}." for n, kind in enumerate(kinds)]
     said = await answer(prompt("When did the mill grind flour?", *texts))
-    assert 1 < said.count("“") <= MAX_QUOTES
+    assert 1 < said.count("“") <= MOST
     assert sum(len(quote.split()) for quote in re.findall("“(.*?)”", said)) <= MOST_WORDS
     assert "ground" in await answer(
         prompt("What did the mill grind?", texts[0].replace("fine", "fine and dark"))
@@ -366,7 +366,7 @@ def test_any_question_and_passages_are_ranked(question: str, texts: list[str]) -
     """At most three distinct quotes, best first, each from a passage that was given."""
     given_ = passages(*texts)
     found = chosen(by_words(question, quotes(given_, question)), 0.0)
-    assert len(found) <= MAX_QUOTES
+    assert len(found) <= MOST
     assert len({one.text for one in found}) == len(found)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert {one.passage.label for one in found} <= {one.label for one in given_}
@@ -409,7 +409,7 @@ def test_sentences_are_the_texts_own_words(text: str) -> None:
     bare = re.sub(r"[\s…]", "", text)
     at = 0
     for quote in sentences(text):
-        assert 0 < len(quote) <= QUOTE_CHARACTERS
+        assert 0 < len(quote) <= LONGEST
         place = bare.find(re.sub(r"[\s…]", "", quote), at)
         assert place >= at
         at = place + 1
@@ -466,7 +466,7 @@ def test_a_long_sentence_is_cut_where_it_can_be_with_an_ellipsis() -> None:
 def test_half_a_megabyte_of_anything_is_cut(unit: str) -> None:
     """A rule that takes quadratic time runs into the suite's timeout."""
     pieces = quotable((unit * 500_000)[:500_000])
-    assert max((len(piece.text) for piece in pieces), default=0) <= QUOTE_CHARACTERS
+    assert max((len(piece.text) for piece in pieces), default=0) <= LONGEST
 
 
 @pytest.mark.parametrize(
