@@ -1,12 +1,11 @@
-"""A circuit breaker: a dependency that failed several times in a row is not asked for some seconds, so that
-only the first requests wait for their deadline. Pure; times are seconds of a clock passed in. For one event
-loop: nothing here is locked.
+"""A circuit breaker: a dependency that failed several times in a row is not asked for some seconds. Pure;
+seconds of a clock passed in; for one event loop.
 
-closed -> open after `failures` in a row, if they last `lasting` seconds from the begin of the first (with no
-pause longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again. Each caller (a
-tenant, a user key, the service itself) has its own circuit: a text on which a server fails must not stop
-others' requests. If the circuits of two tenants are open, the dependency counts as down and refuses all; if
-those of two users of a tenant, it refuses that tenant. Source: M. Nygard, Release It!, "Circuit Breaker".
+closed -> open after `failures` in a row over `lasting` seconds (with no pause longer than PAUSE) -> one probe
+after `seconds` -> closed, or open again. Each caller (a tenant, a user key, the service) has its own circuit:
+a text on which a server fails must not stop others' requests. If the circuits of two tenants are open, all
+are refused; if those of two users of a tenant, that tenant. Source: M. Nygard, Release It!, "Circuit
+Breaker".
 """
 
 import math

@@ -16,7 +16,7 @@ from app.errors import NoRoom
 RESERVE = 64 << 20
 """Kept free of new content, for deletes, the log of answers and a restart. A new collection of the engine
 takes 14 MiB on some file systems, a batch of its largest points some more."""
-LEAST = 24 << 20
+LEAST_FREE = 24 << 20
 """Below it nothing is written, and no service starts: a segment of PostgreSQL's log has 16 MiB."""
 
 

@@ -6,7 +6,7 @@ they do nothing. Labels are constants of ours and route templates, never ids, us
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -57,79 +57,56 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=registry)
-        info = Gauge("ibid_info", "1; the service's version.", ["version"], registry=registry)
-        info.labels(version("ibid")).set(1)
-        self._requests = Counter(
-            "ibid_http_requests",
-            "Requests that ended, by route template.",
-            ["method", "route", "status"],
-            registry=registry,
+
+        # `labels`: their names, with blanks between them.
+        def counter(name: str, labels: str, text: str) -> Counter:
+            return Counter(name, text, labels.split(), registry=registry)
+
+        def gauge(name: str, labels: str, text: str) -> Gauge:
+            return Gauge(name, text, labels.split(), registry=registry)
+
+        def histogram(name: str, labels: str, text: str, buckets: Sequence[float] = SLOW) -> Histogram:
+            return Histogram(name, text, labels.split(), buckets=buckets, registry=registry)
+
+        gauge("ibid_info", "version", "1; the service's version.").labels(version("ibid")).set(1)
+        self._requests = counter(
+            "ibid_http_requests", "method route status", "Requests that ended, by route template."
         )
-        self._duration = Histogram(
+        self._duration = histogram(
             "ibid_http_request_duration_seconds",
+            "method route",
             "From the first byte of a request to the last of its response.",
-            ["method", "route"],
-            buckets=SLOW,
-            registry=registry,
         )
-        self._first = Histogram(
-            "ibid_first_token_seconds",
-            "From the question to the first text of its answer.",
-            ["endpoint"],
-            buckets=SLOW,
-            registry=registry,
+        self._first = histogram(
+            "ibid_first_token_seconds", "endpoint", "From the question to the first text of its answer."
         )
-        self._answers = Counter(
-            "ibid_answers",
-            "Answers that ended: stop, length, cancelled, or error.",
-            ["endpoint", "finish_reason"],
-            registry=registry,
+        self._answers = counter(
+            "ibid_answers", "endpoint finish_reason", "Answers that ended: stop, length, cancelled, or error."
         )
-        self._tokens = Counter(
-            "ibid_model_tokens",
-            "Tokens of answers: input (the prompt) and output.",
-            ["endpoint", "direction"],
-            registry=registry,
+        self._tokens = counter(
+            "ibid_model_tokens", "endpoint direction", "Tokens of answers: input (the prompt) and output."
         )
-        self._degraded = Counter(
-            "ibid_degraded",
-            "Entries in `degraded` of answers.",
-            ["source", "reason"],
-            registry=registry,
+        self._degraded = counter("ibid_degraded", "source reason", "Entries in `degraded` of answers.")
+        self._retrieval = histogram(
+            "ibid_retrieval_seconds", "source stage", "Time of the stages of a search, by source.", FAST
         )
-        self._retrieval = Histogram(
-            "ibid_retrieval_seconds",
-            "Time of the stages of a search, by source.",
-            ["source", "stage"],
-            buckets=FAST,
-            registry=registry,
-        )
-        self._cache = Counter(
+        self._cache = counter(
             "ibid_cache_requests",
+            "cache result",
             "Look-ups in the caches of results and of query embeddings: hit or miss.",
-            ["cache", "result"],
-            registry=registry,
         )
-        self._limited = Counter(
-            "ibid_rate_limited", "Requests refused with 429, by limit.", ["limit"], registry=registry
-        )
-        self._circuits = Gauge(
+        self._limited = counter("ibid_rate_limited", "limit", "Requests refused with 429, by limit.")
+        self._circuits = gauge(
             "ibid_breaker_open_circuits",
+            "dependency",
             "Callers for whom a dependency is not asked, or probed again; 0: the breaker is closed.",
-            ["dependency"],
-            registry=registry,
         )
-        self._jobs = Gauge("ibid_jobs", "Jobs in the queue.", ["kind", "state"], registry=registry)
-        self._outbox = Gauge(
-            "ibid_outbox_entries",
-            "Changes that an engine has yet to take; at most 10,001.",
-            ["engine"],
-            registry=registry,
+        self._jobs = gauge("ibid_jobs", "kind state", "Jobs in the queue.")
+        self._outbox = gauge(
+            "ibid_outbox_entries", "engine", "Changes that an engine has yet to take; at most 10,001."
         )
-        self._backlog = Gauge("ibid_answers_waiting", "Answers that wait to be recorded.", registry=registry)
-        self._lost = Gauge(
-            "ibid_answers_lost", "Answers that could not be recorded since the start.", registry=registry
-        )
+        self._backlog = gauge("ibid_answers_waiting", "", "Answers that wait to be recorded.")
+        self._lost = gauge("ibid_answers_lost", "", "Answers that could not be recorded since the start.")
 
     def count_request(self, method: str, route: str | None, status: int, seconds: float) -> None:
         """`route`: the template; None if the path is unknown."""

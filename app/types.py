@@ -415,21 +415,6 @@ class Found:
     """Small talk: nothing was looked for."""
 
 
-VALUE_BYTES = 2 << 20
-"""The most that one result may take in a cache that is shared."""
-
-
-class Shared(Protocol):
-    """A cache that replicas share. Never raises but on cancellation: being away is a miss. Nobody vouches
-    for what it gives: whoever reads it checks it."""
-
-    async def get(self, key: str) -> bytes | None:
-        """What is kept, if it comes within a moment; more than VALUE_BYTES is nothing of ours."""
-
-    def put(self, key: str, value: bytes, *, seconds: float) -> None:
-        """Kept soon after and for `seconds`, or not at all; nobody waits for it."""
-
-
 class Source(Protocol):
     """One thing searched. Laws (one contract test): best first; at most `limit` a leg; nothing
     outside `scope`; similarities, not distances; raises only `RetrievalError`; read-your-writes."""

@@ -83,7 +83,7 @@ from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, Judge, SignalService
 from app.services.limits import Limiter, open_limiter
 from app.services.memories import MemoryService
-from app.services.profiles import PersonaService, ProfileService, Summary
+from app.services.profiles import PersonaService, PersonaWriter, ProfileService
 from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
@@ -444,7 +444,10 @@ def build_services(
         signals=SignalService(votes, temporal),
         memories=memories,
         profiles=ProfileService(
-            said, memories, Summary(server_model(settings, open_), model_at(settings, settings.rag)), now
+            said,
+            memories,
+            PersonaWriter(server_model(settings, open_), model_at(settings, settings.rag)),
+            now,
         ),
         corpus=CorpusService(CorpusStore(pool), embedder, tokens),
         users=user_service(settings, open_, recorder),

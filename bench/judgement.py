@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from app.answer import Support
-from app.answering.support import FEW, LONGEST, MOST, compared, plain
+from app.answering.support import LEAST_TERMS, PASSAGE_CHARACTERS, SENTENCE_CHARACTERS, compared, plain
 from app.retrieval.terms import terms
 from app.text.languages import TONGUES, words
 
@@ -61,7 +61,7 @@ class Text:
     text: str
 
     @classmethod
-    def of(cls, text: str, most: int = MOST) -> "Text":
+    def of(cls, text: str, most: int = PASSAGE_CHARACTERS) -> "Text":
         return cls(unicodedata.normalize("NFKC", text[:most]))
 
     @cached_property
@@ -183,12 +183,12 @@ def judged(sentence: Text, passage: Text) -> Support:
 def support(sentence: str, passage: str, together: Sequence[str] = ()) -> Support:
     """How well `passage` carries `sentence`, which has no citations in it. `together`: all passages that the
     sentence cites; if only together they carry some of it, each is weak."""
-    said, held = Text.of(sentence, LONGEST), Text.of(passage)
-    if len(sentence) > LONGEST or len(said.terms) < FEW:
+    said, held = Text.of(sentence, SENTENCE_CHARACTERS), Text.of(passage)
+    if len(sentence) > SENTENCE_CHARACTERS or len(said.terms) < LEAST_TERMS:
         return Support.UNCHECKED
     if compared(sentence, plain(held.text)) is Support.STRONG:
         return Support.STRONG
-    if len(passage) >= MOST:
+    if len(passage) >= PASSAGE_CHARACTERS:
         return Support.UNCHECKED
     found = judged(said, held)
     if found is Support.NONE and len(together) > 1:

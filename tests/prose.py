@@ -104,7 +104,6 @@ def found_in(file: str, text: str) -> Iterator[Finding]:
 
 
 def findings() -> list[Finding]:
-    """All of today's."""
     files = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
     files += [file for folder in PYTHON for file in (ROOT / folder).rglob("*.py")]
     names = sorted(str(file.relative_to(ROOT)) for file in files)

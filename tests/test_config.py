@@ -113,7 +113,6 @@ def test_every_setting_says_what_it_does() -> None:
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_the_seeds_names_and_defaults_are_kept(name: str) -> None:
-    """To the letter."""
     assert name in names()
     assert default(name) == SEEDS[name]
 

@@ -40,24 +40,20 @@ def all_of(word: str, found: list[tuple[str, str]] | None = None) -> list[str]:
 
 
 def last_stage() -> list[tuple[str, str]]:
-    """What becomes the image."""
     lines = instructions()
     at = max(n for n, (word, _) in enumerate(lines) if word == "FROM")
     return lines[at:]
 
 
 def environment() -> dict[str, str]:
-    """The image's."""
     return dict(pair.split("=", 1) for line in all_of("ENV", last_stage()) for pair in shlex.split(line))
 
 
 def services() -> dict[str, Any]:
-    """Of the compose file."""
     return dict(compose()["services"])
 
 
 def compose() -> dict[str, Any]:
-    """The compose file."""
     return dict(yaml.safe_load((ROOT / "docker-compose.yml").read_text()))
 
 

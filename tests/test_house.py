@@ -38,7 +38,6 @@ BROAD = {"app/problems.py", "app/api/sse.py"}
 
 @cache
 def tree(module: Path) -> ast.Module:
-    """A module, parsed."""
     return ast.parse((ROOT / module).read_text(encoding="utf-8"))
 
 

@@ -16,7 +16,6 @@ SECRET = "the patient's name is Ada"
 
 @pytest.fixture
 def lines() -> Iterator[Lines]:
-    """What is logged meanwhile."""
     with captured() as found:
         yield found
 
@@ -29,7 +28,6 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def breaking(scope: Scope, receive: Receive, send: Send) -> None:
-    """An app that breaks."""
     raise RuntimeError(SECRET)
 
 

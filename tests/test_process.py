@@ -95,7 +95,6 @@ JSON = st.recursive(
 
 @pytest.fixture
 async def child() -> AsyncIterator[Child]:
-    """One that is ready."""
     async with started(PROGRAM) as made:
         yield made
 
@@ -389,7 +388,6 @@ class Starter:
         self.started: list[Child] = []
 
     async def __call__(self) -> Child:
-        """One more."""
         child = await Child.start(self.program)
         self.started.append(child)
         return child

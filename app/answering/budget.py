@@ -15,7 +15,7 @@ from app.retrieval.fusion import scored
 from app.retrieval.relevance import is_match
 from app.text.sanitise import quote
 from app.text.tokens import cuts
-from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
+from app.types import Candidate, Entry, Passage, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +234,20 @@ def select(
     return [Candidate(item.passage, verdicts[id(item)]) for item in (*candidates, *duplicates)]
 
 
+def pack_recalled(
+    drawn: Sequence[Candidate], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
+) -> list[Candidate]:
+    """Every candidate with its verdict: those without one are packed in the given order while they fit."""
+    packed, over = fit([item for item in drawn if item.verdict is None], meter.line, budget, meter.head())
+    left = (item for item in drawn if item.verdict)
+    return [
+        *judged(packed, Verdict.PACKED),
+        *judged(over, Verdict.OVER_BUDGET),
+        *sorted(left, key=lambda item: -item.passage.score),
+        *judged(duplicates, Verdict.DUPLICATE),
+    ]
+
+
 def judged(candidates: Iterable[Candidate], verdict: Verdict) -> list[Candidate]:
     return [replace(item, verdict=verdict) for item in candidates]
 
@@ -262,24 +276,3 @@ def ledger(candidates: Iterable[Candidate], *, boosted: bool = False) -> tuple[E
         )
         for item in candidates
     )
-
-
-def nobody_knows(found: Found) -> bool:
-    """True if no source answered, or if a failed one may have passages and no other has any."""
-    lost = any(item.source not in ASIDE and item.reason != "not_available" for item in found.degraded)
-    return not found.answered or (lost and not found.stored)
-
-
-def reason_of(found: Found, asked: int, candidates: Iterable[Candidate], *, short: bool = False) -> Reason:
-    """`rag.reason`, by precedence; `asked` counts sources, `short`: the skip rule holds."""
-    if found.unsought:
-        return Reason.SMALL_TALK
-    if asked and nobody_knows(found):
-        timed_out = any(item.reason == "timeout" for item in found.degraded if item.source not in STAGES)
-        return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE
-    if not found.stored:
-        return Reason.EMPTY
-    if short:
-        return Reason.SKIPPED
-    packed = any(item.verdict is Verdict.PACKED for item in candidates)
-    return Reason.OK if packed else Reason.NO_MATCH

@@ -24,7 +24,7 @@ from app.vantage import checks
 from app.vantage.checks import HELP, HELPED, asked_enough, enforce_clarify_shape, unthought
 from app.vantage.terms import Check, ResponseClass
 
-LONGEST = 2_000
+PIECE_CHARACTERS = 2_000
 """Longest piece without an end in characters: a table, or a line of code."""
 OPEN = 600
 """Characters that may stand between an end mark and the next sentence; further back no mark is sought."""
@@ -93,10 +93,10 @@ class SentenceBuffer:
         return rest if self._ended or complete(rest) else UnendedPiece(rest)
 
     def _place(self) -> int:
-        for found in ENDING.finditer(self._held, self._seen, 2 * LONGEST):
+        for found in ENDING.finditer(self._held, self._seen, 2 * PIECE_CHARACTERS):
             if self._arriving(found.start()):
                 break
-            if found.end() <= LONGEST and ends(self._held[: found.start()], found.group()):
+            if found.end() <= PIECE_CHARACTERS and ends(self._held[: found.start()], found.group()):
                 self._ended = True
                 return found.end()
             self._seen = found.end()
@@ -104,10 +104,11 @@ class SentenceBuffer:
         waiting = WAITING.search(self._held, self._seen)
         least = len(self._held) - OPEN
         self._seen = max(least, self._seen, waiting.start() if waiting else len(self._held))
-        if len(self._held) <= LONGEST:
+        if len(self._held) <= PIECE_CHARACTERS:
             return 0
         self._ended = False
-        return self._held.rfind(" ", 1, LONGEST) if " " in self._held[1:LONGEST] else LONGEST
+        blank = self._held.rfind(" ", 1, PIECE_CHARACTERS)
+        return blank if blank > 0 else PIECE_CHARACTERS
 
     def _arriving(self, at: int) -> bool:
         """True if a mark at `at` may be within a citation that is arriving after an earlier mark."""
@@ -139,7 +140,7 @@ def shortened(word: str) -> bool:
 
 WHOLE_CLASSES = frozenset({ResponseClass.CLARIFY, ResponseClass.REFUSE})
 """Classes whose text is checked before any of it is sent."""
-MOST = 20_000
+ANSWER_CHARACTERS = 20_000
 """Characters read of a whole answer: blanks are hardly any tokens."""
 OFTEN, PART = 64, 8
 """A growing answer is checked after each so many characters more, and each such fraction of it."""
@@ -274,7 +275,7 @@ class Enforcement:
         params = self.ruling.params
         if self.ruling.decision.response_class is ResponseClass.CLARIFY and asked_enough(plain, params):
             return True
-        return len(text) > MOST or self.count(plain) > max(checks.OWN, params.token_target)
+        return len(text) > ANSWER_CHARACTERS or self.count(plain) > max(checks.OWN, params.token_target)
 
     async def end(self) -> str:
         """Check what was sent. Returns the help text if it is required and missing."""

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Protocol, runtime_checkable
 
 from app.answer import DOCUMENT_FORM, GREETING_FORM, MEMORY_FORM, Finish, Prompt, Role
 from app.answering.followup import resolve
@@ -22,6 +21,7 @@ from app.answering.prompt import PROJECT_FORM, plain_markup
 from app.answering.quotable import BAR, ENDED, GAP, quotable
 from app.errors import RetrievalError
 from app.models.base import Delta, Embedder, ModelStream
+from app.models.bundled import Bundled
 from app.retrieval.terms import terms
 from app.text.greeting import is_pure_reentry_greeting
 from app.types import ChunkKind, Passage, Reason
@@ -311,17 +311,6 @@ NO_SENTENCE = "The documents that match hold no sentence that can be quoted."
 LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
 
 
-@runtime_checkable
-class Scorer(Protocol):
-    """Reads a question beside each text: the bundled cross-encoder."""
-
-    def reads(self, question: str) -> bool:
-        """False for a question in a language that it does not know."""
-
-    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Logits; above 0 for a text that answers. Raises `RetrievalError`."""
-
-
 class Spoken:
     """A complete answer as a `base.ModelStream`."""
 
@@ -341,7 +330,7 @@ class Extractive:
 
     def __init__(self, embedder: Embedder | None = None, *, seconds: float = SCORE_SECONDS) -> None:
         """`seconds`: deadline of the cross-encoder."""
-        self.scorer = embedder if isinstance(embedder, Scorer) else None
+        self.scorer = embedder if isinstance(embedder, Bundled) else None
         """None: ranked by terms alone, as with an embedder behind a network."""
         self.seconds = seconds
 

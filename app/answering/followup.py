@@ -239,7 +239,7 @@ RULES: Mapping[str, Callable[[Tokens, int], bool]] = {
     "then": _last,
 }
 
-LONGEST, MANY = 300, 8
+REFERRING_CHARACTERS, CONTENT_WORDS = 300, 8
 """Characters and content words: a longer message has enough words of its own."""
 TOKENS = 60
 """Words and marks read: 300 characters of `it,` would take quadratic time."""
@@ -278,10 +278,10 @@ VERBS = ENGLISH.verbs | HAPPENING
 
 def refers(message: str) -> bool:
     """True if a message cannot be searched for without earlier ones."""
-    if len(message) > LONGEST:
+    if len(message) > REFERRING_CHARACTERS:
         return False
     tokens = tokenised(message)
-    if not 0 < len(tokens) <= TOKENS or len(content(tokens)) > MANY or _social(tokens):
+    if not 0 < len(tokens) <= TOKENS or len(content(tokens)) > CONTENT_WORDS or _social(tokens):
         return False
     return _bare(tokens) or _opened(tokens) or _fragment(tokens) or points(tokens)
 
@@ -321,7 +321,7 @@ def answers(message: str, turns: Sequence[Turn]) -> str:
 
 def names_nothing(message: str) -> bool:
     """True if no word of a message can be searched for (`why?`, `And?`)."""
-    tokens = tokenised(message[: LONGEST + 1])
+    tokens = tokenised(message[: REFERRING_CHARACTERS + 1])
     return 0 < len(tokens) <= TOKENS and not _words(tokens)[0].isdecimal() and _bare(tokens)
 
 
@@ -479,7 +479,7 @@ def _named_thing(question: str, answer: str) -> str:
     """Names in the first sentence of an answer to `who` or `which`: what `she` and `it` then refer to."""
     if not ASKS_NAME.intersection(_words(tokenised(_cut(question)))[:2]):
         return ""
-    first = re.split(r"(?<=[.!?])\s", answer.strip(), maxsplit=1)[0][:PART]
+    first = SENTENCES.split(answer.strip(), maxsplit=1)[0][:PART]
     known = _cut(question).lower()
     names = [name for name in NAME.findall(first) if name.lower() not in known]
     return " ".join(names[:2])

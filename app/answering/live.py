@@ -19,7 +19,7 @@ from app.db.rows import storable
 from app.errors import Overloaded
 from app.types import Scope, moment
 
-Event = tuple[str, Mapping[str, object]]
+SentEvent = tuple[str, Mapping[str, object]]
 Numbered = tuple[int, str, Mapping[str, object]]
 """An event with its number."""
 
@@ -40,7 +40,7 @@ class Progress:
     """Ends the answer as `cancelled`."""
     meta: Mapping[str, object] | None = None
     texts: list[str] = field(default_factory=list)
-    tail: list[Event] = field(default_factory=list)
+    tail: list[SentEvent] = field(default_factory=list)
     ended: bool = False
     _followers: set[asyncio.Event] = field(default_factory=set)
     _alone: asyncio.Event | None = None
@@ -51,7 +51,7 @@ class Progress:
             self._wake()
 
     def tell(self, name: str, data: Mapping[str, object]) -> None:
-        """Any other event."""
+        """An event other than `token`."""
         if name == "meta":
             self.meta = data
         else:
@@ -109,7 +109,7 @@ class Progress:
         async for _ in self.follow(len(self.texts) + 1 + len(self.tail)):
             pass
 
-    def event(self, n: int) -> Event | None:
+    def event(self, n: int) -> SentEvent | None:
         """The event of this number; None: it was not sent yet."""
         if n == 1:
             return None if self.meta is None else ("meta", self.meta)
@@ -237,7 +237,7 @@ def pieces_of(answer: Answer) -> tuple[int, ...]:
     return (len(answer.text),) if answer.text else ()
 
 
-def tail_of(answer: Answer) -> Iterator[Event]:
+def tail_of(answer: Answer) -> Iterator[SentEvent]:
     if answer.sent and answer.sent.error:
         slug, detail = answer.sent.error
         yield "error", {"slug": slug, "detail": detail}

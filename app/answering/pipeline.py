@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.answer import Answer, Block, Finish, Form, Prompt, Role, Turn, Usage, new_id
-from app.answering.budget import Budget, Meter, PromptLimits, ledger, reason_of, share
+from app.answering.budget import Budget, Meter, PromptLimits, ledger, pack_recalled, share
 from app.answering.enforcement import POLICY
 from app.answering.errands import unaided
 from app.answering.live import Live
 from app.answering.meta import Used, build_meta_explanation, recalled
 from app.answering.question import Context, Question
-from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack_recalled, tags_of
+from app.answering.reason import reason_of
+from app.answering.recall import TOLD, Recalled, Weighing, chosen, tags_of
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import recipe_of
 from app.answering.ruling import Ruling, written

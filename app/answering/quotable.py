@@ -1,7 +1,7 @@
 """What of a passage can be quoted alone: sentences, rows of tables with their head, and lists of short lines.
 
 A table is as `ingest/columns.py` writes it: cells between ` | `, and a rule below each head. Quotes are
-verbatim but for white space and for what ` … ` leaves out, at most `LONGEST` characters. Raises nothing.
+verbatim but for white space and for what ` … ` leaves out, at most `LONGEST`. Raises nothing.
 Source: docs/adr/0007.
 """
 
@@ -10,27 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from app.text.sentences import END, split
+
 LONGEST = 360
 """Characters of a quote: three lines on a page, and under sixty words."""
 
-END = re.compile(
-    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨៕]+[\"”»]*)\s*"
-)
-"""Latin ends need a space after them; Chinese and Japanese ones do not. A run of marks is tried once, as a
-whole: trying it from each of its marks would take quadratic time."""
-BEFORE = r"(?:^|[\s(“\"])"
-SHORT = re.compile(
-    BEFORE + r"(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|vs|inc|ltd|co|corp|jr|sr|eds?|approx"
-    r"|ca|cf|etc|al|bzw|ggf|av)\.$",
-    re.IGNORECASE,
-)
-COUNTED = re.compile(
-    BEFORE + r"(?:nos?|nr|figs?|secs?|vol|pp?|art|abs|ch|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
-    re.IGNORECASE,
-)
-"""Abbreviations only before a number: “no.” also ends sentences."""
-SHORT_WINDOW = 16
-"""Characters before a full stop that are searched for an abbreviation."""
 WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
 """A line end inside a sentence: no mark before it, a small letter after it."""
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω])")
@@ -59,7 +43,7 @@ class Quotable:
 def quotable(text: str) -> list[Quotable]:
     """The parts of a text that can be quoted, in order."""
     found: list[Quotable] = []
-    before, rows = "", Rows()
+    before, rows = "", TableRows()
     for kind, group in groupby(lines(text), kind_of):
         run = list(group)
         if kind == "table":
@@ -69,7 +53,7 @@ def quotable(text: str) -> list[Quotable]:
             rows.section = run[-1] if rows.head else ""
         else:
             found += prose(run)
-            rows = Rows()
+            rows = TableRows()
         before = run[-1]
     return [part for part in found if WORD.search(part.text)]
 
@@ -95,12 +79,12 @@ def kind_of(line: str) -> str:
 
 def prose(run: Sequence[str]) -> Iterator[Quotable]:
     for line in run:
-        for sentence in cut(line):
+        for sentence in split(line):
             yield from map(Quotable, bounded(sentence))
 
 
 @dataclass(slots=True)
-class Rows:
+class TableRows:
     """The head and section that hold for the rows of a table. Short lines between rows are sections of it
     (`ASSETS`, a product above its regions); prose ends it."""
 
@@ -132,28 +116,8 @@ def listing(run: Sequence[str]) -> Iterator[Quotable]:
                 yield Quotable(joined, alone=end == at + 1)
 
 
-def cut(line: str) -> Iterator[str]:
-    start = 0
-    for found in END.finditer(line):
-        end = found.end()
-        if line[found.start()] == "." and not ends(line, found):
-            continue
-        yield line[start:end].strip()
-        start = end
-    yield line[start:].strip()
-
-
-def ends(line: str, found: re.Match[str]) -> bool:
-    """False for a full stop before a small letter or after an abbreviation."""
-    stop = len(found.group().rstrip()) + found.start()
-    window = (max(0, stop - SHORT_WINDOW), stop)
-    follows = line[found.end() : found.end() + 1]
-    short = SHORT.search(line, *window) or (follows.isdigit() and COUNTED.search(line, *window))
-    return not short and not follows.islower()
-
-
 def bounded(sentence: str) -> Iterator[str]:
-    """Pieces of at most `LONGEST`, cut after a clause or at least a word, with an ellipsis at each cut."""
+    """Pieces of at most `LONGEST`, cut after a clause or at least a word, with an ellipsis there."""
     start = ""
     while len(start) + len(sentence) > LONGEST:
         most = LONGEST - len(start) - len(GAP)

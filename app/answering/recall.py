@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 
-from app.answering.budget import Budget, Meter, fit, judged
+from app.answering.budget import judged
 from app.answering.question import Question
 from app.db.memories import OUTSIDE, Memory, Moment, Tallies, Tally, Temporal, Votes
 from app.retrieval.memories import MemorySource
@@ -222,20 +222,6 @@ def by_recency(drawn: Sequence[Candidate], by: Weighing, *, keep: int) -> list[C
     return [*top(fresh, keep), *(item for item in drawn if item.verdict)]
 
 
-def pack_recalled(
-    drawn: Sequence[Candidate], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
-) -> list[Candidate]:
-    """Every candidate with its verdict: those without one are packed in the given order while they fit."""
-    packed, over = fit(running(drawn), meter.line, budget, meter.head())
-    left = (item for item in drawn if item.verdict)
-    return [
-        *judged(packed, Verdict.PACKED),
-        *judged(over, Verdict.OVER_BUDGET),
-        *sorted(left, key=lambda item: -item.passage.score),
-        *judged(duplicates, Verdict.DUPLICATE),
-    ]
-
-
 def of(found: Sequence[Candidate], source: str) -> list[Candidate]:
     return [item for item in found if item.passage.source == source]
 
@@ -281,7 +267,6 @@ class Recall:
 
     @property
     def seconds(self) -> float:
-        """RAG_TIMEOUT_SECONDS."""
         return self._retrieval.seconds
 
     async def gather(

@@ -133,7 +133,7 @@ and for a model that was not asked: they cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Difference:
     what: str
     before: Told
     after: Told
@@ -163,7 +163,7 @@ class Replayed:
     """SHA-256 of the model's prompt; "": no model was asked."""
     after: str | None = None
     """Of the rebuilt prompt; None: it could not be rebuilt."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Difference, ...] = ()
 
     @property
     def identical(self) -> bool:
@@ -223,7 +223,7 @@ MADE_ANEW: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
 """Makes the text of blocks from present data."""
 
 
-def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
+def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Difference]:
     """Changed sources, then changed blocks."""
     for entry in answer.trace.packed:
         passage = today.passages.get((entry.source, entry.id))
@@ -262,9 +262,9 @@ def part(block: Block, today: Today) -> Knowledge:
     return first(today.knowledge, int(block.name)) if block.name else today.knowledge
 
 
-def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
+def differing(what: str, before: Told, after: Told) -> Iterator[Difference]:
     if before != after:
-        yield Change(what, before, after)
+        yield Difference(what, before, after)
 
 
 def title(block: Block) -> str:
@@ -308,7 +308,7 @@ def weighed_of(answer: Answer, recipe: Recipe, today: Today) -> Weighed | None:
     return weigh(answer.question, thread, overlay, kept.limits, kept.routing, evidence=kept.evidence)
 
 
-def judged(answer: Answer, weighed: Weighed | None) -> Iterator[Change]:
+def judged(answer: Answer, weighed: Weighed | None) -> Iterator[Difference]:
     if answer.ruling and weighed:
         kept, today = ruling.read(answer.ruling), weighed.decision
         yield from differing("policy", kept.decision.policy_version, today.policy_version)

@@ -8,8 +8,8 @@ was sent, for clients that resume. No timeout is held across a yield: the model 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -193,31 +193,10 @@ class Reply:
         told.tell("meta", self.meta | self._facts)
         try:
             if self.opening:
-                reading = asyncio.current_task()
-                try:
-                    if self._stopped:
-                        raise asyncio.CancelledError  # it is handled as if the wait had begun
-                    self._reading = reading
-                    async for delta in await self.opening.stream():
-                        self._reading = None
-                        if text := self._take(delta):
-                            told.token(text)
-                            yield "token", {"text": text}
-                            self._read()
-                        if self._stopped:
-                            break
-                        self._reading = reading
-                except asyncio.CancelledError:
-                    if not self._stopped or (reading and reading.uncancel()):
-                        raise
-                finally:
-                    self._reading = None
-                self.stages.lap("stream")
-                self.more = True
-                for text in self._ending():
-                    told.token(text)
-                    yield "token", {"text": text}
-                self.more = False
+                async with aclosing(self._texts(self.opening)) as texts:
+                    async for text in texts:
+                        told.token(text)
+                        yield "token", {"text": text}
             told.tell("citations", marks := self._marks())
             yield "citations", marks
             await self._settle(self._finish or Finish.STOP)
@@ -233,6 +212,33 @@ class Reply:
             self.fail(error)
             await self._settle(None)
             raise
+
+    async def _texts(self, opening: Opening) -> AsyncGenerator[str]:
+        """The answer piece by piece as the model writes it, until it ends or `stop` is called, and what
+        follows at its end."""
+        reading = asyncio.current_task()
+        try:
+            if self._stopped:
+                raise asyncio.CancelledError  # it is handled as if the wait had begun
+            self._reading = reading
+            async for delta in await opening.stream():
+                self._reading = None
+                if text := self._take(delta):
+                    yield text
+                    self._read()
+                if self._stopped:
+                    break
+                self._reading = reading
+        except asyncio.CancelledError:
+            if not self._stopped or (reading and reading.uncancel()):
+                raise
+        finally:
+            self._reading = None
+        self.stages.lap("stream")
+        self.more = True
+        for text in self._ending():
+            yield text
+        self.more = False
 
     def stop(self) -> None:
         """End the answer as `cancelled`, with its citations and `done`."""

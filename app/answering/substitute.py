@@ -19,7 +19,7 @@ LOOSE = words("of for at by von vom bei für de du des del pour chez para")
 """Prepositions for which a possessive, or another of them, may be used as well: `AMD's`, `for AMD`."""
 ENDINGS = words("please then too instead now bitte denn dann auch aussi también")
 ABOUT = (["what", "about"], ["how", "about"], ["what", "of"])
-LONGEST = 3
+PHRASE_WORDS = 3
 """Words of a noun phrase."""
 WORD = re.compile(
     r"(?P<word>[^\W_]+(?:[-&.'’](?!s(?!\w))[^\W_]+)*)(?P<own>['’]s(?!\w)|(?<=s)['’](?!\w))?|[&,;:.?!¿¡()\"]"
@@ -75,7 +75,7 @@ def substituted(text: str, message: str, named: Set[str] = frozenset()) -> tuple
     asked = asked[_opening(asked) :]
     while asked and (not asked[-1].text[0].isalnum() or asked[-1].lower in ENDINGS):
         asked.pop()
-    new = list(things(asked, named, LONGEST))
+    new = list(things(asked, named, PHRASE_WORDS))
     rest = _left(asked, new)
     if not new or any(not word.is_content for word in rest):  # a verb or a pronoun: a question of its own
         return text, False
@@ -114,21 +114,37 @@ def things(said: Sequence[Word], named: Set[str], length: int) -> Iterator[Thing
 def _thing(said: Sequence[Word], at: int, named: Set[str], length: int) -> tuple[str, int]:
     """(kind, last word) of the thing that begins here; ("", `at`) if none does."""
     word = said[at]
-    if YEAR.fullmatch(word.text):
-        return "year", at
-    if QUARTER.fullmatch(word.text) or (at + 1 < len(said) and said[at + 1].lower == "quarter"):
-        return "quarter", at if QUARTER.fullmatch(word.text) else at + 1
-    if word.lower in MONTHS and word.text[0].isupper():
-        return "month", at
+    if time := _time(said, at):
+        return time
     if word.lower in OWNERS:
-        end = _run(said, at + 1, lambda other: other.is_content, LONGEST)
-        owner = next((n for n in range(at + 1, end + 1) if said[n].possessive), min(end, at + length - 1))
-        return ("own", owner) if end > at else ("", at)
+        return _owned(said, at, length)
     if _is_name(said, at, named):
         return "name", _run(said, at, lambda other: other.text == "&" or _capital(other, named), 9)
     if _is_noun(word, named):
-        return "noun", _run(said, at, lambda other: _is_noun(other, named), LONGEST)
+        return "noun", _run(said, at, lambda other: _is_noun(other, named), PHRASE_WORDS)
     return "", at
+
+
+def _time(said: Sequence[Word], at: int) -> tuple[str, int] | None:
+    """A year, a quarter (`Q3`, `third quarter`) or a month."""
+    word = said[at]
+    if YEAR.fullmatch(word.text):
+        return "year", at
+    if QUARTER.fullmatch(word.text):
+        return "quarter", at
+    if at + 1 < len(said) and said[at + 1].lower == "quarter":
+        return "quarter", at + 1
+    if word.lower in MONTHS and word.text[0].isupper():
+        return "month", at
+    return None
+
+
+def _owned(said: Sequence[Word], at: int, length: int) -> tuple[str, int]:
+    """What `my` or `his` owns: to the first possessive, otherwise `length` words."""
+    end = _run(said, at + 1, lambda other: other.is_content, PHRASE_WORDS)
+    if end == at:
+        return "", at
+    return "own", next((n for n in range(at + 1, end + 1) if said[n].possessive), min(end, at + length - 1))
 
 
 def _run(said: Sequence[Word], at: int, belongs: Callable[[Word], bool], most: int) -> int:

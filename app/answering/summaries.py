@@ -26,7 +26,7 @@ from app.retrieval.terms import terms
 from app.tasks import deadline
 from app.text.sanitise import quote
 
-READ, MOST = 100_000, 1_000
+READ, MAX_SENTENCES = 100_000, 1_000
 """Characters read and sentences weighed, from the beginning."""
 FEWEST = 3
 """Least words of a sentence: "Hi!", "Thanks." and the headings of answers say nothing."""
@@ -87,7 +87,7 @@ def sentences(said: Iterable[tuple[bool, str]]) -> Iterable[SummarySentence]:
         for found in cut(MARKUP.sub("", FENCED.sub("\n", text))):
             every = frozenset(terms(found))
             bag = every - FUNCTION_WORDS
-            if bag and len(every) >= FEWEST and found not in seen and len(seen) < MOST:
+            if bag and len(every) >= FEWEST and found not in seen and len(seen) < MAX_SENTENCES:
                 seen.add(found)
                 yield SummarySentence(found, bag, asked)
 

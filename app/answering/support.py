@@ -16,9 +16,9 @@ from app.answering.citations import CitationMark
 from app.answering.enforcement import SentenceBuffer
 from app.retrieval.terms import SPACELESS, terms
 
-FEW = 2
+LEAST_TERMS = 2
 """Terms below which a sentence says too little to be judged."""
-LONGEST, MOST = 2_000, 8_000
+SENTENCE_CHARACTERS, PASSAGE_CHARACTERS = 2_000, 8_000
 """Characters of the longest sentence that is judged, and characters read of a passage."""
 PIECE = re.compile(rf"[{SPACELESS}]|(?:(?<![\w.,])[-−+])?\d+(?:[.,]\d+)*|[^\W\d_]+|[%‰$€£¥]")
 """What a comparison word for word looks at: words, figures with their sign, some units."""
@@ -34,12 +34,12 @@ def plain(text: str) -> str:
 def support(sentence: str, passage: str) -> Support:
     """Whether a passage has a sentence without its citations word for word, apart from what an ellipsis
     leaves out."""
-    return compared(sentence, plain(passage[:MOST]))
+    return compared(sentence, plain(passage[:PASSAGE_CHARACTERS]))
 
 
 def compared(sentence: str, passage: str) -> Support:
     """`passage`: as `plain` gives it."""
-    if len(sentence) > LONGEST or len(set(terms(sentence))) < FEW:
+    if len(sentence) > SENTENCE_CHARACTERS or len(set(terms(sentence))) < LEAST_TERMS:
         return Support.UNCHECKED
     parts = [part for part in map(plain, sentence.split(GAP)) if not part.isspace()]
     said = bool(parts) and all(part in passage for part in parts)
@@ -144,13 +144,13 @@ class Spans:
             # Of several citations in a row, each stands behind what the first stands behind.
             head = head if last >= 0 and not text[last : mark.start].strip(BEHIND) else mark.start
             last = mark.end
-            quote = quoted(text[max(0, head - LONGEST) : head])
+            quote = quoted(text[max(0, head - SENTENCE_CHARACTERS) : head])
             self._found.append((quote, compared(quote or sentence, self._text(mark.label))))
         self._said, self._piece = text, ""
 
     def _text(self, label: str) -> str:
         if label not in self._texts:
-            self._texts[label] = plain(self.passages.get(label, "")[:MOST])
+            self._texts[label] = plain(self.passages.get(label, "")[:PASSAGE_CHARACTERS])
         return self._texts[label]
 
 

@@ -93,7 +93,7 @@ Model = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class QuestionFields:
     """Fields of the questions."""
 
     session: str
@@ -124,7 +124,7 @@ def ask(
     data_dir: DataDir = None,
 ) -> None:
     """Ask a question and read the answer with its sources."""
-    body = Asking(session or DEFAULT_SESSION, project, source, user, model).body(input_text(text))
+    body = QuestionFields(session or DEFAULT_SESSION, project, source, user, model).body(input_text(text))
     if session is None:
         body["history"] = []
     run(answer(configured(data_dir), body | {"stream": not json}))
@@ -199,7 +199,7 @@ def chat(
 ) -> None:
     """Ask question after question, each with the ones before in mind."""
     config = configured(data_dir)
-    asking = Asking(session or fresh_session(), project, source, user, model)
+    asking = QuestionFields(session or fresh_session(), project, source, user, model)
     from anyio.from_thread import start_blocking_portal  # noqa: PLC0415 - of this command alone
 
     # The loop has a thread of its own: this one reads lines, with the terminal's own editing.
@@ -207,15 +207,22 @@ def chat(
         start_blocking_portal("asyncio", {"use_uvloop": True}) as portal,
         portal.wrap_async_context_manager(connect(config)) as client,
     ):
-        Conversation(client, asking, portal.start_task_soon, lasting=is_served(config)).run()
+        ChatLoop(client, asking, portal.start_task_soon, lasting=is_served(config)).run()
 
 
 def fresh_session() -> str:
     return f"chat-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
 
 
-class Conversation:
-    def __init__(self, client: "httpx.AsyncClient", asking: Asking, start: Any, *, lasting: bool) -> None:  # noqa: ANN401 - anyio's
+class ChatLoop:
+    def __init__(
+        self,
+        client: "httpx.AsyncClient",
+        asking: QuestionFields,
+        start: Any,  # noqa: ANN401 - anyio's
+        *,
+        lasting: bool,
+    ) -> None:
         self._client = client
         self._asking = asking
         self._start = start
@@ -257,7 +264,7 @@ class Conversation:
             if line == "/help":
                 tell(HELP)
             elif line == "/new":
-                self._asking = Asking(fresh_session(), *self._fields)
+                self._asking = QuestionFields(fresh_session(), *self._fields)
                 remark(f"Session {self._asking.session}.")
             elif line == "/why":
                 self._why()

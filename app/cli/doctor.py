@@ -39,7 +39,7 @@ from app.models.moderation import open_moderator
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
 from app.retrieval.redis import open_cache
-from app.retrieval.retrievers.chroma import Damaged, open_chroma
+from app.retrieval.retrievers.chroma import ChromaDamaged, open_chroma
 from app.retrieval.retrievers.qdrant import CollectionCache, fits, open_points, too_old
 from app.services.adopt import AdoptionStore, TableState
 from app.settings import OURS, Settings
@@ -267,7 +267,7 @@ async def embedded_chroma(settings: Settings) -> str:
                             "it takes more than a minute to open", "wait; the service starts without it"
                         )
                 except StartError as error:
-                    damaged = isinstance(error.__cause__, Damaged)
+                    damaged = isinstance(error.__cause__, ChromaDamaged)
                     advice = MENDED if damaged else "see that there is room, and the right to write there"
                     raise Ailment(error.detail, advice) from error
     return "embedded"

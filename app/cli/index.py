@@ -1,13 +1,10 @@
 """`ibid index`: fills projects from files: code of a repository, conversations and dreams as JSON lines.
 
-`code` synchronises a project with a folder; only new, changed or deleted files cost anything. New files are
-put before missing ones are deleted, so a renamed file keeps its vectors; unreadable files keep what is
-indexed. If most indexed files are missing, the folder may be a different one: then nothing is deleted without
-`--prune`. `conversations` and `dreams` read a row a line, with the fields of POST
-/projects/{project}/conversations; invalid lines are reported with their numbers.
-
-Exit 1 if a file or line was refused or unreadable, nothing was found, or missing files were kept. A repeated
-run duplicates nothing. Raises `Answered`, `Unavailable`, `Unreadable`.
+`code` synchronises a project with a folder; new files are put before missing ones are deleted, so that a
+renamed file keeps its vectors. If most indexed files are missing, nothing is deleted without `--prune`.
+`conversations` and `dreams` read a row a line, as POST /projects/{project}/conversations takes it. Exit 1 if
+a file or line was refused or unreadable, nothing was found, or missing files were kept. Raises `Answered`,
+`Unavailable`, `Unreadable`.
 """
 
 import asyncio
@@ -365,14 +362,14 @@ class RefusedLine:
 
 
 @dataclass
-class Rows:
+class RowCounts:
     """Counts by outcome, and the refused lines."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     refused: list[RefusedLine] = field(default_factory=list)
 
-    def __add__(self, other: "Rows") -> "Rows":
-        return Rows(self.outcomes + other.outcomes, [*self.refused, *other.refused])
+    def __add__(self, other: "RowCounts") -> "RowCounts":
+        return RowCounts(self.outcomes + other.outcomes, [*self.refused, *other.refused])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -418,9 +415,9 @@ def keep_rows(config: Settings, file: Path, kind: str, project: str, *, json: bo
         raise typer.Exit(1)
 
 
-async def rows_kept(config: Settings, file: Path, kind: str, project: str, *, json: bool) -> Rows:
+async def rows_kept(config: Settings, file: Path, kind: str, project: str, *, json: bool) -> RowCounts:
     """Send a file in batches, and report refused lines as they come."""
-    total = Rows()
+    total = RowCounts()
     path = f"/projects/{quote(project, safe='')}/{kind}"
     batches = batched(json_lines(file), lambda line: line.size, ROWS, ROW_BYTES)
     with progress(f"Reading {kind}", line_count(file)) as bar:
@@ -437,15 +434,15 @@ async def rows_kept(config: Settings, file: Path, kind: str, project: str, *, js
     return total
 
 
-async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[InputLine]) -> Rows:
+async def kept(client: "httpx.AsyncClient", path: str, lines: Sequence[InputLine]) -> RowCounts:
     good = [line for line in lines if line.row is not None]
-    rows = await posted(client, path, good) if good else Rows()
+    rows = await posted(client, path, good) if good else RowCounts()
     refused = [RefusedLine(line.number, line_problem(line)) for line in lines if line.row is None]
-    return Rows(rows.outcomes, sorted([*rows.refused, *refused], key=lambda each: each.line))
+    return RowCounts(rows.outcomes, sorted([*rows.refused, *refused], key=lambda each: each.line))
 
 
 def line_count(file: Path) -> int | None:
-    """None for stdin."""
+    """None for what is no file, such as stdin."""
     if not file.is_file():
         return None
     try:
@@ -485,7 +482,7 @@ def line_problem(line: InputLine) -> Mapping[str, Any]:
     return {"title": "Not a row", "detail": "not a JSON object"}
 
 
-async def posted(client: "httpx.AsyncClient", path: str, batch: Sequence[InputLine]) -> Rows:
+async def posted(client: "httpx.AsyncClient", path: str, batch: Sequence[InputLine]) -> RowCounts:
     """Send rows in one request. If a row is the reason for a refusal, its halves are sent."""
     try:
         told = await patient(lambda: client.post(path, json=[line.row for line in batch]))
@@ -493,9 +490,9 @@ async def posted(client: "httpx.AsyncClient", path: str, batch: Sequence[InputLi
         if answered.code not in ROW_FAULTS and answered.problem.get("type") != REJECTED:
             raise
         if len(batch) == 1:
-            return Rows(refused=[RefusedLine(batch[0].number, answered.problem)])
+            return RowCounts(refused=[RefusedLine(batch[0].number, answered.problem)])
     else:
-        return Rows(Counter(item["outcome"] for item in told["items"]))
+        return RowCounts(Counter(item["outcome"] for item in told["items"]))
     half = len(batch) // 2
     return await posted(client, path, batch[:half]) + await posted(client, path, batch[half:])
 

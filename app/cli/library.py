@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from app.settings import Settings
 
-SHORTEST = 6
+PREFIX_CHARACTERS = 6
 """Characters of the beginning of an id."""
 EXCERPT = 200
 """Characters of a memory or question in a list."""
@@ -81,7 +81,7 @@ def listed(
 def chosen(found: Sequence[Item], wanted: str, key: str, *names: str) -> Item:
     """The one entry that is meant."""
     exact = [item for item in found if wanted in (item[key], *(item[each] for each in names))]
-    begun = [item for item in found if len(wanted) >= SHORTEST and item[key].startswith(wanted)]
+    begun = [item for item in found if len(wanted) >= PREFIX_CHARACTERS and item[key].startswith(wanted)]
     match exact or begun:
         case [one]:
             return one

@@ -23,7 +23,7 @@ Result = TypeVar("Result", bound="BaseModel")
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
 
 
-class Refused(IbidError):
+class ProtocolMissing(IbidError):
     """The service does not speak the protocol."""
 
 
@@ -70,7 +70,7 @@ class Passed:
         self._ids = count(1)
 
     async def send(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The result. Raises `MCPError`, `Answered`, `Refused`."""
+        """The result. Raises `MCPError`, `Answered`, `ProtocolMissing`."""
         from mcp import MCPError  # noqa: PLC0415
 
         asked = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
@@ -78,7 +78,7 @@ class Passed:
         if error := answered.get("error"):
             raise MCPError(error["code"], error["message"])
         if "result" not in answered:
-            raise Refused("the service does not speak MCP: update it")
+            raise ProtocolMissing("the service does not speak MCP: update it")
         return dict(answered["result"])
 
     async def ask(self, method: str, params: "BaseModel | None", kind: type[Result]) -> Result:

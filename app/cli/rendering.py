@@ -7,7 +7,7 @@ with their address, since a link may say one thing and lead to another.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from app.answer import cited_of, named
 from app.cli.terminal import is_styled, safe, screen, tell
@@ -22,12 +22,6 @@ MARK = re.compile(r"\[([^\[\]\n]{1,240}#[^\[\]\n]{1,80})\]")
 FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 REFRESH = 10
 """Times a second that the unfinished paragraph is drawn again."""
-
-
-class Printer(Protocol):
-    def add(self, text: str) -> None: ...
-    def link(self, links: Mapping[str, str]) -> None:
-        """Addresses by label, for the text to come."""
 
 
 class PlainPrinter:
@@ -51,6 +45,7 @@ class MarkdownPrinter:
         self._printed = False
 
     def link(self, links: Mapping[str, str]) -> None:
+        """Addresses by label, for the text to come."""
         self._links = links
 
     def add(self, text: str) -> None:
@@ -59,7 +54,7 @@ class MarkdownPrinter:
         if end:
             self._print(self._text[:end])
             self._text = self._text[end:]
-        self._live.update(Tail(markdown(self._text, self._links)))
+        self._live.update(LastLines(markdown(self._text, self._links)))
 
     def _print(self, text: str) -> None:
         if text.strip():
@@ -79,7 +74,7 @@ class MarkdownPrinter:
             self._text = ""
 
 
-class Tail:
+class LastLines:
     """The last lines of something that may be longer than the screen."""
 
     def __init__(self, whole: "RenderableType") -> None:
@@ -90,6 +85,9 @@ class Tail:
 
         lines = console.render_lines(self._whole, options.update(height=None), pad=False)
         yield SegmentLines(lines[-max(1, console.height - 2) :], new_lines=True) if lines else Segment("")
+
+
+Printer: TypeAlias = PlainPrinter | MarkdownPrinter
 
 
 @contextmanager

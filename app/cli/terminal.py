@@ -197,7 +197,7 @@ def when(time: str | None) -> str:
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-class Progress:
+class ProgressBar:
     """A progress bar: steps done, and a remark beside it."""
 
     def __init__(self, bar: "bars.Progress", what: str, total: int | None) -> None:
@@ -214,7 +214,7 @@ class Progress:
 
 
 @contextmanager
-def progress(what: str, total: int | None) -> Iterator[Progress]:
+def progress(what: str, total: int | None) -> Iterator[ProgressBar]:
     """A bar on stderr while the block lasts, in a terminal only. `total` is None if unknown."""
     from rich import progress as bars  # noqa: PLC0415 - see above
 
@@ -235,4 +235,4 @@ def progress(what: str, total: int | None) -> Iterator[Progress]:
         disable=not console.is_terminal,
     )
     with bar:
-        yield Progress(bar, what, total)
+        yield ProgressBar(bar, what, total)

@@ -37,7 +37,7 @@ class Reference:
 
 METADATA_BYTES = 8 << 10
 """Most bytes of a text's metadata as JSON: every citation contains it."""
-MOST = 100
+MAX_COLLECTIONS = 100
 """Most collections of a tenant: each costs the engine threads and files, and every search a part."""
 IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
 """UUIDv5 namespace of the corpus's points."""
@@ -161,8 +161,8 @@ class CorpusStore:
         if await connection.fetchval(HAD, tenant, collection):
             return
         await take_turns(connection, "ibid.corpora", tenant)
-        if await connection.fetchval(ONE_MORE, tenant, collection, MOST):
-            raise TooMany(f"there are {MOST} collections; remove one, or write to one of them")
+        if await connection.fetchval(ONE_MORE, tenant, collection, MAX_COLLECTIONS):
+            raise TooMany(f"there are {MAX_COLLECTIONS} collections; remove one, or write to one of them")
 
     async def collections(self, scope: Scope) -> list[CollectionFigures]:
         with self._pool.asking():

@@ -132,7 +132,7 @@ async def hold(data_dir: Path) -> AsyncIterator[Held]:
             raise StartError(f"the data folder {data_dir} cannot be used: {error}") from error
     try:
         try:
-            disk.check(data_dir, disk.LEAST)
+            disk.check(data_dir, disk.LEAST_FREE)
         except NoRoom as error:
             advice = f"make room on the disk of {data_dir}, or set IBID_DATA_DIR to another disk"
             raise StartError(f"{error.detail}: {advice}") from None

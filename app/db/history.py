@@ -63,7 +63,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangePage:
+class HistoryChanges:
     items: list[Change]
     until: datetime
     next: str | None
@@ -177,7 +177,7 @@ class HistoryStore:
 
     async def changes(
         self, scope: Scope, since: datetime | None, *, cursor: str | None, limit: int
-    ) -> ChangePage:
+    ) -> HistoryChanges:
         """What concerns the scope's user, oldest first: memories, documents in reach, answers, sessions that
         were removed. All pages have the first one's `until`."""
         (at, key) = opened(cursor) if cursor else (None, "")
@@ -189,10 +189,10 @@ class HistoryStore:
             )
         items = [Change(**row) for row in rows[:limit]]
         if len(rows) <= limit:
-            return ChangePage(items, now, None)
+            return HistoryChanges(items, now, None)
         last = items[-1]
         micros = (now - EPOCH) // MICROSECOND
-        return ChangePage(items, now, closed(last.at, f"{micros} {last.kind} {last.id}"))
+        return HistoryChanges(items, now, closed(last.at, f"{micros} {last.kind} {last.id}"))
 
 
 def after(cursor: str | None) -> tuple[datetime | None, str]:

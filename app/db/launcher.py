@@ -1,14 +1,11 @@
 """A tiny program that becomes another: drops root, asks to die with its parent, then execs.
 
 Run as `python -I launcher.py PARENT USER GROUP REACH... -- COMMAND...` by `embedded.py`; standard library
-only. Not a `preexec_fn`, which runs in a copy of a threaded process, where only async-signal-safe calls are
-allowed. PostgreSQL refuses to run as root, so root's server runs as another user. If that user cannot reach
-REACH (beneath a 0700 home, say), the process keeps one capability, CAP_DAC_READ_SEARCH: list folders and
-read, never write.
+only. (A `preexec_fn` would run in a copy of a threaded process.) PostgreSQL refuses to run as root; if its
+user cannot reach REACH, the process keeps CAP_DAC_READ_SEARCH: list folders and read, never write.
 
-Order matters (prctl(2), capabilities(7)): a change of user clears the parent-death signal, so that is set
-last; and the parent may be gone before it is set, so it is checked once more. Exits with 97 and a line on
-stderr if a step fails.
+A change of user clears the parent-death signal, so that is set last, and the parent is checked once more
+(prctl(2), capabilities(7)). Exits with 97 and a line on stderr if a step fails.
 """
 
 import ctypes

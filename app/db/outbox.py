@@ -1,16 +1,14 @@
 """The outbox: Qdrant and Chroma follow the record through `ibid.outbox`, which triggers fill.
 
-An entry means "copy this item as the record has it now"; one without an item means everything (a refill). One
-process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so a
-process that has lost its connection can delete none. A failing engine is left alone for some seconds, and no
-writer waits for it. A refill goes page by page; its entry holds the cursor, so it continues after an error or
-a restart. An engine with another database identity or position, number of rows, or vectors, is refilled. Its
-position is read before it is overwritten, so that a write never hides that older files were restored.
+An entry means "copy this item as the record has it now"; one without an item means everything (a refill, page
+by page; its entry holds the cursor). One process drains an engine: the session with its advisory lock also
+deletes the entries. A failing engine is left alone for some seconds, and no writer waits for it. An engine
+with another identity, position, number of rows, or vectors is refilled; its position is read before it is
+overwritten, so that a write never hides that older files were restored.
 
-Postgres has one outbox and one position for each kind of engine, so two services with engines of their own
-would refill theirs for ever. A service therefore claims the engines of its Postgres by a session's advisory
-lock: exclusively if its engine is embedded, else shared. Two different servers are not told apart. Seconds.
-Raises `StartError` for an engine that another service has claimed.
+Services with engines of their own on one Postgres would refill them for ever, so a service claims its engines
+by an advisory lock: exclusively if embedded, else shared. Seconds. Raises `StartError` for an engine claimed
+by another.
 """
 
 import asyncio

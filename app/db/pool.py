@@ -143,7 +143,7 @@ PATIENCE_SHARE = 0.25
 """PATIENCE is at most this share of RAG_TIMEOUT_SECONDS: less than every deadline derived from it."""
 
 
-class Connection(asyncpg.Connection):
+class PooledConnection(asyncpg.Connection):
     """A connection without asyncpg's reset on release, which costs every statement a round trip. No session
     state outlives a transaction (advisory locks and cursors belong to one, `jobs.Listener` ends its LISTEN).
     An open transaction is still rolled back."""
@@ -168,7 +168,7 @@ class Pool(asyncpg.Pool):
         """Raise `NoRoom` before a write that could leave the embedded server without room for its log, which
         would stop reads too. `size`: bytes of new content, if there are many."""
         if self.home:
-            disk.check(self.home, disk.RESERVE if size else disk.LEAST, size)
+            disk.check(self.home, disk.RESERVE if size else disk.LEAST_FREE, size)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -219,7 +219,7 @@ def build(dsn: str, max_size: int) -> Pool:
         max_inactive_connection_lifetime=300.0,
         init=register,
         loop=None,
-        connection_class=Connection,
+        connection_class=PooledConnection,
         record_class=asyncpg.Record,
         timeout=CONNECT_SECONDS,
         command_timeout=COMMAND_SECONDS,

@@ -106,7 +106,7 @@ def _leaf(value: Json) -> list[str]:
     return [said] if said else []
 
 
-MOST = 40_000
+COLUMN_CHARACTERS = 40_000
 """Characters read of a column: more than any embedder takes (8,191 tokens)."""
 
 
@@ -124,11 +124,11 @@ class EmbeddedRow:
     join_columns: Callable[[Row], str]
 
     def text(self, row: asyncpg.Record) -> str:
-        return self.join_columns(row).strip()[:MOST]
+        return self.join_columns(row).strip()[:COLUMN_CHARACTERS]
 
 
 def cut_to_input(*names: str) -> str:
-    return ", ".join(f"left({name}::text, {MOST}) AS {name}" for name in names)
+    return ", ".join(f"left({name}::text, {COLUMN_CHARACTERS}) AS {name}" for name in names)
 
 
 def says(*names: str, listed: Sequence[str] = ()) -> str:

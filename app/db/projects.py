@@ -447,7 +447,7 @@ async def located(
         count *= LINKS
 
 
-MANY = 100
+MAX_EVENTS = 100
 """Events of a part that are not merged: reading them takes some 0.2 ms, 50,000 take 90 (busy machine)."""
 FOLD_SECONDS = 60.0
 NAME = "hashtextextended('ibid.project_event', 0)"
@@ -487,7 +487,7 @@ class EventStore:
         """Merge the events of parts with many. One process at a time, and none during an erasure."""
         async with transaction(self._pool) as connection:
             if await connection.fetchval(ALONE):
-                await connection.execute(FOLD, MANY, timeout=FOLD_SECONDS)
+                await connection.execute(FOLD, MAX_EVENTS, timeout=FOLD_SECONDS)
 
     async def tidy(self) -> None:
         """Delete terms of rows that no longer exist."""

@@ -1,11 +1,10 @@
 """Source text into chunks: functions and classes where the language has a grammar, else sections.
 
-A chunk is a run of whole lines. A class that fits is one chunk; of a larger one the head is a chunk, and each
-method. Text between definitions (imports, constants) is kept together; tiny definitions share a chunk with
-their neighbours. Overlong code is divided at blank lines or little indentation, an overlong line within
-itself. Every character but white space is in exactly one chunk, in order. Other texts are cut at their
-headings, settings at their tables and top-level keys, SQL at its statements. Sizes are word pieces of the
-bundled embedder (1.2 per o200k token); lines count from 0, in `Cut` from 1. Figures: docs/adr/0019.
+A chunk is a run of whole lines; every character but white space is in exactly one, in order. A class that
+fits is one chunk, of a larger one the head and each method; what is between definitions is kept together,
+tiny ones share a chunk. Overlong code is divided at blank lines or little indentation. Other texts are cut at
+headings, settings at tables and top-level keys, SQL at statements. Sizes are word pieces of the bundled
+embedder (1.2 per o200k token); lines count from 0, in `Cut` from 1. Figures: docs/adr/0019.
 """
 
 import re

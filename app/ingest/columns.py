@@ -13,7 +13,7 @@ those of the columns whose middle they cover.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from math import inf
 from statistics import median
 
@@ -336,13 +336,18 @@ class Columns:
         usual = [self.covered(cell) for cell in level]
         if len(level) < 2 or not is_dated:
             return usual
+        return self.in_the_middle(level, usual) or (are_dates(level) and self.even(level)) or usual
+
+    def in_the_middle(self, level: Sequence[Cell], usual: Sequence[list[int]]) -> list[list[int]]:
+        """As many columns as possible for each head that is in their middle, if these are half of the heads,
+        and the `usual` ones for the others; none if a column would be of two."""
         for size in range(-(-len(self.edges) // len(level)), 1, -1):
             centred = [self.centred(cell, size) for cell in level]
             wide = [more or own for more, own in zip(centred, usual, strict=True)]
-            every = [column for columns in wide for column in columns]
+            every = list(chain.from_iterable(wide))
             if 2 * sum(map(bool, centred)) >= len(level) and len(set(every)) == len(every):
                 return wide
-        return (are_dates(level) and self.even(level)) or usual
+        return []
 
     def even(self, level: Sequence[Cell]) -> list[list[int]]:
         """As many columns for each head, if each is above its own; none if not."""

@@ -29,7 +29,7 @@ LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
 MIN_ENTRIES, MIN_NAMES = 4, 3
 """Minimum entries of a table of contents, and of an index."""
-MOST = 0.6
+ENTRY_SHARE = 0.6
 """Share of the lines that are entries."""
 CAPITALS = 0.5
 """Share of words of four and more letters that begin with a capital in an index: in prose fewer do."""
@@ -72,7 +72,7 @@ def is_contents(text: str, pages: int) -> bool:
     if len(numbers) < MIN_ENTRIES or max(numbers)[0] > pages or len(set(numbers)) < MIN_ENTRIES - 1:
         return False
     size = sum(max(1, round(len(line) / LINE_CHARS)) for line in lines)
-    return rises(numbers) and len(numbers) >= MOST * size - 2
+    return rises(numbers) and len(numbers) >= ENTRY_SHARE * size - 2
 
 
 def is_index(text: str) -> bool:

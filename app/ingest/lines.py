@@ -52,7 +52,7 @@ class Style:
     """Likewise."""
 
 
-class Word(NamedTuple):
+class PlacedWord(NamedTuple):
     text: str
     left: float
     right: float
@@ -71,7 +71,7 @@ class Line:
     top: float = 0.0
     bottom: float = 0.0
     style: Style = Style()
-    words: tuple[Word, ...] = field(default=(), compare=False)
+    words: tuple[PlacedWord, ...] = field(default=(), compare=False)
     """The places of its words, as read; empty for long lines, which are in no table."""
 
 

@@ -23,8 +23,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as native
 
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
-from app.ingest.lines import BREAK, Bookmark, Line, Style, body_style
-from app.ingest.lines import Word as PlacedWord
+from app.ingest.lines import BREAK, Bookmark, Line, PlacedWord, Style, body_style
 from app.ingest.tables import LONG_LABEL_WORDS
 from app.retrieval.vocabulary import count
 
@@ -306,25 +305,38 @@ def unbroken(text_page: pdfium.PdfTextPage, word: Word, far: float) -> list[Word
 def with_marks(text_page: pdfium.PdfTextPage, rows: Sequence[tuple[Line, list[Word]]]) -> list[Line]:
     """The lines of a page with small words that the file draws after the text, such as footnote marks, put
     beside the words to which they belong."""
-    marks = [(line, mark) for line, _ in rows if is_of_marks(line) for mark in line.words]
-    targets = [n for n, (line, words) in enumerate(rows) if len(words) <= MAX_MARKED_WORDS]
-    if not marks or len(marks) * len(targets) > MAX_MARK_PAIRS:
-        return [line for line, _ in rows]
-    placed = cache(lambda n: rows[n][0].words or [word_of(text_page, word) for word in rows[n][1]])
-    added: defaultdict[int, defaultdict[int, list[PlacedWord]]] = defaultdict(lambda: defaultdict(list))
+    lines = [line for line, _ in rows]
+    targets = [n for n, (_, words) in enumerate(rows) if len(words) <= MAX_MARKED_WORDS]
+    words_of = cache(lambda n: lines[n].words or [word_of(text_page, word) for word in rows[n][1]])
+    added, taken = placed_marks(lines, targets, words_of)
+    if not taken:
+        return lines
+    merged = [
+        merge_words(line, words_of(n), added[n], taken)
+        if n in added or taken.intersection(line.words)
+        else line
+        for n, line in enumerate(lines)
+    ]
+    return [line for line in merged if line.text]
+
+
+def placed_marks(
+    lines: Sequence[Line], targets: Sequence[int], words_of: Callable[[int], Sequence[PlacedWord]]
+) -> tuple[dict[int, defaultdict[int, list[PlacedWord]]], set[PlacedWord]]:
+    """The marks by line and by the index before which they are put; and all of these, as they were."""
+    marks = [(line, mark) for line in lines if is_of_marks(line) for mark in line.words]
+    added: dict[int, defaultdict[int, list[PlacedWord]]] = defaultdict(lambda: defaultdict(list))
     taken: set[PlacedWord] = set()
+    if len(marks) * len(targets) > MAX_MARK_PAIRS:
+        return added, taken
     for line, mark in marks:
-        near = [n for n in targets if is_beside(rows[n][0], line, mark)]
-        places = [(*place, n) for n in near if (place := place_of_mark(placed(n), rows[n][0], line, mark))]
+        near = [n for n in targets if is_beside(lines[n], line, mark)]
+        places = [(*place, n) for n in near if (place := place_of_mark(words_of(n), lines[n], line, mark))]
         if places:
             _, at, n = min(places)
-            added[n][at].append(mark._replace(base=placed(n)[max(at - 1, 0)].base))
+            added[n][at].append(mark._replace(base=words_of(n)[max(at - 1, 0)].base))
             taken.add(mark)
-    lines = [line for line, _ in rows]
-    for n, line in enumerate(lines):
-        if n in added or taken.intersection(line.words):
-            lines[n] = merge_words(line, placed(n), added[n], taken)
-    return [line for line in lines if line.text]
+    return added, taken
 
 
 def is_of_marks(line: Line) -> bool:

@@ -46,10 +46,10 @@ def document_title(metadata: str, lines: Sequence[Line], filename: str, heads: S
     title = PROGRAM_PREFIX.sub("", metadata)
     if not is_chosen_title(title) or plain(title) == plain(stem):
         title = ""
-    first = [line for line in lines if line.page == lines[0].page]
+    first, every = [line for line in lines if line.page == lines[0].page], heads or lines
     if not title or plain(title) in plain(" ".join(line.text for line in first)):
-        title = dated(recurring_name(first, heads or lines), first) or title
-    title = title or dated(largest_line(first, lines) or top_name(first, heads or lines), first)
+        title = dated(recurring_name(first, every), first) or title
+    title = title or dated(largest_line(first, lines) or top_name(first, every), first)
     return (title or stem)[:TITLE_CHARS].strip()
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from app.errors import RetrievalError, StartError
-from app.models.encoder import CHARACTERS, DIM, MODEL, SCORE_SIZE, SIZE, Kind, Lanes, load, paired
+from app.models.encoder import CHARACTERS, DIM, MODEL, SCORE_SIZE, SIZE, Lanes, Purpose, load, paired
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
 from app.retrieval.relevance import LEGIBLE
 from app.retrieval.vocabulary import letters, spelling
@@ -40,7 +40,7 @@ class Apart:
             why = error.reason or "the bundled model's process does not start: see the log"
             raise StartError(why) from error
 
-    async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
+    async def run(self, kind: Purpose, texts: Sequence[str]) -> list[Embedding]:
         if not texts:
             return []
         asked = {"kind": kind, "texts": [text[:CHARACTERS] for text in texts]}
@@ -54,7 +54,7 @@ class Apart:
             raise RetrievalError("unavailable") from None
         except Died:
             raise RetrievalError("embedding") from None
-        size = SCORE_SIZE if kind is Kind.PAIR else SIZE
+        size = SCORE_SIZE if kind is Purpose.PAIR else SIZE
         return [vectors[at : at + size] for at in range(0, len(vectors), size)]
 
 
@@ -72,13 +72,13 @@ async def open_apart(program: Program = PROGRAM) -> AsyncIterator[Apart]:
 
 WHOLE = 2.5
 """Letters per piece from which a question counts as read: related languages reach it."""
-LEAST = 0.05
+LEAST_WEIGHT = 0.05
 """Least weight of similarity: without lexical hits the nearest passage still leads."""
 
 
 def grasp(letters: float) -> float:
     """Weight of similarity for a question with this many letters per piece, in [LEAST, 1]."""
-    return max(LEAST, min(1.0, letters / WHOLE) ** 2)
+    return max(LEAST_WEIGHT, min(1.0, letters / WHOLE) ** 2)
 
 
 def whole(text: str) -> float:  # noqa: ARG001 - the signature of `grasped`
@@ -94,7 +94,7 @@ SHORT = 256
 
 
 class Model(Protocol):
-    async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
+    async def run(self, kind: Purpose, texts: Sequence[str]) -> list[Embedding]:
         """Raises `RetrievalError`."""
 
 
@@ -110,23 +110,24 @@ class Bundled:
 
     async def query(self, text: str) -> Embedding:
         short = len(text.encode("utf-8", "replace")) <= SHORT
-        [vector] = await self.model.run(Kind.QUERY if short else Kind.LONG_QUERY, [text])
+        [vector] = await self.model.run(Purpose.QUERY if short else Purpose.LONG_QUERY, [text])
         return vector
 
     async def check(self) -> None:
-        await self.model.run(Kind.QUERY, ["word"])
+        await self.model.run(Purpose.QUERY, ["word"])
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """Uses the background lane."""
-        return await self.model.run(Kind.PASSAGE, texts)
+        return await self.model.run(Purpose.PASSAGE, texts)
 
     def reads(self, question: str) -> bool:
         """True if the models know the language of a question, by the letters per word piece."""
         return grasped(question) >= LEGIBLE
 
     async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Logits of the cross-encoder, for texts that an answer waits for but can do without."""
-        found = await self.model.run(Kind.PAIR, [paired(question, text) for text in texts])
+        """Logits of the cross-encoder, above 0 for a text that answers: an answer waits for them but can do
+        without. Raises `RetrievalError`."""
+        found = await self.model.run(Purpose.PAIR, [paired(question, text) for text in texts])
         return np.frombuffer(b"".join(found), "<f4").tolist()  # type: ignore[no-any-return]
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from app.child import Call, connected, end
 from app.errors import RetrievalError, StartError
-from app.models.encoder import Kind, Lanes, load
+from app.models.encoder import Lanes, Purpose, load
 from app.types import Embedding
 
 BEAT_SECONDS = 5.0
@@ -29,7 +29,7 @@ def main() -> None:
 def answer(lanes: Lanes, call: Call) -> None:
     """`embed`: the texts' vectors, concatenated, float32 little-endian."""
     try:
-        vectors = lanes.submit(Kind(call.payload["kind"]), call.payload["texts"])
+        vectors = lanes.submit(Purpose(call.payload["kind"]), call.payload["texts"])
     except RetrievalError as error:
         call.fail({"error": error.reason})
         return

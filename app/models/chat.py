@@ -24,7 +24,7 @@ from app.answer import BREAK, Finish, Message, Prompt, Role, Usage
 from app.breaker import LASTING, Breaker
 from app.errors import ModelError, ModelTimeout
 from app.models.base import Delta, ModelStream
-from app.models.client import FAULTS, Body, ModelClient, Server, model_error, open_client, server
+from app.models.client import FAULTS, ModelClient, ResponseBody, Server, model_error, open_client, server
 from app.settings import Feedback, Rag, Settings, Vantage
 from app.tracing import ModelCall
 
@@ -130,7 +130,7 @@ class Thoughts:
 class OpenAIStream:
     """A running answer as a `base.ModelStream`; read once."""
 
-    def __init__(self, body: Body, model: str, thoughts: Thoughts | None = None) -> None:
+    def __init__(self, body: ResponseBody, model: str, thoughts: Thoughts | None = None) -> None:
         self.body = body
         self.model = model
         self.thoughts = thoughts or Thoughts()
@@ -364,7 +364,7 @@ class OpenAIChat:
             self.others.popitem(last=False)
         return self.others[model]
 
-    async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> Body:
+    async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> ResponseBody:
         """Send the request, again without optional fields that the server refuses by name."""
         try:
             content = await held.enter_async_context(self.client.post(self.body(prompt, model), self.silence))

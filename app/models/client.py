@@ -96,7 +96,7 @@ class ModelClient:
     """Body fields that the server has refused; they are not sent again."""
 
     @asynccontextmanager
-    async def post(self, body: bytes, patience: float) -> AsyncIterator["Body"]:
+    async def post(self, body: bytes, patience: float) -> AsyncIterator["ResponseBody"]:
         """Entered at the response head, for which it waits `patience` seconds. On leaving, the connection is
         closed unless the answer was read to its end."""
         with self.faults():
@@ -105,7 +105,7 @@ class ModelClient:
         try:
             if not 200 <= response.status < 300:
                 raise await self._refusal(response)
-            content = Body(self, response, patience)
+            content = ResponseBody(self, response, patience)
             with content.watched(response):
                 yield content
         finally:
@@ -128,7 +128,7 @@ class ModelClient:
             ):
                 if not 200 <= response.status < 300:
                     raise await self._refusal(response)
-                content = Body(self, response, patience)
+                content = ResponseBody(self, response, patience)
                 with content.watched(response):
                     return await content.whole(LIST_BYTES)
 
@@ -178,14 +178,14 @@ class ModelClient:
             return await self.session.post(self.address, data=body, allow_redirects=False, headers=headers)
 
     async def _refusal(self, response: "ClientResponse") -> Refused:
-        content, said = Body(self, response, REFUSAL_SECONDS), bytearray()
+        content, said = ResponseBody(self, response, REFUSAL_SECONDS), bytearray()
         with suppress(*FAULTS):
             while len(said) < REFUSAL_BYTES and (piece := await content.next()):
                 said += piece
         return Refused(response.status, response.headers, bytes(said))
 
 
-class Body:
+class ResponseBody:
     """The body of a reply, piece by piece."""
 
     def __init__(self, client: ModelClient, response: "ClientResponse", patience: float) -> None:

@@ -204,7 +204,7 @@ async def open_embeddings(
 
 PATIENT_SECONDS = 1_800.0
 """Give up after this many seconds without a vector."""
-PAUSE, LONGEST = 1.0, 30.0
+PAUSE, PAUSE_MOST = 1.0, 30.0
 """Seconds between retries: first and longest."""
 PASSING = {"timeout", "unavailable", "overloaded"}
 """Temporary reasons."""
@@ -258,4 +258,4 @@ class Patient:
                     raise
                 log.info("waiting for the embedding model", reason=error.reason, seconds=pause)
             await asyncio.sleep(pause)
-            pause = min(LONGEST, 2 * pause)
+            pause = min(PAUSE_MOST, 2 * pause)

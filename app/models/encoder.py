@@ -106,7 +106,6 @@ def reranker() -> "InferenceSession":
 
 
 def paired(question: str, text: str) -> str:
-    """What `score` reads."""
     return f"{question[:PAIR_CHARACTERS]}{BETWEEN}{text[:PAIR_CHARACTERS]}"
 
 
@@ -130,7 +129,7 @@ CORES = max(1, min(4, os.cpu_count() or 1))
 CLOSE_SECONDS = 5.0
 
 
-class Kind(IntEnum):
+class Purpose(IntEnum):
     """What a text is embedded for."""
 
     QUERY = 1
@@ -152,11 +151,11 @@ class Pace:
     """Niceness of its threads: 10 leaves the processor to others."""
 
 
-PACES: Mapping[Kind, Pace] = {
-    Kind.QUERY: Pace("embed-query", 1, waiting=256),
-    Kind.LONG_QUERY: Pace("embed-long-query", CORES, waiting=256),
-    Kind.PAIR: Pace("score-pair", CORES, waiting=16, nice=5),
-    Kind.PASSAGE: Pace("embed-passage", CORES, waiting=64, nice=10),
+PACES: Mapping[Purpose, Pace] = {
+    Purpose.QUERY: Pace("embed-query", 1, waiting=256),
+    Purpose.LONG_QUERY: Pace("embed-long-query", CORES, waiting=256),
+    Purpose.PAIR: Pace("score-pair", CORES, waiting=16, nice=5),
+    Purpose.PASSAGE: Pace("embed-passage", CORES, waiting=64, nice=10),
 }
 
 
@@ -255,13 +254,14 @@ class Lanes:
 
     def __init__(self, encode: Encoder, faults: Faults = (), *, score: Encoder = score) -> None:
         self.lanes = {
-            kind: Lane(score if kind is Kind.PAIR else encode, pace, faults) for kind, pace in PACES.items()
+            kind: Lane(score if kind is Purpose.PAIR else encode, pace, faults)
+            for kind, pace in PACES.items()
         }
 
-    def submit(self, kind: Kind, texts: Sequence[str]) -> Future[list[Embedding]]:
+    def submit(self, kind: Purpose, texts: Sequence[str]) -> Future[list[Embedding]]:
         return self.lanes[kind].submit(texts)
 
-    async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
+    async def run(self, kind: Purpose, texts: Sequence[str]) -> list[Embedding]:
         return await asyncio.wrap_future(self.submit(kind, texts))
 
     async def close(self, seconds: float = CLOSE_SECONDS) -> None:

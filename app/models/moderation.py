@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import orjson
@@ -25,11 +24,6 @@ from app.settings import Settings
 
 MODERATION = "moderation"
 """Its name in `degraded` and in /readyz."""
-
-
-class Moderator(Protocol):
-    async def scores(self, text: str) -> Mapping[str, float]:
-        """Scores in [0, 1] by category. Raises `RetrievalError`."""
 
 
 SECONDS = 10.0
@@ -58,7 +52,7 @@ log = structlog.get_logger(__name__)
 
 
 class HttpModerator:
-    """Implements `Moderator`. `model` None: the server has one."""
+    """`model` None: the server has one."""
 
     def __init__(self, client: ModelClient, model: str | None) -> None:
         self.client = client
@@ -66,7 +60,7 @@ class HttpModerator:
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
 
     async def scores(self, text: str) -> Mapping[str, float]:
-        """By category, in [0, 1], rounded to four digits."""
+        """By category, in [0, 1], rounded to four digits. Raises `RetrievalError`."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(is_down, patience=PATIENCE):

@@ -1,11 +1,10 @@
 """Caches of retrieval: finished results (in process, then CACHE_URL), single flight, query embeddings.
 
-A key names everything that a result depends on, versions of the texts included, so nothing is invalidated.
-Only complete results are cached. Concurrent identical searches share one task; each waiter has its own
-deadline, and the task is cancelled when nobody waits any more. A shared cache stores JSON, which is checked
-when read: what cannot be read, or does not belong to the key, is a miss. FORMAT is part of every key. Query
-embeddings are cached by asker, so that timing never tells what another person asked. Seconds, bytes. Why:
-docs/adr/0012.
+A key names everything that a result depends on, versions of the texts and FORMAT included, so nothing is
+invalidated. Only complete results are cached. Concurrent identical searches share one task, which is
+cancelled when nobody waits any more. What a shared cache holds is checked when read: anything else is a miss.
+Query embeddings are cached by asker, so that timing never tells what another person asked. Seconds, bytes.
+Why: docs/adr/0012.
 """
 
 import asyncio
@@ -21,9 +20,10 @@ from typing import Any, Generic, TypeVar
 import structlog
 from pydantic import TypeAdapter
 
+from app.retrieval.redis import VALUE_BYTES, Redis
 from app.retrieval.relevance import CERTAIN, UNRELATED
 from app.text.labels import is_label
-from app.types import VALUE_BYTES, Candidate, Embedding, Found, Scope, Shared
+from app.types import Candidate, Embedding, Found, Scope
 
 Result = TypeVar("Result")
 
@@ -212,7 +212,7 @@ class Cache:
     def __init__(
         self,
         seconds: float,
-        shared: Shared | None = None,
+        shared: Redis | None = None,
         *,
         most_bytes: int = MEMORY_BYTES,
         clock: Callable[[], float] = time.time,

@@ -20,10 +20,10 @@ from app.retrieval.relevance import CERTAIN, LEGIBLE, UNRELATED, evidence, is_ma
 from app.text.dates import (
     FIRST,
     LAST,
-    MOST,
     ONE,
+    READ_CHARACTERS,
+    DateSpan,
     Expression,
-    Span,
     bare,
     chosen,
     days,
@@ -195,7 +195,7 @@ def scored(passage: Passage, score: float, evidence: float | None = None) -> Pas
 
 NAME = re.compile(r"\s*([^\W\d_](?:[^\W_]|[.' -])*?) *$")
 """The text before a colon."""
-LONGEST = 40
+HEADING_CHARACTERS = 40
 HEADINGS = words(
     "summary note notes title subject date time today yesterday tomorrow todo task tasks question answer idea"
     " ideas plan plans goal goals result results list example examples warning update reminder conclusion"
@@ -230,7 +230,7 @@ OPENS = re.compile(r"(?:^|[.!?:])[^\w]*$")
 
 def speaker(text: str) -> str:
     """The speaker's name as written; "" if there is none."""
-    head, colon, rest = text[: LONGEST + 2].partition(":")
+    head, colon, rest = text[: HEADING_CHARACTERS + 2].partition(":")
     if not colon or not rest[:1].isspace():
         return ""
     found = NAME.match(head)
@@ -281,7 +281,7 @@ WHEN = re.compile(
 """Beginning of a question that asks for a time."""
 YEARS = 10
 """Years that are searched for a date without a year."""
-MANY = 8
+MAX_TIMES = 8
 """Most times taken from one question."""
 LATEST = 8
 """Cached questions: each is analysed for the cache's key, and again after its search."""
@@ -290,7 +290,7 @@ LATEST = 8
 @dataclass(frozen=True, slots=True)
 class Asked:
     text: str = ""
-    spans: tuple[Span, ...] = ()
+    spans: tuple[DateSpan, ...] = ()
     when: bool = False
     alone: bool = False
     """True if the question names only a time."""
@@ -327,14 +327,14 @@ def asked(text: str, at: datetime) -> Asked:
 
 
 @lru_cache(LATEST)
-def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, bool]:
+def of_day(text: str, day: date | None) -> tuple[tuple[DateSpan, ...], bool, bool]:
     """(spans, asks for a time, names only a time); cached by day."""
     every = (bounded(each, day) for each in expressions(text)) if day else ()
-    spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
-    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), bool(spans) and timely(text)
+    spans = tuple(islice(dict.fromkeys(span for span in every if span), MAX_TIMES))
+    return spans, bool(WHEN.match(plain(bare(text[:READ_CHARACTERS])))), bool(spans) and timely(text)
 
 
-def bounded(found: Expression, at: date) -> Span | None:
+def bounded(found: Expression, at: date) -> DateSpan | None:
     """The span of an expression, extended for "since", "before" and "after"."""
     span = resolved(found, at)
     if span is None or not found.bound:
@@ -342,9 +342,9 @@ def bounded(found: Expression, at: date) -> Span | None:
     if span.yearly:
         span = chosen(span, at, -1)
     if found.bound in ("b", "B"):
-        span = Span(FIRST, span.end if found.bound == "b" else span.start)
+        span = DateSpan(FIRST, span.end if found.bound == "b" else span.start)
     else:
-        span = Span(span.start if found.bound == "s" else span.end, LAST)
+        span = DateSpan(span.start if found.bound == "s" else span.end, LAST)
     return span if span.start < span.end else None
 
 
@@ -377,7 +377,7 @@ def notes(
     return [f"Time asked about: {times}"] if found else []
 
 
-def date_written(span: Span) -> str:
+def date_written(span: DateSpan) -> str:
     first, last = (str(day)[len("2000-") if span.yearly else 0 :] for day in (span.start, span.end - ONE))
     since, until = span.start > FIRST, span.end < LAST
     return f"{first} to {last}" if since and until else f"since {first}" if since else f"until {last}"

@@ -1,4 +1,4 @@
-"""Redis or Valkey (CACHE_URL), shared by replicas. Implements `types.Shared`; every fault is a miss.
+"""Redis or Valkey (CACHE_URL), shared by replicas. Every fault is a miss; readers check what they get.
 
 An answer waits at most PATIENCE for it. A slower call continues in the background, so that a first connection
 is ready for the next; after three failures in a row the server is not asked for some seconds. Times are
@@ -17,11 +17,12 @@ import structlog
 from app.breaker import Breaker
 from app.errors import StartError, Unavailable
 from app.settings import Settings
-from app.types import VALUE_BYTES
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis as Vendor
 
+VALUE_BYTES = 2 << 20
+"""Most bytes of one value."""
 PREFIX = "ibid:retrieval:"
 """Prefix of every key, so that the server may hold other data too."""
 CONNECTIONS = 16
@@ -62,6 +63,7 @@ class Redis:
         return found if isinstance(found, bytes) and 0 < len(found) <= VALUE_BYTES else None
 
     def put(self, key: str, value: bytes, *, seconds: float) -> None:
+        """Store it soon for `seconds`, or not at all; nobody waits for it."""
         self._call(lambda: self._vendor.set(PREFIX + key, value, px=max(1, round(seconds * 1000))))
 
     def _call(self, command: Callable[[], Awaitable[object]]) -> asyncio.Task[object] | None:

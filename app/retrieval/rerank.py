@@ -22,7 +22,7 @@ from app.retrieval.fusion import scored
 from app.retrieval.rewrite import Rewriter, merged
 from app.types import RERANK, Candidate, Degraded, Found, Query
 
-MOST = 50
+MAX_RERANKED = 50
 """Most candidates reranked: more than are packed, and no more than a small model reads in a second or two."""
 
 TEXT_BYTES, QUERY_BYTES = 1_500, 500
@@ -127,7 +127,7 @@ class SecondStage:
         return replace(found, degraded=(*found.degraded, *faults), notes=(*found.notes, *told))
 
     async def _ranked(self, query: Query, found: Found, until: float, reranker: Reranker) -> Found:
-        some = found.candidates[:MOST]
+        some = found.candidates[:MAX_RERANKED]
         try:
             scores = await self._scores(reranker, query.text, [item.passage.text for item in some], until)
         except (RetrievalError, TimeoutError) as error:

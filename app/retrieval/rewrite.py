@@ -31,7 +31,7 @@ VERSION = 1
 QUESTIONS = 3
 """Most questions beside the one search text."""
 
-LONGEST = 300
+TEXT_CHARACTERS = 300
 """Longest text that is searched."""
 
 SHOWN, EARLIER, TURNS = 2_000, 300, 6
@@ -87,7 +87,7 @@ def texts(reply: str, message: str) -> tuple[str, ...]:
 def fit(told: Sequence[str], seen: set[str]) -> Iterator[str]:
     for text in told:
         line = " ".join(text.split())
-        if worth(line) and len(line) <= LONGEST and line.isprintable() and content(line) not in seen:
+        if worth(line) and len(line) <= TEXT_CHARACTERS and line.isprintable() and content(line) not in seen:
             seen.add(content(line))
             if not is_probe(line):
                 yield line

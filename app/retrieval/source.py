@@ -78,7 +78,7 @@ UNTAKEN = """
     UNION ALL (SELECT item FROM ibid.outbox WHERE engine = $1 AND collection = $2 AND item <> ''
         ORDER BY seq DESC LIMIT $3)
 """
-FEW = 5_000
+MAX_COMPARED = 5_000
 """Passages that a filter leaves of a large scope, up to which all are compared with the record's vectors: an
 engine would find too few of them."""
 WRITTEN = "written"
@@ -275,8 +275,8 @@ class IndexedSource(ScopeRows, Generic[ScopeKey]):
 
         async def engine(index: ScopeIndex) -> tuple[dict[Address, float], dict[PassageKey, Address], str]:
             fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
-            if reached.scope.only and search.size_of(index) <= FEW:
-                near, reason = search.addresses(index, search.visible(index, FEW)), ""
+            if reached.scope.only and search.size_of(index) <= MAX_COMPARED:
+                near, reason = search.addresses(index, search.visible(index, MAX_COMPARED)), ""
             else:
                 near, reason = await self._by_engine(reached, search, index, embedded, limit, until=until)
             near |= await on_loop_or_thread(

@@ -1,11 +1,10 @@
 """Text to terms, the same way for passages and queries.
 
-NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `e-mail`,
-`getUserName`, `FY2022`) joined and in parts; decimals and years kept; scripts without spaces as character
-bigrams. Signs that make a name are kept (`C++`, `C#`, `.NET`), and capitals that distinguish a name from a
-common word (`US`, `IT`, `WHO`), each beside the plain word, in compounds too. No stop words: BM25's IDF
-covers them. A term is 64 bits of its BLAKE2b hash. `encode_terms` serialises a passage's terms for Postgres,
-so that loading an index analyses nothing.
+NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `getUserName`)
+joined and in parts; decimals and years kept; scripts without spaces as character bigrams. Signs and capitals
+that make a name (`C++`, `US`, `IT`) are kept beside the plain word. No stop words: BM25's IDF covers them. A
+term is 64 bits of its BLAKE2b hash. `encode_terms` serialises a passage's terms for Postgres, so that loading
+an index analyses nothing.
 """
 
 import re
@@ -33,7 +32,7 @@ HEADER = struct.Struct("<2sHIIII")
 TERM_BYTES, COUNT_BYTES = 8, 2
 MAX_COUNT = np.iinfo(np.uint16).max
 
-LONGEST = 64
+WORD_CHARACTERS = 64
 """Most characters of a word; longer ones are data."""
 
 # Python's \w leaves out combining marks; without them Hindi and pointed Arabic fall to pieces.
@@ -91,7 +90,7 @@ def terms(text: str) -> list[int]:
     """Hashes of the terms of a text in order, repeats included."""
     found: list[int] = []
     for word in words(calmed(unicodedata.normalize("NFKC", text))):
-        found += word_terms(word[:LONGEST])
+        found += word_terms(word[:WORD_CHARACTERS])
     return found
 
 

@@ -104,7 +104,7 @@ WORD = re.compile(r"[^\W_]+")
 MARK = re.compile(r"[^\w\s]|_")
 UNKNOWN = "[UNK]"
 """The piece for a word with letters outside the vocabulary."""
-LONGEST = 100
+WORD_CHARACTERS = 100
 """Longest word in characters for BERT's tokenizer; longer ones are unknown to the model."""
 
 
@@ -116,7 +116,7 @@ def pieces(text: str) -> int:
 @lru_cache(maxsize=1 << 16)
 def of_word(word: str) -> int:
     """Pieces of a word; for one that is too long, an estimate for its letters."""
-    if len(word) > LONGEST:
+    if len(word) > WORD_CHARACTERS:
         return len(word) // 3
     return len(tokenizer().encode(word, add_special_tokens=False).ids)
 

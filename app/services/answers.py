@@ -18,7 +18,7 @@ from app.answering.relay import Lost, Relay, Remote
 from app.answering.replay import (
     NOT_ASKED,
     NOT_KEPT,
-    Change,
+    Difference,
     Replayed,
     Today,
     replayed,
@@ -123,7 +123,7 @@ class ReplayService:
     async def replay(self, scope: Scope, answer_id: str) -> Replayed:
         asked, answer = await self._answers.found(scope, answer_id)
         if answer.recipe is None:  # an older version's, or its client disconnected before there was a prompt
-            what = Change("recipe", None, NOT_KEPT if answer.prompt_sha256 else NOT_ASKED)
+            what = Difference("recipe", None, NOT_KEPT if answer.prompt_sha256 else NOT_ASKED)
             return Replayed(answer.prompt_sha256, None, (what,))
         try:
             async with asyncio.timeout(REPLAY_SECONDS):
@@ -209,7 +209,7 @@ class StreamService:
         return None
 
     async def stop(self, scope: Scope, answer_id: str) -> Answer:
-        """The answer, ended."""
+        """End an answer in progress; returns it as it is recorded."""
         if progress := self._live.find(scope, answer_id):
             progress.stop()
             with suppress(TimeoutError, Overloaded):

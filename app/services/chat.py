@@ -35,7 +35,6 @@ from app.answering.budget import (
     answered,
     ledger,
     packed_passages,
-    reason_of,
     select,
     share,
 )
@@ -72,6 +71,7 @@ from app.answering.prompt import (
     parts_of,
 )
 from app.answering.question import DEFAULT_SOURCES, Context, Question
+from app.answering.reason import reason_of
 from app.answering.recorder import Recorder
 from app.answering.replay import instructions, recipe_of
 from app.answering.stream import Reply

@@ -151,7 +151,7 @@ SHOWN = 2_000
 """Characters of the message that the model sees: a verdict comes first."""
 READ = 8_000
 """Characters read of a reply: reasoning models put their thoughts first."""
-LEAST = 3
+LEAST_LETTERS = 3
 """Least letters that identify a sentiment: a limit of length may cut `negative` to `neg`."""
 UNRATED = "none"
 RATINGS = {"up": Sentiment.POSITIVE, "down": Sentiment.NEGATIVE, UNRATED: Sentiment.NEUTRAL}
@@ -198,7 +198,7 @@ class Judge:
 def sentiment_named(text: str) -> Sentiment | None:
     found = re.search(r"[^\W\d_]+", text)
     word = found[0].lower() if found else ""
-    return next((kind for kind in Sentiment if len(word) >= LEAST and kind.startswith(word)), None)
+    return next((kind for kind in Sentiment if len(word) >= LEAST_LETTERS and kind.startswith(word)), None)
 
 
 NO_TEXT = "that answer has no text"

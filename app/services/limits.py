@@ -1,12 +1,10 @@
-"""Limits of each key (IBID_LIMIT_*): requests and tokens in a window, and concurrent requests.
+"""Limits of each key (IBID_LIMIT_*): requests and tokens in a fixed window, and concurrent requests.
 
-A window begins with its first request and ends after its length (a fixed window). With CACHE_URL the counts
-are in Redis, checked and raised by one script, so that all replicas together allow exactly the limit. While
-Redis does not answer, and without it, each process counts for itself. Tokens are charged when an answer has
-ended; once they are spent, the next request is refused. A concurrent request is a lease that its process
-renews: those of a process that died end by themselves. Seconds. The headers are those of
-draft-ietf-httpapi-ratelimit-headers-10: each policy's quota `q`, window `w` and unit `qu`; what remains
-(`r`) and the seconds until there is more (`t`).
+With CACHE_URL the counts are in Redis, checked and raised by one script, so that all replicas together allow
+exactly the limit; without it, or while it is away, each process counts for itself. Tokens are charged when an
+answer has ended; once they are spent, the next request is refused. A concurrent request is a lease that its
+process renews. Seconds. Headers: draft-ietf-httpapi-ratelimit-headers-10 (quota `q`, window `w`, unit `qu`,
+remaining `r`, time `t`).
 """
 
 import asyncio
@@ -183,7 +181,7 @@ class SharedCounter:
         return Counts(bool(admitted), windows, running)
 
     async def settle(self, key: str, request: str, tokens: int) -> bool:
-        """True: Redis knows."""
+        """Always true, unlike None of a call that failed (`Limiter._asked`)."""
         self._leases[key].discard(request)
         if not self._leases[key]:
             del self._leases[key]

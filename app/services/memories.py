@@ -32,6 +32,7 @@ from app.models.base import Embedder
 from app.models.tokens import O200k
 from app.tasks import aside, deadline
 from app.text.greeting import is_small_talk
+from app.text.sentences import split
 from app.types import Embedding, Scope
 
 SPAN = 3
@@ -45,7 +46,6 @@ SOURCES = re.compile(r"(?i)\bsources:\s*(?=\[|【|$)")
 GAP = re.compile(r"(?<![ \t])[ \t]+(?=[.,;:!?])")
 """White space before punctuation, tried once per run of it: otherwise long runs take quadratic time."""
 BULLET = re.compile(r"^[\s>*•·\-–—]*(?:\d{1,2}[.)]\s+)?")
-SENTENCE = re.compile(r"(?<=[.!?…])[\"'»”’)\]]*\s+|(?<=[。！？])")
 WORD = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
 """A word, or a character in scripts without spaces (Thai, Japanese, Chinese)."""
 
@@ -63,7 +63,7 @@ class Echoes:
 
     def own(self, text: str) -> str:
         """The sentences with new words, in order; "" if there is none; `text` unchanged if all are new."""
-        sentences = split(text)
+        sentences = sentences_of(text)
         said = [words(sentence) for sentence in sentences]
         kept = [index for index, each in enumerate(said) if each and not self._repeats(each)]
         if len(kept) == sum(map(bool, said)):
@@ -89,10 +89,9 @@ def runs(said: Sequence[str], sizes: Iterable[int]) -> Iterator[Span]:
         yield from zip(*(said[at:] for at in range(size)), strict=False)
 
 
-def split(text: str) -> list[str]:
+def sentences_of(text: str) -> list[str]:
     lines = (BULLET.sub("", line) for line in plain(text).splitlines())
-    pieces = (piece.strip() for line in lines for piece in SENTENCE.split(line))
-    return [piece for piece in pieces if piece]
+    return [sentence for line in lines for sentence in split(line, cased=False) if sentence]
 
 
 def plain(text: str) -> str:

@@ -118,9 +118,9 @@ PERSONA_SECONDS = 20.0
 """Deadline of a model call."""
 SHOWN, EACH = 6_000, 500
 """Characters that the model sees: of all messages, and of one."""
-LONGEST = 400
+PERSONA_CHARACTERS = 400
 """Characters of a persona card."""
-ENOUGH = 3
+LEAST_MESSAGES = 3
 """Fewest messages for a model's summary."""
 COPIED = 7
 """This many consecutive words of a message are a quotation."""
@@ -134,7 +134,7 @@ ASKED = (
 SENTENCE = re.compile(r"[.!?](?=\s|$)")
 
 
-class Summary:
+class PersonaWriter:
     """Writes persona texts. `model` None: by rule."""
 
     def __init__(self, model: ChatModel | None, name: str) -> None:
@@ -142,12 +142,12 @@ class Summary:
         self._name = name
 
     async def persona(self, said: Sequence[OwnMessage], rule: str) -> str:
-        if self._model is None or len(said) < ENOUGH:
+        if self._model is None or len(said) < LEAST_MESSAGES:
             return rule
         try:
             prompt = Prompt(ASKED, shown(said))
             found = await read_answer(
-                self._model, prompt, name=self._name, most=2 * LONGEST, seconds=PERSONA_SECONDS
+                self._model, prompt, name=self._name, most=2 * PERSONA_CHARACTERS, seconds=PERSONA_SECONDS
             )
         except (ModelError, TimeoutError) as error:
             log.info("persona by rule", fault=type(error).__name__)
@@ -169,8 +169,8 @@ def shown(said: Iterable[OwnMessage]) -> str:
 
 def first_sentences(text: str) -> str:
     line = " ".join(text.split())
-    ends = [found.end() for found in SENTENCE.finditer(line[: LONGEST + 1]) if found.end() <= LONGEST]
-    return line[: ends[-1]] if ends else ""
+    ends = [found.end() for found in SENTENCE.finditer(line[: PERSONA_CHARACTERS + 1])]
+    return line[: max((end for end in ends if end <= PERSONA_CHARACTERS), default=0)]
 
 
 def is_acceptable(text: str, said: Iterable[OwnMessage]) -> bool:
@@ -204,10 +204,12 @@ class Profiled:
 
 
 class ProfileService:
-    def __init__(self, own: UtteranceStore, memories: MemoryService, summary: Summary, clock: Clock) -> None:
+    def __init__(
+        self, own: UtteranceStore, memories: MemoryService, writer: PersonaWriter, clock: Clock
+    ) -> None:
         self._own = own
         self._memories = memories
-        self._summary = summary
+        self._writer = writer
         self._clock = clock
 
     async def profile(self, scope: Scope) -> Profiled:
@@ -239,7 +241,7 @@ class ProfileService:
     async def _portrait(self, said: Sequence[OwnMessage]) -> Portrait:
         """By rule, in a thread: tagging two thousand messages takes a moment; then the model's persona."""
         found = await asyncio.to_thread(portrait, said, self._clock())
-        return replace(found, persona=await self._summary.persona(said, found.persona))
+        return replace(found, persona=await self._writer.persona(said, found.persona))
 
     async def _drop(self, scope: Scope, written: set[str]) -> None:
         for kind in ORIGINS:

@@ -67,7 +67,7 @@ from app.db.cards import SHOWN, Card, CardDraft, CardShape, CardStore
 from app.db.memories import DESIRE, GRAVITY, Moment
 from app.db.sessions import ChatLogStore
 from app.errors import Forbidden, InvalidField, Missing
-from app.models.moderation import MODERATION, Moderator
+from app.models.moderation import MODERATION, HttpModerator
 from app.services.answers import AnswerService
 from app.services.rag import TEXTS
 from app.tasks import aside, deadline, timely
@@ -191,7 +191,7 @@ class VantageService:
         cards: CardStore,
         pipeline: Pipeline,
         *,
-        moderator: Moderator | None = None,
+        moderator: HttpModerator | None = None,
         personal: bool = False,
         debug: bool = False,
     ) -> None:

@@ -225,9 +225,9 @@ def plain(text: str, held: frozenset[str] | None = None) -> str:
     return HIER.sub("gestern", low) if "hier" in held and FRENCH.search(low) else low
 
 
-MOST = 1_000
+READ_CHARACTERS = 1_000
 """Characters read of a text: a tenth of a millisecond."""
-MANY = 8
+MAX_EXPRESSIONS = 8
 """Expressions read of a text: more are a list, or an attack."""
 DATE = "I|D[Mw]Y?|[Mw]DY?|MY|DmY|mDY|[mw]Y|(?<=[POQsbavd&])(?:Dm|mD)"
 COUNT = "[NDC]U"
@@ -270,13 +270,13 @@ class Expression:
 
 
 def expressions(text: str) -> tuple[Expression, ...]:
-    text = bare(text[:MOST])[:MOST]  # ligatures are longer without accents
+    text = bare(text[:READ_CHARACTERS])[:READ_CHARACTERS]  # ligatures are longer without accents
     held = parts(text)
     if HINTS.isdisjoint(held):  # most texts, and fast to check
         return ()
     read = reads(plain(text, held))
     letters = "".join(letter for letter, _ in read)
-    every = (expression(found, read) for found in islice(FORMS.finditer(letters), MANY))
+    every = (expression(found, read) for found in islice(FORMS.finditer(letters), MAX_EXPRESSIONS))
     return tuple(dict.fromkeys(every))
 
 
@@ -337,34 +337,34 @@ ONE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """Days from `start` to before `end`; `yearly`: of any year, written in the year LEAP."""
 
     start: date
     end: date
     yearly: bool = False
 
-    def of(self, year: int) -> "Span":
+    def of(self, year: int) -> "DateSpan":
         """The span in a year, if it is yearly; 29 February becomes the 28th in other years."""
         if not self.yearly:
             return self
         months = 12 * (year - LEAP)
         end = shifted(self.end, months) if self.end.day == 1 else shifted(self.end - ONE, months) + ONE
-        return Span(shifted(self.start, months), end)
+        return DateSpan(shifted(self.start, months), end)
 
 
-def united(spans: Iterable[Span]) -> list[Span]:
+def united(spans: Iterable[DateSpan]) -> list[DateSpan]:
     """The union of spans with a year, in order."""
-    found: list[Span] = []
+    found: list[DateSpan] = []
     for each in sorted(spans, key=lambda each: each.start):
         if found and each.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(found[-1].end, each.end))
+            found[-1] = DateSpan(found[-1].start, max(found[-1].end, each.end))
         else:
             found.append(each)
     return found
 
 
-def share(spans: Iterable[Span], other: Span) -> float:
+def share(spans: Iterable[DateSpan], other: DateSpan) -> float:
     """The part of `other`, which has a year, that is in the spans: in [0, 1]."""
     year = other.start.year
     years = range(year - 1, min(year + 1, other.end.year) + 1)
@@ -385,32 +385,32 @@ def later(day: date, count: int, unit: int) -> date:
     return shifted(day, count * (1 if unit == MONTH else 12))
 
 
-def around(day: date, unit: int) -> Span:
+def around(day: date, unit: int) -> DateSpan:
     """The day, week, weekend, month or year that contains a day."""
     monday = day - timedelta(days=day.weekday())
     if unit == DAY:
-        return Span(day, day + ONE)
+        return DateSpan(day, day + ONE)
     if unit in (WEEK, WEEKEND):
         start = monday + timedelta(days=5) if unit == WEEKEND else monday
-        return Span(start, monday + timedelta(days=7))
+        return DateSpan(start, monday + timedelta(days=7))
     start = day.replace(day=1) if unit == MONTH else date(day.year, 1, 1)
-    return Span(start, later(start, 1, unit))
+    return DateSpan(start, later(start, 1, unit))
 
 
 WINTER = 0
 """The season that begins in December; the others begin in March, June and September."""
 
 
-def months(first: int, count: int) -> Span:
+def months(first: int, count: int) -> DateSpan:
     start = date(LEAP, first, 1)
-    return Span(start, shifted(start, count), yearly=True)
+    return DateSpan(start, shifted(start, count), yearly=True)
 
 
-def season(number: int) -> Span:
+def season(number: int) -> DateSpan:
     return months(12 if number == WINTER else 3 * number, 3)
 
 
-def nearest(span: Span, at: date) -> Span:
+def nearest(span: DateSpan, at: date) -> DateSpan:
     """The span in the year in which it is nearest to a day."""
     here = span.of(at.year)
     if not span.yearly or here.start <= at < here.end:
@@ -418,11 +418,11 @@ def nearest(span: Span, at: date) -> Span:
     return min(here, span.of(at.year + (1 if at >= here.end else -1)), key=lambda each: gap(each, at))
 
 
-def gap(span: Span, at: date) -> int:
+def gap(span: DateSpan, at: date) -> int:
     return max((span.start - at).days, (at - span.end).days + 1, 0)
 
 
-def resolved(found: Expression, at: date) -> Span | None:
+def resolved(found: Expression, at: date) -> DateSpan | None:
     """The days of an expression relative to a day, without its bound; None: impossible."""
     try:
         return RESOLVE[found.form](found, at)
@@ -430,7 +430,7 @@ def resolved(found: Expression, at: date) -> Span | None:
         return None
 
 
-def calendar(found: Expression, _at: date) -> Span | None:
+def calendar(found: Expression, _at: date) -> DateSpan | None:
     """`7 May 2023`, `May 2023`, `7 May`, `in summer 2021`, `in 2021`; None: a day without a month."""
     ordinal, year = found.number("I"), found.number("Y")
     month, number, day = found.number("Mmw"), found.number("S"), found.number("D")
@@ -438,19 +438,19 @@ def calendar(found: Expression, _at: date) -> Span | None:
         return around(date.fromordinal(ordinal), DAY)
     if month and day:
         start = date(year or LEAP, month, day)
-        return Span(start, start + ONE, yearly=year is None)
+        return DateSpan(start, start + ONE, yearly=year is None)
     if month or number is not None:
         span = months(month, 1) if month else season(number or 0)
         return span.of(year) if year else span
     return around(date(year, 1, 1), YEAR) if year and not day else None
 
 
-def weekday(found: Expression, at: date) -> Span:
+def weekday(found: Expression, at: date) -> DateSpan:
     """`on Monday`: the last one, today included; most messages are about the past."""
     return around(at - timedelta(days=(at.weekday() - (found.number("W") or 0)) % 7), DAY)
 
 
-def between(found: Expression, at: date) -> Span | None:
+def between(found: Expression, at: date) -> DateSpan | None:
     """`from May to July 2023`: both included; the second year applies to both."""
     cut = next(n for n, letter in enumerate(found.letters) if n and letter in "&b")
     first = Expression("", found.letters[1:cut], found.numbers[1:cut])
@@ -467,7 +467,7 @@ def lent(found: Expression, letter: str, number: int | None) -> Expression:
     return found if number is None else Expression("", found.letters + letter, (*found.numbers, number))
 
 
-def stretch(first: Span | None, last: Span | None, lent: int) -> Span | None:
+def stretch(first: DateSpan | None, last: DateSpan | None, lent: int) -> DateSpan | None:
     """From the first to the last; over New Year if neither has a year, or only the last (`lent`)."""
     if first is None or last is None or first.yearly != last.yearly:
         return None
@@ -476,47 +476,47 @@ def stretch(first: Span | None, last: Span | None, lent: int) -> Span | None:
         end = shifted(end, 12)
     elif end <= start:
         start = shifted(start, -12 * lent)
-    return Span(start, end, first.yearly) if start < end else None
+    return DateSpan(start, end, first.yearly) if start < end else None
 
 
-def edge(found: Expression, at: date) -> Span | None:
+def edge(found: Expression, at: date) -> DateSpan | None:
     """`the last week of May`, `the last day of 2023`."""
     whole = calendar(Expression("", found.letters[1:], found.numbers[1:]), at)
     unit = found.numbers[0]
     if whole is None or (whole.yearly and unit == WEEKEND):
         return None
     if unit == MONTH:
-        return Span(shifted(whole.end, -1), whole.end, whole.yearly)
+        return DateSpan(shifted(whole.end, -1), whole.end, whole.yearly)
     if unit == WEEKEND:
         return around(whole.end - (whole.end.weekday() + 1) * ONE, WEEKEND)
-    return Span(whole.end - (1 if unit == DAY else 7) * ONE, whole.end, whole.yearly)
+    return DateSpan(whole.end - (1 if unit == DAY else 7) * ONE, whole.end, whole.yearly)
 
 
-def hence(found: Expression, at: date) -> Span | None:
+def hence(found: Expression, at: date) -> DateSpan | None:
     """`in two weeks`; `in a week` is more often a duration."""
     count = found.numbers[1]
     return ahead(found, at, count) if found.numbers[0] and count > 1 else None
 
 
-def counted(found: Expression, at: date) -> Span:
+def counted(found: Expression, at: date) -> DateSpan:
     return ahead(found, at, -(found.number("NDC") or 1))
 
 
-def ahead(found: Expression, at: date, count: int) -> Span:
+def ahead(found: Expression, at: date, count: int) -> DateSpan:
     """Some units later, as wide as one unit."""
     unit = found.number("U") or DAY
     then = later(at, count, unit)
     if unit == WEEK:
-        return Span(then - 3 * ONE, then + 4 * ONE)
+        return DateSpan(then - 3 * ONE, then + 4 * ONE)
     return around(then, unit)
 
 
-def lately(found: Expression, at: date) -> Span:
+def lately(found: Expression, at: date) -> DateSpan:
     """`the last two weeks`."""
-    return Span(later(at, -(found.number("NDC") or 1), found.number("U") or DAY), at + ONE)
+    return DateSpan(later(at, -(found.number("NDC") or 1), found.number("U") or DAY), at + ONE)
 
 
-def beside(found: Expression, at: date) -> Span | None:
+def beside(found: Expression, at: date) -> DateSpan | None:
     """`the week before 3 June`: up to that day."""
     cut = 1 + next(n for n, letter in enumerate(found.letters) if letter in "bav")
     day = calendar(Expression("", found.letters[cut:], found.numbers[cut:]), at)
@@ -526,11 +526,11 @@ def beside(found: Expression, at: date) -> Span | None:
     count = found.numbers[0] if found.letters[0] in "NDC" else 1
     unit = WEEK if found.letters[0] == "W" else found.number("U") or DAY
     if found.letters[cut - 1] != "a":
-        return Span(later(span.start, -count, unit), span.end)
-    return Span(span.start, later(span.end, count, unit))
+        return DateSpan(later(span.start, -count, unit), span.end)
+    return DateSpan(span.start, later(span.end, count, unit))
 
 
-def turned(found: Expression, at: date) -> Span:
+def turned(found: Expression, at: date) -> DateSpan:
     """`last spring`, `next Tuesday`, `this year`: the nearest past or future one, or the present."""
     step = next(step for kinds, step in (("Ll", -1), ("T", 0), ("Xx", 1)) if set(kinds) & set(found.letters))
     unit, weekday = found.number("U"), found.number("W")
@@ -541,7 +541,7 @@ def turned(found: Expression, at: date) -> Span:
     return the_weekday(weekday, at, step) if weekday is not None else part(found, at, step)
 
 
-def part(found: Expression, at: date, step: int) -> Span:
+def part(found: Expression, at: date, step: int) -> DateSpan:
     """`last spring`, `this May`."""
     number = found.number("S")
     span = season(number) if number is not None else months(found.number("Mmw") or 1, 1)
@@ -550,7 +550,7 @@ def part(found: Expression, at: date, step: int) -> Span:
     return nearest(span, at) if number == WINTER else span.of(at.year)
 
 
-def the_weekday(weekday: int, at: date, step: int) -> Span:
+def the_weekday(weekday: int, at: date, step: int) -> DateSpan:
     """The last one before a day (step -1), that of its week (0) or the next (1)."""
     days = weekday - at.weekday()
     if step > 0:
@@ -560,14 +560,14 @@ def the_weekday(weekday: int, at: date, step: int) -> Span:
     return around(at + timedelta(days=days), DAY)
 
 
-def chosen(span: Span, at: date, step: int) -> Span:
+def chosen(span: DateSpan, at: date, step: int) -> DateSpan:
     every = [span.of(at.year + by) for by in (-2, -1, 0, 1)]
     if step < 0:
         return max((each for each in every if each.end <= at), key=lambda each: each.end)
     return min((each for each in every if each.start > at), key=lambda each: each.start)
 
 
-RESOLVE: dict[str, Callable[[Expression, date], Span | None]] = {
+RESOLVE: dict[str, Callable[[Expression, date], DateSpan | None]] = {
     "between": between,
     "beside": beside,
     "date": calendar,
@@ -582,7 +582,7 @@ RESOLVE: dict[str, Callable[[Expression, date], Span | None]] = {
 }
 
 
-def days(passage: Passage) -> Iterator[Span]:
+def days(passage: Passage) -> Iterator[DateSpan]:
     """The day a memory was said and those it mentions, each once; none for a memory without a day. If
     expressions change their meaning, a migration must set `ibid.memory.days` to null."""
     at = passage.said_on
@@ -592,10 +592,10 @@ def days(passage: Passage) -> Iterator[Span]:
     if passage.days is None:
         yield from spoken(expressions(passage.text), at)
     else:
-        yield from map(Span, passage.days[::2], passage.days[1::2])
+        yield from map(DateSpan, passage.days[::2], passage.days[1::2])
 
 
-def spoken(found: Iterable[Expression], at: date) -> tuple[Span, ...]:
+def spoken(found: Iterable[Expression], at: date) -> tuple[DateSpan, ...]:
     every = (resolved(each, at) for each in found)
     return tuple(dict.fromkeys(nearest(span, at) for span in every if span))
 
@@ -614,16 +614,16 @@ NAMELESS = words(
 """Words that do not name anything that was done."""
 TIMELY = frozenset("MmwSWURLlTXxAVvPOQ&sbaDYNIBE") | {""}
 """Kinds of words of time; a counted noun (`k`) is none."""
-LONGEST = 24
+QUESTION_WORDS = 24
 """Most words of such a question."""
 
 
 def timely(text: str) -> bool:
     """True for a question of only words of time and words without content, at least one in OWN."""
-    if len(text) > MOST:
+    if len(text) > READ_CHARACTERS:
         return False
     found = WORD.findall(plain(bare(text)))
-    return len(found) <= LONGEST and not OWN.isdisjoint(found) and all(map(nameless, found))
+    return len(found) <= QUESTION_WORDS and not OWN.isdisjoint(found) and all(map(nameless, found))
 
 
 def nameless(word: str) -> bool:

@@ -18,11 +18,11 @@ from app.answering.budget import (
     fit,
     ledger,
     newest_turns,
-    reason_of,
     scaled,
     select,
     share,
 )
+from app.answering.reason import reason_of
 from app.errors import InvalidField
 from app.types import Candidate, Degraded, Found, Passage, Verdict
 from tests.fakes.answering import passage

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.answer import Finish, Prompt, Usage
 from app.answering import enforcement as module
 from app.answering.enforcement import (
-    MOST,
+    ANSWER_CHARACTERS,
     Enforcement,
     SentenceBuffer,
 )
@@ -284,7 +284,7 @@ async def test_a_text_without_a_question_asks_the_policys() -> None:
 
 
 async def test_a_whole_answer_that_never_ends_is_cut_off() -> None:
-    model = spoken(*["I can't help with that. "] * MOST)
+    model = spoken(*["I can't help with that. "] * ANSWER_CHARACTERS)
     answer = held(REFUSE)
     deltas = await said(answer, model)
     assert deltas[0].text == answer.own()

@@ -32,8 +32,8 @@ from app.answering.extractive import (
 from app.answering.prompt import PROJECT_FORM, entry
 from app.answering.quotable import GAP, LONGEST, quotable, sentences
 from app.errors import RetrievalError
-from app.models.bundled import open_bundled
-from app.types import Embedding, Passage, Reason
+from app.models.bundled import Bundled, open_bundled
+from app.types import Passage, Reason
 
 MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
 BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
@@ -54,28 +54,16 @@ async def answer(to: Prompt, model: Extractive | None = None) -> str:
     return "".join(delta.text for delta in deltas)
 
 
-class Slow:
-    """An embedder that takes too long, or fails."""
-
-    space = "slow@2"
+class Slow(Bundled):
+    """A model that takes too long, or fails."""
 
     def __init__(self, fault: RetrievalError | None = None) -> None:
         self.fault = fault
 
-    async def query(self, text: str) -> Embedding:
-        """A vector at once."""
-        return bytes(8)
-
-    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Not asked."""
-        raise NotImplementedError
-
     def reads(self, question: str) -> bool:
-        """Any question."""
         return bool(question)
 
     async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Never, or a fault."""
         if self.fault:
             raise self.fault
         await asyncio.sleep(60)
@@ -258,7 +246,6 @@ TABLE = "Output of the mill\nWheat flour 310 295 288\nRye flour 120 140 151\nTot
 
 
 def passages(*texts: str) -> list[Passage]:
-    """Packed passages, best first."""
     return [Passage("documents", str(n), text, 1, f"mill.pdf#{n}") for n, text in enumerate(texts, 1)]
 
 
@@ -268,7 +255,6 @@ def ranked(question: str, *texts: str) -> list[Quote]:
 
 
 def best(question: str, *texts: str) -> Quote:
-    """The quote given first."""
     return chosen(ranked(question, *texts), 0.0)[0]
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from app.answer import Role, Turn
 from app.answering.followup import (
     BACK,
-    LONGEST,
     PART,
+    REFERRING_CHARACTERS,
     TURNS,
     answers,
     content,
@@ -190,7 +190,7 @@ def test_a_citation_goes_whole_and_brackets_stay() -> None:
 
 
 def test_a_long_message_brings_its_own_words() -> None:
-    assert not refers("and why? " + "really " * LONGEST)
+    assert not refers("and why? " + "really " * REFERRING_CHARACTERS)
     assert not refers(
         "Does it explain rigging, sails, knots, anchors, tides, charts, buoys, lights and flags?"
     )
@@ -211,7 +211,7 @@ def test_law_only_what_refers_is_expanded(message: str, said: list[Turn]) -> Non
     assert refers(message) or resolve(message, said) == message
 
 
-@given(st.text(st.characters(codec=None), max_size=LONGEST + 9))
+@given(st.text(st.characters(codec=None), max_size=REFERRING_CHARACTERS + 9))
 def test_law_any_text_can_be_asked_about(message: str) -> None:
     assert refers(message) in (True, False)
 

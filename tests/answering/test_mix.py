@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
-from app.answering.budget import Budget, Meter, ledger
+from app.answering.budget import Budget, Meter, ledger, pack_recalled
 from app.answering.mix import candidate, lens_block, lens_name, remix
 from app.answering.prompt import HEADS, plain
 from app.answering.recall import (
@@ -21,7 +21,6 @@ from app.answering.recall import (
     Weighing,
     by_recency,
     chosen,
-    pack_recalled,
     recency,
     resolve_mix,
     retrieve_personal_memory,
@@ -43,7 +42,6 @@ ROWS = st.lists(st.tuples(st.sampled_from([MEMORIES, CORPUS]), WEIGHT, st.none()
 
 
 def passage(number: int, score: float, at: datetime | None, source: str = MEMORIES) -> Candidate:
-    """A candidate that matches."""
     name = f"{source}-{number}"
     return Candidate(
         Passage(source, name, f"text {name}", 3, f"m#{number}", similarity=0.9, score=score, created_at=at)
@@ -61,7 +59,6 @@ def ids(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def by(bias: float, personal: int = 8, corpus: int = 8) -> Weighing:
-    """Of that bias."""
     return Weighing(Split(personal, corpus), 0.3, bias, NOW)
 
 
@@ -100,7 +97,6 @@ def test_a_heavier_source_never_gets_less(one: float, other: float, top_k: int) 
 
 @given(st.none() | TIMES, WEIGHT)
 def test_recency_never_leaves_its_bound(at: datetime | None, bias: float) -> None:
-    """Whatever the date."""
     assert 1 <= recency(at, NOW, bias) <= 1 + RECENCY_BOUND * bias
 
 
@@ -129,7 +125,6 @@ def test_what_is_later_never_counts_less(one: datetime, other: datetime, bias: f
     ],
 )
 def test_recency_at_its_ends(at: datetime | None, bias: float, factor: float) -> None:
-    """To the digit."""
     assert recency(at, NOW, bias) == factor
 
 
@@ -232,7 +227,6 @@ def test_a_lens_is_a_block_of_the_prompt(name: str) -> None:
 
 
 def test_a_mix_has_the_defaults_of_the_contract() -> None:
-    """See docs/contract.md, Vantage."""
     defaults: dict[str, Any] = {name: getattr(Mix(), name) for name in Mix.__dataclass_fields__}
     assert defaults == {
         "memory_cards": 1.0,
@@ -286,7 +280,6 @@ TALLIES = st.dictionaries(
 
 
 def days_ago(days: int | None) -> datetime | None:
-    """So many days ago."""
     return None if days is None else NOW - timedelta(days=days)
 
 
@@ -364,13 +357,11 @@ def test_a_remix_is_what_the_mix_would_have_told(candidates: list[Candidate], mi
 def entry(
     name: str, score: float, verdict: Verdict = Verdict.PACKED, source: str = CORPUS, **more: object
 ) -> Entry:
-    """A candidate's line."""
     facts: dict[str, object] = {"similarity": 0.5, "relevance": score, "sha256": name}
     return Entry(source, name, f"m#{name}", score=score, verdict=verdict, **(facts | more))  # type: ignore[arg-type]
 
 
 def verdicts(entries: Sequence[Entry], mix: Mix, was: Mix = Mix(), top_k: int = 8) -> dict[str, str]:  # noqa: B008
-    """By id."""
     found = remix(entries, was=resolved(was, top_k), now=resolved(mix, top_k))
     return {each.entry.id: str(each.verdict) for each in found}
 

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
-from app.answering.budget import Budget, Meter, ledger, packed_passages
+from app.answering.budget import Budget, Meter, ledger, pack_recalled, packed_passages
 from app.answering.recall import (
     CONSIDERED,
     TOLD,
-    pack_recalled,
     rerank_personal,
     retrieve_personal_memory,
     running,

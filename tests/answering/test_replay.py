@@ -37,7 +37,7 @@ from app.answering.prompt import ref as notice_ref
 from app.answering.replay import (
     BROUGHT,
     NOT_KEPT,
-    Change,
+    Difference,
     Replayed,
     Today,
     card_ref,
@@ -230,7 +230,7 @@ def test_instructions_of_another_version_are_told() -> None:
         (Replayed("ab", "ab"), True),
         (Replayed("ab", "cd"), False),
         (Replayed("ab"), False),
-        (Replayed("ab", "ab", (Change("ranking", 2, 3),)), False),
+        (Replayed("ab", "ab", (Difference("ranking", 2, 3),)), False),
     ],
     ids=["same", "other prompt", "none", "other ranking"],
 )

@@ -136,7 +136,6 @@ class Page(HTMLParser):
         self.feed((WEB / "index.html").read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """One tag."""
         self.tags.append((tag, dict(attrs)))
 
     def all(self, attribute: str) -> set[str]:
@@ -146,7 +145,6 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page() -> Page:
-    """The page, read."""
     return Page()
 
 

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import errors
-from app.answering.replay import Change, Replayed
+from app.answering.replay import Difference, Replayed
 from app.api.schemas.answers import AnswerOut, ReplayReport
 from app.api.schemas.documents import SessionPage, TurnPage
 from app.db.keys import Caller
@@ -137,7 +137,7 @@ async def test_a_ruling_is_shown_with_its_answer(client: httpx.AsyncClient, fake
 async def test_a_replay_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
     """For who asks: whether it is the same, what is not, and both hashes."""
     fakes.keys.known = {"ada-key": Caller("acme", "ada")}
-    fakes.replays.found = Replayed("ab", "cd", (Change("source a.pdf#1", "ab", None),))
+    fakes.replays.found = Replayed("ab", "cd", (Difference("source a.pdf#1", "ab", None),))
     headers = {"Authorization": "Bearer ada-key"}
     response = await client.post(f"/answers/{ANSWER.id}/replay", headers=headers)
     assert response.status_code == 200

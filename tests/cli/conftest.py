@@ -88,7 +88,6 @@ class Running:
 
     @property
     def errors(self) -> list[str]:
-        """Lines on stderr."""
         return self._err.read_text().splitlines(keepends=True)
 
     @property

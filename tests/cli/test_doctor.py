@@ -106,8 +106,6 @@ async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 class TestChat:
-    """The chat model's server."""
-
     async def test_a_model_that_is_not_listed_is_remarked(self) -> None:
         """No failure: some servers take names that they do not list."""
         async with model_server() as server:

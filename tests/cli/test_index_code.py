@@ -241,7 +241,6 @@ class Service:
         return httpx.Response(200, json={"items": told})
 
     def delete(self, request: httpx.Request) -> httpx.Response:
-        """Those that are there."""
         names = request.url.params.get_list("path")
         return httpx.Response(200, json={"removed": len([self.files.pop(name) for name in names])})
 
@@ -403,7 +402,6 @@ TREES = {
 
 
 def planted(place: Path, tree: dict[str, str | bytes]) -> None:
-    """Files in a repository."""
     subprocess.run(
         [str(GIT), "init", "-q", place], check=True, env={"HOME": str(place), "GIT_CONFIG_NOSYSTEM": "1"}
     )

@@ -13,7 +13,7 @@ import pytest
 from app.cli import index as module
 from app.cli.index import (
     InputLine,
-    Rows,
+    RowCounts,
     json_lines,
     line_count,
     posted,
@@ -138,7 +138,7 @@ def test_an_interrupted_run_goes_on(
     monkeypatch.setattr(module, "ROWS", 3)
     calls = 0
 
-    async def cut(*asked: object) -> Rows:
+    async def cut(*asked: object) -> RowCounts:
         nonlocal calls
         calls += 1
         if calls == 3:

@@ -59,7 +59,6 @@ def local(held: Ibid, service: Running) -> httpx.Client:
 
 @pytest.fixture(scope="module")
 def spoken(held: Ibid, service: Running) -> None:
-    """Two users said something."""
     with local(held, service) as client:
         for user, texts in (("profiled-ada", SAID), ("profiled-bob", SAID[:1])):
             memories = [{"user_id": user, "text": text} for text in texts]

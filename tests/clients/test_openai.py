@@ -69,7 +69,6 @@ def asked(*messages: tuple[str, str]) -> Any:
 
 
 def prompt(talk: Talk) -> list[dict[str, str]]:
-    """The last prompt."""
     messages: list[dict[str, str]] = talk.model.asked("/chat/completions")[-1].body["messages"]
     return messages
 

@@ -31,7 +31,7 @@ from app.db.migrations import migrate
 from app.db.pool import Pool, open_pool
 from app.db.rows import storable
 from app.db.sessions import ChatLogStore, SessionStore, emptied
-from app.errors import NoRoom, Rejected, Unavailable
+from app.errors import NoRoom, Rejected
 from app.retrieval.relevance import CERTAIN
 from app.types import Degraded, Entry, Reason, Scope, Trace, Verdict
 
@@ -146,12 +146,6 @@ async def test_what_json_cannot_hold_is_mended(pool: Pool) -> None:
     assert kept is not None
     assert (kept.text, kept.question) == ("\ufffd", "\ufffd")
     assert (kept.trace.entries[0].label, kept.trace.entries[0].score) == ("a\ufffd\ufffd", 0.0)
-
-
-async def test_postgres_away_is_told(pool: Pool) -> None:
-    await pool.close()
-    with pytest.raises(Unavailable):
-        await AnswerStore(pool).keep(HERE, ANSWER)
 
 
 SAID = (Turn(Role.USER, "why?"), Turn(Role.ASSISTANT, "because"))

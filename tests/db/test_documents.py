@@ -352,7 +352,6 @@ async def test_sweep_removes_failures_of_yesterday(pool: Pool, tmp_path: Path) -
     assert await pool.fetchval("SELECT document_id FROM ibid.job WHERE kind = 'purge'") == old.id
 
 
-NOBODY = "00000000-0000-7000-8000-000000000000"
 STRANGERS = [
     pytest.param(replace(ALICE, tenant="other"), id="another tenant"),
     pytest.param(replace(ALICE, owner="bob"), id="another owner"),
@@ -460,17 +459,6 @@ async def test_forgetting_spares_what_did_not_fail(pool: Pool, tmp_path: Path) -
     document = await ready(pool, ALICE, upload(tmp_path))
     await DocumentStore(pool).forget_failed(document.id)
     assert await listed(pool, ALICE) == [document.id]
-
-
-async def test_postgres_away_is_told(pool: Pool) -> None:
-    store = DocumentStore(pool)
-    await pool.close()
-    with pytest.raises(Unavailable):
-        await store.get(ALICE, NOBODY)
-    with pytest.raises(Unavailable):
-        await store.list(ALICE, cursor=None, limit=1)
-    with pytest.raises(Unavailable):
-        await store.remove(ALICE, NOBODY)
 
 
 async def test_what_is_being_read_is_known_to_who_will_reach_it(pool: Pool, tmp_path: Path) -> None:

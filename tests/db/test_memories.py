@@ -32,7 +32,7 @@ from app.db.memories import (
 )
 from app.db.pool import Pool
 from app.db.votes import VoteStore
-from app.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
+from app.errors import InvalidField, RemovedMeanwhile
 from app.types import Entry, Reason, Scope, Trace, Verdict
 from tests.db.test_answers import ANSWER
 from tests.fakes.services import ADA, NOON, FakeCards, kept
@@ -328,7 +328,7 @@ async def test_a_tenant_has_as_many_collections_as_it_may(
 ) -> None:
     """One more is refused, also to writers at the same time; those it has take texts; another tenant has its
     own; one that is removed makes room."""
-    monkeypatch.setattr(module, "MOST", 2)
+    monkeypatch.setattr(module, "MAX_COLLECTIONS", 2)
     await text_written(pool, ReferenceDraft("a"), collection="one")
 
     outcomes = await asyncio.gather(
@@ -533,19 +533,3 @@ async def test_an_erasure_under_way_keeps_nothing_of_its_user(pool: Pool) -> Non
     with pytest.raises(RemovedMeanwhile):
         await writing
     assert texts(await store.shown(ADAS, 9)) == [SHARED.text]
-
-
-async def test_postgres_away_is_told(pool: Pool) -> None:
-    """To an answer as what it can do without, to all else as what cannot be."""
-    store = CardStore(pool)
-    await pool.close()
-    with pytest.raises(RetrievalError):
-        await store.shown(ADAS, 9)
-    for work in (
-        store.put(ADAS, OWN),
-        store.list(ADAS, CardShape.CARD, cursor=None, limit=1),
-        store.by_id(ADAS, []),
-        store.remove(ADAS, "4d0c6a2e-77c1-5b0a-8f3e-0d9a7f1b2c3d"),
-    ):
-        with pytest.raises(Unavailable):
-            await work

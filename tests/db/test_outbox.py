@@ -680,7 +680,6 @@ RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea
 
 @pytest.fixture
 def chroma(drive: Path) -> Iterator[Chroma]:
-    """On a fresh folder."""
     opened = EmbeddedChroma(drive / "chroma")
     yield InProcess(opened)
     opened.close()

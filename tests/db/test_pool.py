@@ -166,6 +166,7 @@ OTHERS: Mapping[str, Callable[[Pool], Awaitable[object]]] = {
     "conversations": lambda pool: ConversationStore(pool).list(SCOPE, cursor=None, limit=1),
     "conversation": lambda pool: ConversationStore(pool).get(SCOPE, "a"),
     "utterances": lambda pool: UtteranceStore(pool).own(SCOPE, 1),
+    "users who said something": lambda pool: UtteranceStore(pool).speakers(SCOPE, "", 1),
 }
 
 

@@ -71,15 +71,6 @@ async def kept(pool: Pool) -> bool:
         return False
 
 
-async def until(pool: Pool, *, there: bool) -> None:
-    """Wait up to a minute for the server to go or to come back."""
-    for _ in range(3000):
-        if await kept(pool) is there:
-            return
-        await asyncio.sleep(0.02)
-    pytest.fail(f"the server never was {there=}")
-
-
 async def test_configured_server(dsn: str, tmp_path: Path) -> None:
     admin = await asyncpg.connect(dsn)
     await admin.execute("DROP SCHEMA ibid CASCADE")

@@ -241,7 +241,7 @@ async def test_every_change_is_noted(pool: Pool, change: str) -> None:
 
 async def test_folded_events_are_the_same_version(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is read anew for it; what is being written meanwhile counts when it is there."""
-    monkeypatch.setattr(projects, "MANY", 3)
+    monkeypatch.setattr(projects, "MAX_EVENTS", 3)
     for _ in range(4):
         await pool.execute(ROW, *TALK)
     for _ in range(3):
@@ -308,7 +308,7 @@ async def test_nothing_is_folded_while_somebody_is_erased(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is folded then would be new to the erasure, and stay with his name."""
-    monkeypatch.setattr(projects, "MANY", 1)
+    monkeypatch.setattr(projects, "MAX_EVENTS", 1)
     for _ in range(2):
         await pool.execute(ROW, *ADAS)
     async with transaction(pool) as erasing:

@@ -173,18 +173,6 @@ async def test_its_jobs_are_taken_up(pool: Pool, tmp_path: Path) -> None:
     assert [first.kind, second.kind] == ["ingest", "purge"]
 
 
-async def test_postgres_away_is_told(pool: Pool) -> None:
-    store = SessionStore(pool)
-    await pool.close()
-    for attempt in (
-        store.recent(ALICE, cursor=None, limit=9),
-        store.turns(ALICE, cursor=None, limit=9),
-        store.remove(ALICE),
-    ):
-        with pytest.raises(Unavailable):
-            await attempt
-
-
 ROWS = """
     INSERT INTO public.chat_log (tenant, owner, session_id, thread_id, role, content, created_at)
     SELECT 'acme', 'alice', 's1', 's1', 'user', n::text, $2 FROM generate_series(1, $1::int) AS n

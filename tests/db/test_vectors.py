@@ -185,9 +185,6 @@ async def test_a_row_is_embedded_as_far_as_anybody_reads(pool: Pool) -> None:
     assert len(texts[0].text) <= 40_000
 
 
-OTHER = Space("other@4", "other", 4, 0.5)
-
-
 times = st.datetimes(datetime(1900, 1, 1), datetime(3000, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 keys = st.text("abcXYZ019._:-", max_size=200)
 

@@ -10,10 +10,10 @@ import pytest
 
 from app.answer import Role, Turn, new_id
 from app.db.answers import AnswerStore
-from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, Moment, Tallies, Tally
+from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, Moment, Tally
 from app.db.pool import Pool
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore, bucket
-from app.errors import Missing, RetrievalError, Unavailable
+from app.errors import Missing, Unavailable
 from app.types import Scope
 from tests.fakes.records import answered, remembered
 
@@ -183,17 +183,6 @@ async def test_a_removal_waits_for_a_vote(pool: Pool) -> None:
     await removing
 
 
-async def test_postgres_away_is_told(pool: Pool) -> None:
-    """Of reading as what an answer can do without, of voting as what cannot be."""
-    store = VoteStore(pool)
-    assert await store.tallies(ADA, []) == Tallies()
-    await pool.close()
-    with pytest.raises(RetrievalError):
-        await store.tallies(ADA, ["m1"])
-    with pytest.raises(Unavailable):
-        await store.judge(ADA, ["m1"], 1, answer_id=ANSWER)
-
-
 HOUR, DAY = 3_600.0, 86_400.0
 
 
@@ -236,12 +225,6 @@ async def test_the_time_is_the_database_s(pool: Pool) -> None:
     assert found.seconds_since == pytest.approx(49 * HOUR, abs=60)
     await pool.execute("UPDATE ibid.activity SET last_message_at = now() + interval '1 hour'")
     assert (await TemporalStore(pool).last(ADA)).seconds_since == 0
-
-
-async def test_postgres_away_costs_no_answer(pool: Pool) -> None:
-    await pool.close()
-    with pytest.raises(RetrievalError):
-        await TemporalStore(pool).last(ADA)
 
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -313,14 +296,3 @@ async def test_the_users_of_a_tenant(pool: Pool) -> None:
     assert await store.speakers(ADA, "ada", 9) == ["bob"]
     assert await store.speakers(ADA, "", 1) == ["Zoë"]
     assert await store.count(ADA) == 3
-
-
-async def test_a_record_that_is_away(pool: Pool) -> None:
-    await pool.close()
-    store = UtteranceStore(pool)
-    with pytest.raises(Unavailable):
-        await store.own(ADA, 1)
-    with pytest.raises(Unavailable):
-        await store.speakers(ADA, "", 1)
-    with pytest.raises(Unavailable):
-        await store.count(ADA)

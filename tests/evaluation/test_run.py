@@ -441,7 +441,6 @@ def test_two_runs_are_compared_over_what_both_asked() -> None:
 
 
 def asked(*grades: dict[str, int]) -> Benchmark:
-    """Questions with these grades."""
     questions = [BenchmarkQuestion(f"q{n}", "?", given) for n, given in enumerate(grades)]
     return Benchmark("b", "dev", [], questions)
 
@@ -460,14 +459,6 @@ def test_a_difference_that_chance_does_not_make_has_a_small_p() -> None:
     """Twenty gains in a row: 2 in 2^20 ways of signs. Ten gains and ten losses as large: any is as large."""
     assert paired([0.0] * 20, [0.1] * 20)["p"] == round(1 / (RESAMPLES + 1), 4)
     assert paired([0.0] * 20, [0.1, -0.1] * 10)["p"] == 1
-
-
-NAMES = [str(n) for n in range(40)]
-
-
-def alike(value: float) -> dict[str, dict[str, float]]:
-    """Every question's, all alike."""
-    return {name: dict.fromkeys(MEASURES, value) for name in NAMES}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,6 @@ class FakeEmbedder:
     space: str = "fake@2"
 
     async def query(self, text: str) -> Embedding:
-        """One vector."""
         self.asked.append(text)
         await asyncio.sleep(self.delay)
         if self.error:
@@ -73,7 +72,6 @@ class FakeSource:
     partial: str = ""
 
     async def reach(self, scope: Scope) -> "FakeReach":
-        """How it stands."""
         await asyncio.sleep(self.reach_delay)
         if self.reach_error:
             raise self.reach_error
@@ -107,7 +105,6 @@ class FakeReach:
     standing: str
 
     async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """What the source finds."""
         return await self.source.search(query, embedding)
 
 
@@ -122,7 +119,6 @@ class FakeStream:
     ended: Delta | None = field(default_factory=lambda: Delta(finish=Finish.STOP, usage=Usage(7, 3)))
 
     async def __aiter__(self) -> AsyncIterator[Delta]:
-        """The script."""
         for text in self.deltas:
             await asyncio.sleep(self.pause)
             yield text if isinstance(text, Delta) else Delta(text)
@@ -182,11 +178,9 @@ class FakeLog(AnswerStore, ChatLogStore):
         self.rows += [(scope, turn) for turn in turns]
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """An answer by id."""
         return next((answer for answer in self.answers if answer.id == answer_id), None)
 
     async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-        """As whoever looks."""
         return scope
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
@@ -194,7 +188,6 @@ class FakeLog(AnswerStore, ChatLogStore):
         return None
 
     async def last(self, scope: Scope) -> Answer | None:
-        """The one kept last."""
         await self._fault()
         return self.answers[-1] if self.answers else None
 
@@ -217,7 +210,6 @@ class Words(O200k):
         return len(text.split())
 
     def factor(self, model: str) -> float:
-        """One."""
         return 1.0
 
 
@@ -237,7 +229,6 @@ def pipeline(
     remember: Any = None,
     speaks: bool = True,
 ) -> Pipeline:
-    """Counts words, at noon."""
     return Pipeline(
         endpoint=endpoint,
         model=model or FakeModel(),

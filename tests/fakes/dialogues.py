@@ -10,7 +10,6 @@ from app.answer import Role, Turn
 
 
 def talk(*contents: str) -> tuple[Turn, ...]:
-    """Question, answer, question, answer."""
     return tuple(Turn(Role.ASSISTANT if n % 2 else Role.USER, content) for n, content in enumerate(contents))
 
 

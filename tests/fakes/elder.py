@@ -66,8 +66,6 @@ serial = itertools.count()
 
 @dataclass(frozen=True)
 class Elder:
-    """The database."""
-
     dsn: str
 
     async def told(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -111,7 +109,6 @@ def conversation(n: int, *, same: bool, **facts: Any) -> tuple[Any, ...]:
 
 
 def chunk(n: int, *, same: bool, **facts: Any) -> tuple[Any, ...]:
-    """A row of code."""
     told = {
         "file_path": f"app/pier{n}.py",
         "language": "python",
@@ -146,7 +143,6 @@ def conversations(*, same: bool) -> list[tuple[Any, ...]]:
 async def built(
     admin: asyncpg.Connection, cluster: Cluster, name: str, *, same: bool, migrated: bool
 ) -> None:
-    """A database to copy."""
     await admin.execute(f"CREATE DATABASE {name} OWNER ibid")
     await Elder(cluster.places.dsn("postgres", name)).run("CREATE EXTENSION IF NOT EXISTS vector")
     dsn = cluster.places.dsn("ibid", name)

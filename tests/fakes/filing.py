@@ -46,7 +46,6 @@ def bag(text: str, dim: int = 32) -> Embedding:
 
 
 def chunks(texts: Sequence[str]) -> list[Chunk]:
-    """One page each."""
     return [Chunk(n, text, n, n, "", len(text.split())) for n, text in enumerate(texts, 1)]
 
 

@@ -14,21 +14,17 @@ AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 @dataclass
 class FakeHolding:
-    """Rows by (tenant, user)."""
-
     name: str
     rows: dict[tuple[str, str | None], list[Mapping[str, object]]] = field(default_factory=dict)
     error: IbidError | None = None
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """The user's."""
         if self.error:
             raise self.error
         for row in self.rows.get((scope.tenant, scope.user_id), []):
             yield row
 
     async def erase(self, scope: Scope) -> int:
-        """Gone."""
         if self.error:
             raise self.error
         return len(self.rows.pop((scope.tenant, scope.user_id), []))
@@ -46,7 +42,6 @@ class FakeFiles:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
-        """Once more."""
         if self.error:
             raise self.error
         self.rewritten.append(set(holdings))
@@ -80,7 +75,6 @@ class FakeErasures(ErasureStore):
         return self.mark
 
     async def due(self) -> list[Due]:
-        """That user, if dirty."""
         if self.waiting or self.mark is None or not self.mark.dirty_at:
             return []
         return [Due("default", "ada", self.mark.dirty, self.mark.dirty_at)]
@@ -96,5 +90,4 @@ class FakeErasures(ErasureStore):
         self.mark = Mark(self.mark.erased_at, left, at, None if left else AT)
 
     async def sweep(self) -> None:
-        """Nothing to do."""
         self.log.append("sweep")

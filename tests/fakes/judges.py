@@ -70,7 +70,6 @@ class RerankServer(Conversing):
             raw(writer, json.dumps(self.said(request.body)).encode())
 
     def said(self, body: Json) -> Json | list[Json]:
-        """The scores, best first."""
         texts = body["texts" if self.dialect == "texts" else "documents"]
         told = sorted(((self.score(body["query"], text), at) for at, text in enumerate(texts)), reverse=True)
         if self.dialect == "texts":
@@ -81,7 +80,6 @@ class RerankServer(Conversing):
 
 
 def raw(writer: asyncio.StreamWriter, body: bytes, status: int = 200) -> None:
-    """Any body."""
     write_head(writer, status, {"Content-Type": "application/json", "Content-Length": str(len(body))})
     writer.write(body)
 
@@ -109,7 +107,6 @@ class ModerationServer(Conversing):
         return f"http://127.0.0.1:{self.port}"
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        """By the path."""
         await asyncio.sleep(self.ill.delay)
         if self.ill.status != 200 or self.ill.body is not None:
             raw(writer, self.ill.body or b"{}", self.ill.status)

@@ -105,8 +105,6 @@ class Shelf:
 
 @dataclass
 class Ledger:
-    """All shelves."""
-
     shelves: dict[str, Shelf] = field(default_factory=dict)
 
     def check(self, service: Service, *, asked: int = 8) -> None:

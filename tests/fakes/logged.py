@@ -13,14 +13,11 @@ from app.logging import configure
 
 
 class Lines(io.StringIO):
-    """What was logged."""
-
     def all(self) -> list[dict[str, Any]]:
         """Each line as its object, oldest first."""
         return [json.loads(line) for line in self.getvalue().splitlines()]
 
     def of(self, event: str) -> list[dict[str, Any]]:
-        """Those of one event."""
         return [line for line in self.all() if line["event"] == event]
 
 

@@ -48,12 +48,10 @@ class OutsideServer(Conversing):
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def paths(self) -> list[str]:
-        """What was asked for."""
         return [request.path for request in self.requests]
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:

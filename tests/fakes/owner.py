@@ -14,13 +14,11 @@ from app.db.embedded import open_cluster
 
 
 def say(number: int) -> None:
-    """A line, at once."""
     sys.stdout.write(f"{number}\n")
     sys.stdout.flush()
 
 
 async def own(home: Path) -> None:
-    """Until killed."""
     async with open_cluster(home) as cluster:
         assert cluster.process
         say(cluster.process.pid)

@@ -48,7 +48,6 @@ def latin(text: str) -> bool:
 
 
 def bookmark(canvas: Canvas, outline: Sequence[Bookmark], page: int) -> None:
-    """Enter this page's bookmarks."""
     for n, (name, on, level) in enumerate(outline):
         if on == page:
             canvas.bookmarkPage(f"b{n}")
@@ -125,7 +124,6 @@ def assemble(objects: Sequence[bytes]) -> bytes:
 
 
 def stream(data: bytes, entries: bytes = b"") -> bytes:
-    """A stream object."""
     return b"<< %s /Length %d >>\nstream\n%s\nendstream" % (entries, len(data), data)
 
 

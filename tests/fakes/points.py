@@ -12,25 +12,16 @@ DIM = 8
 
 
 def embedding(number: int, dim: int = DIM) -> Embedding:
-    """A unit vector."""
     row = np.random.default_rng(number).normal(size=dim).astype("<f4")
     return bytes((row / np.linalg.norm(row)).astype("<f4").tobytes())
 
 
-def cosine(one: Embedding, other: Embedding) -> float:
-    """Of two embeddings."""
-    pair = [np.frombuffer(each, "<f4").astype("f8") for each in (one, other)]
-    return float(pair[0] @ pair[1] / np.linalg.norm(pair[0]) / np.linalg.norm(pair[1]))
-
-
 def point(number: int, user: str = "ann", **payload: str) -> Point:
-    """The number's own."""
     held = {"tenant": "t", "user_id": user, "text": f"text {number}", **payload}
     return Point(str(uuid.UUID(int=number * 7919 % 1_000_003)), held, embedding(number))
 
 
 def owned(user: str) -> Where:
-    """What is a user's."""
     return Where(has=(("tenant", ("t",)), ("user_id", (user,))))
 
 
@@ -46,5 +37,4 @@ def meets(found: Point, where: Where) -> bool:
 
 
 def ids(found: Sequence[Point]) -> list[str]:
-    """Theirs, in order."""
     return [each.id for each in found]

@@ -30,7 +30,6 @@ class PostgresServer:
 
     @property
     def dsn(self) -> str:
-        """As POSTGRES_DSN takes it."""
         return self.cluster.dsn
 
     def start(self) -> None:
@@ -90,7 +89,6 @@ async def ask(cluster: Cluster, sql: str) -> object:
 
 
 def pid(cluster: Cluster) -> int:
-    """The postmaster's."""
     assert cluster.process
     return cluster.process.pid
 

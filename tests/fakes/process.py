@@ -80,7 +80,6 @@ class Program:
 
 
 def become(arguments: tuple[str, ...], cwd: Path, out: Path, err: Path, environ: Mapping[str, str]) -> None:
-    """In the forked process."""
     for descriptor, path in ((1, out), (2, err)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     os.chdir(cwd)
@@ -92,8 +91,6 @@ def become(arguments: tuple[str, ...], cwd: Path, out: Path, err: Path, environ:
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended."""
-
     code: int
     out: str
     err: str

@@ -60,7 +60,6 @@ class FakeKnowledge(KnowledgeStore):
     asked: list[Scope] = field(default_factory=list)
 
     async def get(self, scope: Scope) -> Knowledge | None:
-        """Of the scope's project."""
         self.asked.append(scope)
         await asyncio.sleep(self.delay)
         if self.error:
@@ -68,19 +67,15 @@ class FakeKnowledge(KnowledgeStore):
         return self.known
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> None:
-        """Replaces."""
         self.known = knowledge
 
     async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """Into what is there."""
         self.known = merged(self.known or Knowledge(), change)
         return self.known
 
     async def remove(self, scope: Scope) -> bool:
-        """Gone."""
         before, self.known = self.known, None
         return before is not None
 
     async def projects(self, scope: Scope) -> list[str]:
-        """None by name."""
         return []

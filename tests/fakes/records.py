@@ -30,13 +30,11 @@ async def insert(pool: Pool, table: str, *rows: dict[str, Any]) -> list[str]:
 
 
 def conversation(scope: Scope, project: str | None, text: str, **columns: Any) -> dict[str, Any]:
-    """A row of conversation_index."""
     told = {"tenant": scope.tenant, "owner": scope.owner, "project": project, "summary_detailed": text}
     return told | {"embedding": bag(text)} | columns
 
 
 def chunk(scope: Scope, project: str, text: str, **columns: Any) -> dict[str, Any]:
-    """A row of code_index."""
     told = {"tenant": scope.tenant, "owner": scope.owner, "project": project, "chunk_text": text}
     return told | {"embedding": bag(text)} | columns
 

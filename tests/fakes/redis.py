@@ -38,7 +38,6 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """As CACHE_URL takes it."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
@@ -65,7 +64,6 @@ class RedisServer:
         return False
 
     def told(self) -> str:
-        """Its log."""
         return (self.folder / "redis.log").read_text()
 
     def kill(self) -> None:

@@ -24,7 +24,6 @@ def memory(key: str, text: str, similarity: float = 0.8, **fields: str) -> Passa
 
 
 def reference(key: str, text: str, similarity: float = 0.8, **fields: str) -> Passage:
-    """A reference text, likewise."""
     facts: dict[str, Any] = {"collection": "sleep", "kind": "text", "origin": "book", "tags": ""}
     return Passage("corpus", key, text, 9, f"sleep#{key}", similarity, fields=facts | fields)
 
@@ -63,7 +62,6 @@ class FakeVotes:
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """The votes on these."""
         self.asked.append(tuple(ids))
         await asyncio.sleep(self.delay)
         if self.error:
@@ -73,11 +71,9 @@ class FakeVotes:
         return found
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
-        """Nobody votes here."""
         raise NotImplementedError
 
     async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
-        """Nor so."""
         raise NotImplementedError
 
 
@@ -90,7 +86,6 @@ class FakeTemporal:
     error: RetrievalError | None = None
 
     async def last(self, scope: Scope) -> Moment:
-        """The moment."""
         await asyncio.sleep(self.delay)
         if self.error:
             raise self.error
@@ -112,7 +107,6 @@ class FakeUtterances(UtteranceStore):
     asked: list[tuple[Scope, int]] = field(default_factory=list)
 
     async def own(self, scope: Scope, limit: int) -> list[OwnMessage]:
-        """Theirs."""
         self.asked.append((scope, limit))
         await asyncio.sleep(self.delay)
         if self.error:
@@ -120,11 +114,9 @@ class FakeUtterances(UtteranceStore):
         return list(self.words.get(scope.user_id or "", ()))[:limit]
 
     async def speakers(self, scope: Scope, after: str, limit: int) -> list[str]:
-        """In order."""
         return sorted(user for user in self.words if user > after)[:limit]
 
     async def count(self, scope: Scope) -> int:
-        """All."""
         return len(self.words)
 
 
@@ -142,7 +134,6 @@ class FakeKeeping(MemoryService):
     async def remember(
         self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 1.0
     ) -> list[Written]:
-        """One outcome a draft."""
         self.asked.append(asked)
         await asyncio.sleep(self.delay)
         if self.error:
@@ -178,19 +169,16 @@ class FakeProfiles:
     pages: list[str] = field(default_factory=list)
 
     async def profile(self, scope: Scope) -> Profiled:
-        """Of the scope's user."""
         self.scopes.append(scope)
         if self.error:
             raise self.error
         return next((item for item in self.done if item.user_id == scope.user_id), Profiled("nobody", 0))
 
     async def page(self, scope: Scope, after: str) -> tuple[list[Profiled], str | None]:
-        """One user a page."""
         self.pages.append(after)
         self.scopes.append(scope)
         left = [item for item in self.done if item.user_id > after]
         return left[:1], left[0].user_id if len(left) > 1 else None
 
     async def users(self, scope: Scope) -> int:
-        """All."""
         return len(self.done)

@@ -64,19 +64,15 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """The body's value."""
         return json.loads(self.body)
 
 
 @dataclass
 class Wire:
-    """A connection."""
-
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     async def send(self, *parts: bytes) -> None:
-        """Bytes as they are."""
         self.writer.writelines(parts)
         await self.writer.drain()
 
@@ -94,7 +90,6 @@ class Wire:
         return head
 
     async def leave(self) -> None:
-        """Close, at once."""
         self.writer.transport.abort()
 
 
@@ -122,8 +117,6 @@ def request_head(path: str, *lines: str) -> bytes:
 
 @dataclass(frozen=True)
 class Event:
-    """A server-sent event."""
-
     id: str
     name: str
     data: Any

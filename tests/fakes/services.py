@@ -18,7 +18,7 @@ from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
 from app.db.documents import Document, State, Upload
-from app.db.history import Change, ChangePage, HistoryPage, HistoryStore, Span
+from app.db.history import Change, HistoryChanges, HistoryPage, HistoryStore, Span
 from app.db.keys import Caller, KeyStore
 from app.db.memories import Draft, Memory, MemoryOutcome, MemoryStore, Moment, Tally, Written
 from app.db.pool import Pool
@@ -824,8 +824,8 @@ class FakeHistory:
 
     async def changes(
         self, scope: Scope, since: datetime | None, *, cursor: str | None, limit: int
-    ) -> ChangePage:
-        return ChangePage([Change("memory", kept().id, "new", AT, None, kept().text)], AT, None)
+    ) -> HistoryChanges:
+        return HistoryChanges([Change("memory", kept().id, "new", AT, None, kept().text)], AT, None)
 
 
 @dataclass

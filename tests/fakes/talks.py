@@ -48,7 +48,6 @@ class FakeTalks(ConversationStore):
         space: str,
         since: datetime,
     ) -> list[Written]:
-        """All of them."""
         self._asked(scope)
         self.written.append(list(entries))
         self.since.append(since)
@@ -65,7 +64,6 @@ class FakeTalks(ConversationStore):
         return found[start : start + limit], str(start + limit) if len(found) > start + limit else None
 
     async def get(self, scope: Scope, name: str) -> tuple[Conversation, bool] | None:
-        """His own first."""
         self._asked(scope)
         for owner in dict.fromkeys((scope.owner, "")):
             place = Scope(scope.tenant, owner, project=scope.project)
@@ -75,7 +73,6 @@ class FakeTalks(ConversationStore):
         return None
 
     async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
-        """Those of the owner."""
         self._asked(scope)
         place = (scope.tenant, scope.owner, scope.project)
         gone = [key for key in self.rows if key[:3] == place and id in (None, key[3])]
@@ -90,7 +87,6 @@ class FakeTalks(ConversationStore):
             raise self.error
 
     def _seen(self, scope: Scope) -> Sequence[Conversation]:
-        """In reach."""
         return [
             row
             for (tenant, owner, project, _), (row, _, _) in self.rows.items()
@@ -130,7 +126,6 @@ class FakeDigest(Digest):
         self.asked: list[ConversationDraft] = []
 
     async def all(self, drafts: Sequence[ConversationDraft], until: float) -> list[ConversationDraft]:
-        """Completed at once."""
         self.asked += [draft for draft in drafts if draft.wanting]
         made = Summary("plain title", "plain short", "plain detailed", "plain snippet")
         return [draft.completed(made) if draft.wanting else draft for draft in drafts]
@@ -138,34 +133,27 @@ class FakeDigest(Digest):
 
 @dataclass
 class FakeKnowledge(KnowledgeStore):
-    """By (tenant, project)."""
-
     rows: dict[tuple[str, str | None], Knowledge] = field(default_factory=dict)
     error: IbidError | None = None
 
     async def get(self, scope: Scope) -> Knowledge | None:
-        """The project's."""
         self._asked()
         return self.rows.get((scope.tenant, scope.project))
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> None:
-        """Replaces."""
         self._asked()
         self.rows[scope.tenant, scope.project] = knowledge
 
     async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """Into what is there."""
         found = await self.get(scope)
         await self.put(scope, merged(found or Knowledge(), change))
         return self.rows[scope.tenant, scope.project]
 
     async def remove(self, scope: Scope) -> bool:
-        """Gone."""
         self._asked()
         return self.rows.pop((scope.tenant, scope.project), None) is not None
 
     async def projects(self, scope: Scope) -> Sequence[str]:
-        """By name."""
         self._asked()
         return sorted(name or "" for tenant, name in self.rows if tenant == scope.tenant)
 

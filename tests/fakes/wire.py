@@ -45,7 +45,6 @@ def write_head(writer: asyncio.StreamWriter, status: int, headers: dict[str, str
 def write_json(
     writer: asyncio.StreamWriter, body: Json, status: int, headers: dict[str, str | None] | None = None
 ) -> None:
-    """A whole JSON response."""
     raw = json.dumps(body).encode()
     common = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
     write_head(writer, status, {**common, **(headers or {})})
@@ -53,7 +52,6 @@ def write_json(
 
 
 def write_event(writer: asyncio.StreamWriter, data: Json) -> None:
-    """One server-sent event."""
     write_chunk(writer, b"data: " + json.dumps(data).encode() + b"\n\n")
 
 
@@ -91,7 +89,6 @@ class Conversing:
     requests: list[Request] = field(default_factory=list, kw_only=True)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
         try:
             while request := await read_request(reader):
                 self.requests.append(request)
@@ -103,5 +100,4 @@ class Conversing:
             writer.close()
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        """Its own."""
         raise NotImplementedError

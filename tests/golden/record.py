@@ -138,7 +138,6 @@ class Names:
         return found[0]
 
     def day(self, written: str, day: date) -> str:
-        """A date likewise."""
         today = self.start.date()
         if abs(day - today) <= timedelta(days=1):
             return "<today>"

@@ -59,8 +59,6 @@ class Models:
 
 @dataclass
 class Session:
-    """A run under way."""
-
     configuration: str
     models: Models
     names: Names
@@ -74,13 +72,11 @@ class Session:
     """OpenAPI's, the last that was read."""
 
     def play(self, client: httpx.Client, asks: Sequence[Ask]) -> None:
-        """Send and record."""
         for ask in asks:
             if ask.only in {"", self.configuration}:
                 self.entries.append(self.one(client, ask))
 
     def one(self, client: httpx.Client, ask: Ask) -> Entry:
-        """One request."""
         chat, embed = self.models.chat, self.models.embed
         chat.says = None if ask.says is None else self.filled(ask.says)
         chat.split, chat.fault, embed.fault = ask.split, ask.fault or Fault(), ask.embed_fault or Fault()

@@ -14,13 +14,11 @@ def place(record: str, configuration: str) -> Path:
 
 
 def read(record: str, configuration: str) -> list[Entry]:
-    """A record."""
     entries: list[Entry] = json.loads(place(record, configuration).read_text())
     return entries
 
 
 def write(record: str, configuration: str, entries: list[Entry]) -> Path:
-    """Replace a record."""
     path = place(record, configuration)
     path.parent.mkdir(exist_ok=True)
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False, indent=1) for entry in entries)

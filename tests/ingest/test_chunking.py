@@ -81,7 +81,6 @@ def prose(sentences: int, *path: str, page: int = 1) -> LayoutBlock:
 
 
 def head(text: str, *above: str, page: int = 1) -> LayoutBlock:
-    """A heading under others."""
     return block(text, BlockKind.HEADING, *above, text, page=page)
 
 

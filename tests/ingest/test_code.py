@@ -40,12 +40,10 @@ def cut(text: str, language: str) -> list[CodeCut]:
 
 
 def bare(text: str) -> str:
-    """Without white space."""
     return "".join(text.split())
 
 
 def named(cuts: list[CodeCut]) -> list[tuple[str | None, str | None]]:
-    """(class, function) of each."""
     return [(each.class_name, each.function_name) for each in cuts]
 
 
@@ -63,7 +61,6 @@ def test_each_function_is_a_chunk() -> None:
 
 
 def test_a_small_class_is_one_chunk() -> None:
-    """With its methods."""
     (only,) = cut(f"class Small:\n{METHOD.format('m', 1)}", "python")
 
     assert (only.class_name, only.function_name, only.signature) == ("Small", None, "class Small:")
@@ -217,7 +214,7 @@ async def test_a_worker_makes_the_same_as_this_process_would() -> None:
 
 
 BREAKING = {
-    "typescript": "a<" * 120_000,
+    "typescript": "a<" * 30_000,
     "bash": "((a)" * 60_000,
     "rust": 'r#"' * 80_000,
 }
@@ -485,7 +482,6 @@ SAMPLES = {
 
 
 def found(language: str, text: str) -> list[Definition]:
-    """Of a text."""
     lines = Lines(text, len)
     read = definitions(language, lines.data, lines.at_byte)
     assert read is not None
@@ -525,7 +521,6 @@ def test_definitions_are_found_with_their_lines(language: str) -> None:
     ],
 )
 def test_a_signature_ends_where_the_body_begins(language: str, text: str, signature: str) -> None:
-    """On one line."""
     assert found(language, text)[0].signature == signature
 
 
@@ -544,5 +539,4 @@ def test_errors_hide_no_function() -> None:
 
 
 def test_parsing_ends_when_its_time_is_up() -> None:
-    """And says so."""
     assert definitions("python", b"x = [1, 2, (3)]\n" * 50_000, lambda _: 0, seconds=0.02) is None

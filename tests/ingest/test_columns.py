@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.ingest.chunking import chunks
 from app.ingest.columns import table_text
 from app.ingest.layout import blocks
-from app.ingest.lines import Line, Style, Word
+from app.ingest.lines import Line, PlacedWord, Style
 from app.retrieval.vocabulary import count
 
 LETTER, SIZE = 5.0, 10.0
@@ -14,12 +14,12 @@ LETTER, SIZE = 5.0, 10.0
 
 def placed(row: float, *cells: tuple[float, str], page: int = 1) -> Line:
     """A line with words at these places; a negative one is where the text ends."""
-    words: list[Word] = []
+    words: list[PlacedWord] = []
     base = 700 - 12 * row
     for at, text in cells:
         left = at if at >= 0 else -at - LETTER * len(text)
         for part in text.split():
-            words.append(Word(part, left, left + LETTER * len(part), base))
+            words.append(PlacedWord(part, left, left + LETTER * len(part), base))
             left += LETTER * (len(part) + 0.5)
     text = " ".join(word.text for word in words)
     edges = (words[0].left, max(word.right for word in words), base + SIZE, base)

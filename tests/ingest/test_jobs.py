@@ -47,36 +47,30 @@ class FakeJobs(JobStore):
     beats: int = 0
 
     async def claim(self, *, lease_seconds: float) -> Job | None:
-        """The oldest."""
         self._check()
         return self.waiting.pop(0) if self.waiting else None
 
     async def beat(self, job: Job, *, lease_seconds: float) -> bool:
-        """As told."""
         self._check()
         self.beats += 1
         self.delays.append(lease_seconds)
         return self.held
 
     async def finish(self, job: Job) -> None:
-        """Noted."""
         self._check()
         self.log.append(("finish", job.id))
 
     async def retry(self, job: Job, *, delay_seconds: float) -> None:
-        """Noted, with its delay."""
         self._check()
         self.log.append(("retry", job.id))
         self.delays.append(delay_seconds)
 
     async def broke(self, job: Job, *, delay_seconds: float) -> None:
-        """Noted, with its delay."""
         self._check()
         self.log.append(("broke", job.id))
         self.delays.append(delay_seconds)
 
     async def wait(self, *, seconds: float) -> None:
-        """A short one."""
         await asyncio.sleep(0.01)
 
     def _check(self) -> None:
@@ -378,12 +372,10 @@ class Fused(DocumentStore):
         self._fuse("chunks")
 
     async def make_ready(self, document_id: str) -> None:
-        """Likewise."""
         await super().make_ready(document_id)
         self._fuse("ready")
 
     async def purge(self, document_id: str) -> None:
-        """Likewise."""
         await super().purge(document_id)
         self._fuse("purge")
 

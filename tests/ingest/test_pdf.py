@@ -131,7 +131,6 @@ async def test_a_cancelled_reading_leaves_no_worker(path: Path) -> None:
 
 
 async def test_many_readings_at_once_do_not_disturb_each_other(path: Path) -> None:
-    """They share nothing."""
     paths = [path.with_name(f"{n}.pdf") for n in range(3)]
     kinds = [text_pdf("Text of the first."), damaged_pdf(), text_pdf("Text of the third.")]
     results = await asyncio.gather(*map(parsed, paths, kinds), return_exceptions=True)
@@ -425,7 +424,6 @@ def test_a_result_arrives_as_it_was_told(texts: list[str], title: str) -> None:
 
 @pytest.mark.parametrize("kind", PROBLEMS.values())
 def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
-    """With its detail."""
     with pytest.raises(kind, match="12 pages"):
         raise decode_problem({"fault": kind.slug, "detail": "12 pages"})
 

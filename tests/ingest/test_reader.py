@@ -286,7 +286,6 @@ HIDDEN, NO_VIEW = "/F 2", "/F 32"
 
 
 def text(pdf: bytes) -> str:
-    """Of the document."""
     return "\n".join(chunk.text for chunk in parse(BytesIO(pdf), "a.pdf", 50).chunks)
 
 

@@ -195,7 +195,6 @@ def test_a_name_of_two_lines_is_a_name() -> None:
     ],
 )
 def test_what_only_speaks_of_secrets_stays(text: str) -> None:
-    """To the letter."""
     assert mask(text) == (text, ())
 
 

@@ -70,7 +70,6 @@ def point(n: int, payload: dict[str, Any]) -> Json:
 
 @pytest.fixture
 def ibid(tmp_path: Path, old: Elder, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch) -> Ibid:
-    """The command, on both."""
     monkeypatch.setenv("POSTGRES_DSN", old.dsn)
     monkeypatch.setenv("QDRANT_URL", qdrant.url)
     return Ibid(tmp_path)
@@ -83,7 +82,6 @@ def points(server: QdrantServer, name: str) -> list[Json]:
 
 
 def found(running: Service, message: str, source: str, **fields: Any) -> list[dict[str, Any]]:
-    """What a chat packs."""
     reply = running.chat(message, user_id="ann", sources=[source], **fields)
     return [each for each in reply["debug"]["chunks"] if each["verdict"] == "packed"]
 

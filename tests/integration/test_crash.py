@@ -83,7 +83,6 @@ class Round:
         assert (answer.status_code, answer.json()["id"]) == (200, shelf.versions[-1].id)
 
     def remove(self, shelf: Shelf) -> None:
-        """Delete what serves."""
         shelf.removed = None
         answer = self.service.client.delete(f"/api/documents/{shelf.versions[-1].id}")
         assert answer.status_code == 204

@@ -22,7 +22,6 @@ CROWD, SAME, NAMESAKES = 100, 15, 15
 async def send(
     client: httpx.AsyncClient, name: str, content: bytes, session: str = "crowd", wait: int = 0
 ) -> httpx.Response:
-    """An upload."""
     form = {"session_id": session, "wait": str(wait)}
     return await client.post("/api/documents", files={"file": (name, content)}, data=form)
 

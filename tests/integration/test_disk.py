@@ -155,7 +155,6 @@ class World:
     dsn: str
 
     def execute(self, sql: str) -> None:
-        """As Ibid's own role."""
 
         async def run() -> None:
             connection = await asyncpg.connect(self.dsn)
@@ -193,7 +192,6 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """With one document."""
     folder: Path = tmp_path_factory.mktemp("refused")
     with (
         postgres_server(folder / "pg") as postgres,
@@ -204,7 +202,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def whole(reply: dict[str, Any]) -> bool:
-    """True if nothing lacks."""
     return (reply["rag"]["reason"], reply["degraded"]) == ("ok", [])
 
 

@@ -36,7 +36,6 @@ class Home:
 
 
 def client(running: Service, key: str) -> httpx.Client:
-    """With a key."""
     head = {"Authorization": f"Bearer {key}"}
     return httpx.Client(base_url=running.lock.url, headers=head, timeout=120, trust_env=False)
 
@@ -61,7 +60,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 
 def taken(response: httpx.Response) -> Any:
-    """Its JSON."""
     assert response.is_success, response.text
     return response.json()
 

@@ -62,7 +62,6 @@ def broken(talk: Talk, fault: Callable[[str], Fault]) -> Iterator[str]:
 
 
 def body(session: str, model: str, **fields: Any) -> dict[str, Any]:
-    """A question, streamed."""
     return {"message": QUESTION, "session_id": session, "model": model} | fields
 
 

@@ -83,7 +83,6 @@ def ask(replica: Service, user: str = "ada", **fields: str) -> dict[str, Any]:
 
 
 def say(replica: Service, message: str = "Thanks, perfect!", **fields: str) -> httpx.Response:
-    """Feedback of Ada's."""
     return replica.client.post("/rag/feedback", json={"user_id": "ada", "message": message} | fields)
 
 
@@ -101,7 +100,6 @@ def ranking(said: dict[str, Any]) -> list[tuple[object, ...]]:
 
 
 def counts(replica: Service, *ids: str, user: str = "ada") -> dict[str, Any]:
-    """The votes on memories."""
     found = replica.client.get("/memory_feedback", params={"user_id": user, "ids": ",".join(ids)})
     return dict(found.json())
 

@@ -68,7 +68,6 @@ def outside(reply: Json) -> list[str]:
 
 
 def fenced(reply: Json) -> list[str]:
-    """Those that are."""
     return [line for line in str(reply["system_prompt"]).splitlines() if FENCED.match(line)]
 
 

@@ -25,7 +25,6 @@ class World:
     moderation: ModerationServer
 
     def ask(self, message: str = PLAIN, **fields: Any) -> dict[str, Any]:
-        """A reply of /vantage/query."""
         reply = self.service.client.post(
             "/vantage/query", json={"user_id": "ada", "message": message, **fields}
         )

@@ -297,7 +297,6 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
 
 
 def bearer(key: str) -> dict[str, str]:
-    """Headers of another caller."""
     return {"authorization": f"Bearer {key}"}
 
 

@@ -22,7 +22,6 @@ SETTLED_SECONDS = 60.0
 
 
 def keep_memory(running: Service, user: str, text: str) -> None:
-    """A memory."""
     assert running.client.post("/memories", json={"user_id": user, "text": text}).status_code == 201
 
 
@@ -78,7 +77,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(kept: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
     subprocess.run(["/bin/cp", "-a", kept, tmp_path / "data"], check=True)  # with their owners
     return tmp_path / "data"
 
@@ -101,7 +99,6 @@ ASKED = "What are the rabbits of Odense called?"
 
 
 def keep(house: Service, user: str, text: str, **fields: Any) -> dict[str, Any]:
-    """Keep one memory."""
     response = house.client.post("/memories", json={"user_id": user, "text": text} | fields)
     assert response.status_code in {200, 201}, response.text
     return dict(response.json())

@@ -357,7 +357,6 @@ def test_hostile_rows_forge_nothing(world: World) -> None:
 
 
 def test_knowledge_shows_in_the_very_next_prompt(world: World) -> None:
-    """Written, changed, gone."""
     for overview in ("One thing.", "Another thing."):
         send(world.acme, "/projects/NEW/knowledge", {"overview": overview}, "PUT")
         chat(world.acme, ASKED, project="NEW")

@@ -4,7 +4,6 @@ server that fails on demand.
 Every question is another one, so that no answer comes out of the cache.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 
 from app.models.encoder import DIM
-from tests.fakes import model as models
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.process import Service, wait_for
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
@@ -61,7 +59,6 @@ class World:
         return dict(answer.json())
 
     def keep(self, user: str, *texts: str) -> None:
-        """Memories."""
         body = [{"user_id": user, "text": text} for text in texts]
         answer = self.service.client.post("/memories", json=body)
         assert answer.status_code == 201, answer.text
@@ -228,43 +225,6 @@ def test_votes_of_one_never_move_another(world: World) -> None:
     assert lifted["relevance"] == first[1]["relevance"]
     assert after["meta_explanation"]["feedback"]["net"] in (9, 10)
     assert world.ask(question, user_id="bob")["memory_used"] == bob
-
-
-@pytest.mark.parametrize(
-    ("fault", "status", "slug"),
-    [
-        pytest.param(models.Fault(status=401), 502, "model-refused", id="refused"),
-        pytest.param(models.Fault(status=429, retry_after="7"), 503, "model-busy", id="busy"),
-        pytest.param(models.Fault(status=500), 502, "model-failed", id="broken"),
-        pytest.param(models.Fault(head_delay=30), 504, "model-timeout", id="silent"),
-    ],
-)
-def test_a_model_fault_is_a_status(world: World, fault: models.Fault, status: int, slug: str) -> None:
-    """As in chat, before the first byte; the next answer is well again."""
-    world.model.fault = fault
-    try:
-        body = {"user_id": "ada", "message": f"What helped me sleep, number {next(serial)}?"}
-        told(world.service.client.post("/rag/query", json=body), status, slug)
-    finally:
-        world.model.fault = models.Fault()
-    assert world.ask()["answer"]
-
-
-def test_a_client_that_leaves_ends_the_models_stream(world: World) -> None:
-    """Within 500 ms, and the turn is kept as cancelled."""
-    world.model.fault = models.Fault(pace=0.2)
-    try:
-        body = {"user_id": "ada", "message": f"Tell me about sleep {next(serial)}", "stream": True}
-        with world.service.client.stream("POST", "/rag/query", json=body) as response:
-            lines = response.iter_lines()
-            meta = next(json.loads(line[6:]) for line in lines if line.startswith("data: "))
-            request = world.model.asked("/chat/completions")[-1]
-        wait_for(request.closed.is_set, seconds=5)
-    finally:
-        world.model.fault = models.Fault()
-    path = f"/answers/{meta['answer_id']}"
-    wait_for(lambda: world.service.client.get(path).status_code == 200)
-    assert world.service.client.get(path).json()["finish_reason"] == "cancelled"
 
 
 @pytest.mark.parametrize(

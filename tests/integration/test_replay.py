@@ -96,7 +96,6 @@ def points(world: World) -> list[Json]:
 
 
 def ask(world: World, service: Service) -> None:
-    """Questions of every kind."""
 
     def post(name: str, path: str, **body: Any) -> None:
         answer = service.client.post(path, json={"stream": False} | body)
@@ -157,7 +156,6 @@ def replayed(service: Service, answer: Json) -> Json:
 
 
 def traced(service: Service, answer: Json) -> Json:
-    """Its trace."""
     return dict(service.client.get(f"/answers/{answer['answer_id']}").json())
 
 

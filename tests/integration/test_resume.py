@@ -318,5 +318,4 @@ def test_a_replica_that_dies_is_told(pair: Pair, tmp_path: Path) -> None:
 
 
 def key(replica: Service) -> None:
-    """Another test makes keys."""
     replica.client.headers["Authorization"] = f"Bearer {replica.lock.token}"

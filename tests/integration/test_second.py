@@ -112,7 +112,6 @@ def similarity(reply: dict[str, Any], label: str) -> float:
 
 
 def ready(world: World) -> list[dict[str, Any]]:
-    """What /readyz tells."""
     return list(world.service.client.get("/readyz").json()["checks"])
 
 

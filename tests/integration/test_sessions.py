@@ -1,6 +1,5 @@
 """Follow-ups, sessions, traces and early leavers against the whole service."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,7 +44,6 @@ def boats(talk: Talk, session: str) -> str:
 
 
 def turns(talk: Talk, session: str) -> list[dict[str, Any]]:
-    """What was said there."""
     return list(talk.service.client.get(f"/api/sessions/{session}/turns").json()["items"])
 
 
@@ -55,14 +53,6 @@ def left(talk: Talk, session: str, message: str, seconds: float) -> None:
     patience = httpx.Timeout(30, read=seconds)
     with pytest.raises(httpx.ReadTimeout):
         talk.service.client.post("/api/chat", json=body, timeout=patience)
-
-
-def kept(talk: Talk, session: str) -> list[dict[str, Any]]:
-    """The turns, once they are written."""
-    patience = time.monotonic() + 5
-    while not (found := turns(talk, session)) and time.monotonic() < patience:
-        time.sleep(0.05)
-    return found
 
 
 def test_a_follow_up_finds_what_it_refers_to(yard: Talk) -> None:

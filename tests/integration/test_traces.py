@@ -30,8 +30,6 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 @dataclass
 class Collector:
-    """What was exported."""
-
     url: str
     requests: list[ExportTraceServiceRequest] = field(default_factory=list)
 
@@ -110,7 +108,6 @@ def traced(host: Host) -> Iterator[Traced]:
 
 
 def told(span: Span) -> dict[str, object]:
-    """Its attributes."""
     found: dict[str, object] = {}
     for item in span.attributes:
         kind = item.value.WhichOneof("value")

@@ -46,7 +46,6 @@ class World:
     postgres: PostgresServer
 
     def post(self, message: str = "", **fields: Any) -> httpx.Response:
-        """A message of ada's."""
         body = {"user_id": "ada", "message": message or asked()} | fields
         return self.service.client.post("/vantage/query", json=body)
 
@@ -58,7 +57,6 @@ class World:
         return dict(answer.json())
 
     def calls(self) -> int:
-        """Of the model."""
         return len(self.model.asked("/chat/completions"))
 
     def record(self, sql: str) -> Any:
@@ -66,7 +64,6 @@ class World:
         return self.postgres.portal.call(ask, self.postgres.cluster, sql)
 
     def trace(self, answer_id: str, column: str) -> Any:
-        """Of an answer's row."""
         rows = f"public.vantage_answer_trace WHERE answer_id = '{answer_id}'"
         return self.record(f"SELECT {column} FROM {rows}")  # noqa: S608 - constants, and an id of ours
 
@@ -197,7 +194,6 @@ def test_an_unsafe_text_never_leaves_a_refusal(world: World) -> None:
     ],
 )
 def test_nothing_lifts_a_refusal(world: World, fields: Json) -> None:
-    """200, and REFUSE."""
     said = world.ask(BOMB, says=DECLINED, **fields)
     assert (said["response_class"], said["answer"]) == ("REFUSE", DECLINED)
 
@@ -287,24 +283,6 @@ def test_a_replay_makes_the_same_prompt(world: World, kind: str, inspect_only: b
     assert (again["identical"], again["changes"]) == (True, [])
 
 
-@pytest.mark.parametrize(
-    ("fault", "status", "slug"),
-    [
-        pytest.param(Fault(status=401), 502, "model-refused", id="refused"),
-        pytest.param(Fault(status=429, retry_after="7"), 503, "model-busy", id="busy"),
-        pytest.param(Fault(head_delay=30), 504, "model-timeout", id="silent"),
-    ],
-)
-def test_a_model_fault_is_a_status(world: World, fault: Fault, status: int, slug: str) -> None:
-    """Before the first byte."""
-    world.model.fault = fault
-    try:
-        told(world.post(), status, slug)
-    finally:
-        world.model.fault = Fault()
-    wait_for(lambda: world.post().status_code == 200)
-
-
 @pytest.mark.parametrize("kind", ["COMPLY", "REFUSE"])
 def test_a_model_that_breaks_off_is_an_error_event(world: World, kind: str) -> None:
     """But of a refusal: it needs no model."""
@@ -392,7 +370,6 @@ class Clinic:
     service: Service
 
     def post(self, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
-        """The reply."""
         response = self.service.client.post(path, json=body)
         assert response.status_code == status, response.text
         return dict(response.json())

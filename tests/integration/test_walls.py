@@ -64,7 +64,6 @@ def client(running: Service, key: str) -> httpx.Client:
 
 
 def upload(who: httpx.Client, **form: str) -> dict[str, Any]:
-    """The secret, uploaded."""
     response = who.post("/api/documents", files={"file": ("vault.pdf", SECRET)}, data=form)
     assert response.status_code in (200, 201), response.text
     return dict(response.json())
@@ -138,7 +137,6 @@ def pages(chance: random.Random, count: int) -> bytes:
 
 
 def questions(chance: random.Random) -> list[str]:
-    """No two alike."""
     asked: dict[str, None] = {}
     while len(asked) < REQUESTS // 2:
         form = chance.choice(FORMS)
@@ -245,7 +243,6 @@ def shelve(who: httpx.Client, texts: Sequence[str]) -> None:
 
 
 def vote(who: httpx.Client, user: str, ids: Sequence[str], signal: int) -> None:
-    """On each."""
     for memory_id in ids:
         body = {"user_id": user, "memory_id": memory_id, "signal": signal}
         assert who.post("/memory_feedback", json=body).is_success

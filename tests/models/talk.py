@@ -49,7 +49,6 @@ class Scripted:
         self.url = ""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
         task = asyncio.current_task()
         assert task
         self.open.append(task)

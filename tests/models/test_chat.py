@@ -319,7 +319,6 @@ class Heads(OpenAIChat):
         raise self.error or Reached
 
     async def told(self, model: str | None = None) -> Exception:
-        """What opening it raises."""
         with pytest.raises((ModelError, Reached)) as caught:
             async with self.open(PROMPT, model=model):
                 pass

@@ -150,7 +150,6 @@ async def test_a_proxy_of_another_kind_is_no_start(monkeypatch: pytest.MonkeyPat
 
 
 def set_proxies(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]) -> None:
-    """These and no others."""
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)

@@ -109,7 +109,6 @@ async def gave_up(embedder: OpenAIEmbedder, text: str, seconds: float) -> None:
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Failures need not last."""
     monkeypatch.setattr(embeddings, "LASTING", 0.0)
 
 
@@ -233,7 +232,6 @@ def test_vectors_are_placed_by_their_index() -> None:
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of an instant."""
     monkeypatch.setattr(embeddings, "PAUSE", 0.001)
 
 
@@ -247,7 +245,6 @@ class Slow:
     space: str = "slow@1"
 
     async def query(self, text: str) -> Embedding:
-        """Its vector."""
         return (await self.passages([text]))[0]
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:

@@ -29,7 +29,6 @@ from tests.fakes.judges import Ill, ModerationServer, moderation_server
 async def moderator(
     server: ModerationServer, path: str = "", model: str | None = None
 ) -> AsyncIterator[HttpModerator]:
-    """A client of it."""
     knobs = Vantage(risk_url=server.url + path, risk_model=model, risk_api_key=SecretStr("k"))
     async with open_moderator(Settings(vantage=knobs)) as found:
         assert found

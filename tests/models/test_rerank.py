@@ -23,7 +23,6 @@ TEXTS = ["a bridge of stone", "the ferry does carry mail", "the lamp"]
 
 @asynccontextmanager
 async def reranker(server: RerankServer, model: str | None = None) -> AsyncIterator[HttpReranker]:
-    """A client of it."""
     settings = Settings(rerank=Rerank(url=server.url, model=model, api_key=SecretStr("k")))
     async with open_reranker(settings) as found:
         assert found
@@ -75,7 +74,6 @@ async def test_a_fault_is_a_retrieval_fault(ill: Ill, reason: str) -> None:
 
 
 async def test_nobody_there_is_unavailable() -> None:
-    """A refused connection."""
     async with rerank_server() as server:
         gone = server
     async with reranker(gone) as found:
@@ -181,7 +179,6 @@ async def test_the_probe_asks_for_no_scores(ill: Ill) -> None:
     [pytest.param(Ill(503), "unavailable", id="down"), pytest.param(Ill(delay=30), "timeout", id="hung")],
 )
 async def test_the_probe_tells_who_is_not_well(ill: Ill, reason: str) -> None:
-    """Within a second."""
     async with rerank_server() as server, reranker(server) as found:
         server.ill = ill
         with pytest.raises(RetrievalError, match=reason):

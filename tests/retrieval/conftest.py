@@ -42,7 +42,6 @@ def chroma(engine_of_chroma: EmbeddedChroma) -> Chroma:
 
 @pytest.fixture
 def vectors(pool: Pool, chroma: Chroma) -> ChromaCopy:
-    """Their vectors in Chroma."""
     return ChromaCopy(pool, chroma, SPACE)
 
 
@@ -60,7 +59,6 @@ def tmp_path(drive: Path) -> Path:
 
 @pytest.fixture
 async def edge(drive: Path) -> AsyncIterator[QdrantProcess]:
-    """Qdrant's engine."""
     async with QdrantThread(drive) as opened:
         yield opened
 

@@ -22,6 +22,7 @@ from app.retrieval.cache import (
     unpack,
     weight,
 )
+from app.retrieval.redis import Redis
 from app.retrieval.relevance import CERTAIN, UNRELATED
 from app.text.labels import label, label_name
 from app.types import Candidate, Degraded, Found, Passage, Scope
@@ -44,7 +45,7 @@ class Now:
 
 
 @dataclass
-class FakeShared:
+class FakeShared(Redis):
     """What replicas share, in memory; what was put, and how often it was asked."""
 
     kept: dict[str, bytes] = field(default_factory=dict)

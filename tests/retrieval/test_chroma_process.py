@@ -24,8 +24,7 @@ from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.process import Child
 from app.retrieval.documents import DocumentSource
-from app.retrieval.retrievers import chroma as room
-from app.retrieval.retrievers.chroma import PROGRAM, Chroma, ChromaProcess, Damaged, open_chroma
+from app.retrieval.retrievers.chroma import PROGRAM, Chroma, ChromaDamaged, ChromaProcess, open_chroma
 from app.retrieval.retrievers.chroma_child import (
     REMADE,
     UNFILLED,
@@ -124,17 +123,6 @@ async def test_a_child_that_is_killed_is_started_anew_at_the_next_call(
     assert [line["detail"] for line in lines.of("child_ended")] == ["its process ended with -9"]
 
 
-async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
-    chroma: ChromaProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(room, "ANSWER_SECONDS", 0.2)
-    os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
-    hung = await fault(counted(chroma))
-    assert (hung.down, "does not answer" in str(hung)) == (True, True)
-    monkeypatch.undo()
-    assert await counted(chroma) == MANY
-
-
 async def test_a_child_that_keeps_crashing_damns_its_folder(folder: Path, chroma: ChromaProcess) -> None:
     """Once may be chance; the second time within minutes it begins an empty one, and the old one is kept."""
     told = renewals(chroma)
@@ -192,7 +180,7 @@ async def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
     DAMAGES[damage](folder)
     before = sorted(folder.parent.glob("*"))
     async with opened(folder, read_only=True) as looking:
-        assert isinstance(await fault(looking.beat()), Damaged)
+        assert isinstance(await fault(looking.beat()), ChromaDamaged)
     assert sorted(folder.parent.glob("*")) == before
 
 

@@ -3,11 +3,8 @@
 import json
 from dataclasses import replace
 
-import pytest
-
 from app.db.corpus import BUMP
 from app.db.pool import Pool
-from app.errors import RetrievalError
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
@@ -103,13 +100,6 @@ async def test_the_setting_narrows_the_list(
     await shelve(corpus, HERE, "beasts", BEASTS)
     narrow = CorpusSource(pool, edge, CollectionCache(edge), indexes, SPACE, only=["beasts"])
     assert texts(await search(narrow, "danube")) == {*BEASTS}
-
-
-@exact_alone
-async def test_postgres_away_fails_the_reach(pool: Pool, corpus: CorpusSource) -> None:
-    await pool.close()
-    with pytest.raises(RetrievalError):
-        await corpus.reach(HERE)
 
 
 @exact_alone

@@ -199,14 +199,6 @@ async def test_an_export_has_every_point(memories: MemorySource) -> None:
     assert {item["text"] for item in found} == {*RIVERS}
 
 
-@exact_alone
-async def test_postgres_away_fails_the_reach(pool: Pool, memories: MemorySource) -> None:
-    await keep(memories, ANN, *RIVERS)
-    await pool.close()
-    with pytest.raises(RetrievalError):
-        await memories.reach(ANN)
-
-
 async def test_what_was_said_on_the_days_asked_about_is_found_for_its_day(memories: MemorySource) -> None:
     """Where neither words nor meaning lead to it, among many; not another's, and none without a day."""
     turns = [f"what did I do number {n}" for n in range(300)]
@@ -387,10 +379,3 @@ async def test_of_an_erased_user_the_record_knows_the_living(pool: Pool) -> None
     assert await standing_of(pool, "t", "ann") == MemoryStanding(0, ("a", "b"))
     await pool.execute("UPDATE ibid.memory_user SET ended_at = now()")
     assert await standing_of(pool, "t", "ann") == MemoryStanding(0)
-
-
-async def test_without_postgres_no_user_is_known(pool: Pool) -> None:
-    """A search without it might tell what was removed."""
-    await pool.close()
-    with pytest.raises(RetrievalError):
-        await standing_of(pool, "t", "ann")

@@ -229,21 +229,6 @@ async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     assert sorted(inside(tmp_path)) == before
 
 
-async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
-    engine: QdrantProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever asks next has another; who gave up earlier waits for nothing."""
-    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.2)
-    os.kill((await engine.process.child()).pid, signal.SIGSTOP)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await search_of(engine)
-    with pytest.raises(RetrievalError, match="unavailable"):
-        await search_of(engine)
-    monkeypatch.undo()
-    assert len(await search_of(engine)) == 5
-
-
 async def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     """At every call; nothing is started again and again."""
     (tmp_path / "qdrant").touch()

@@ -13,9 +13,8 @@ from redis.asyncio import Redis as Vendor
 from app.breaker import Breaker
 from app.errors import StartError, Unavailable
 from app.retrieval import redis as module
-from app.retrieval.redis import PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
+from app.retrieval.redis import PATIENCE, PREFIX, VALUE_BYTES, Redis, RedisProbe, connected, open_cache
 from app.settings import CacheSettings, Settings
-from app.types import VALUE_BYTES
 from tests.fakes.redis import RedisServer, free_port, redis_server
 
 

@@ -17,7 +17,7 @@ from app.models.rerank import HttpReranker, open_reranker
 from app.retrieval.cache import Cache
 from app.retrieval.fusion import scored
 from app.retrieval.rerank import (
-    MOST,
+    MAX_RERANKED,
     QUERY_BYTES,
     TEXT_BYTES,
     SecondStage,
@@ -132,15 +132,17 @@ async def test_an_ill_server_leaves_the_first_stage(ill: Ill, reason: str) -> No
 
 
 async def test_the_first_candidates_alone_are_shown() -> None:
-    many = Found(candidates(*(f"text {n}" for n in range(MOST + 5))))
+    many = Found(candidates(*(f"text {n}" for n in range(MAX_RERANKED + 5))))
 
     async def found_many(_query: Query) -> Found:
         return many
 
     reader = Reader()
     found = await second(reader).search(ASKED, found_many, until())
-    assert reader.asked == [(ASKED.text, [f"text {n}" for n in range(MOST)])]
-    assert ids(found) == [str(n) for n in (*reversed(range(MOST)), *range(MOST, MOST + 5))]
+    assert reader.asked == [(ASKED.text, [f"text {n}" for n in range(MAX_RERANKED)])]
+    assert ids(found) == [
+        str(n) for n in (*reversed(range(MAX_RERANKED)), *range(MAX_RERANKED, MAX_RERANKED + 5))
+    ]
 
 
 @pytest.mark.parametrize("count", [0, 1])

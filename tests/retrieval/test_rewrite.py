@@ -13,9 +13,9 @@ from app.breaker import Breaker
 from app.errors import ModelBusy, ModelError, ModelTimeout
 from app.retrieval.rewrite import (
     EARLIER,
-    LONGEST,
     QUESTIONS,
     SAID,
+    TEXT_CHARACTERS,
     UNREADABLE,
     Rewriter,
     earlier,
@@ -53,7 +53,7 @@ def test_the_search_text_and_the_questions_are_taken(said: str) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        pytest.param("x" * (LONGEST + 1), id="long"),
+        pytest.param("x" * (TEXT_CHARACTERS + 1), id="long"),
         pytest.param("cost", id="short"),
         pytest.param("the ferry\x1b[2Jcost", id="control"),
         pytest.param("the ferry \u202etsoc", id="direction"),
@@ -91,7 +91,7 @@ def test_law_any_reply_is_texts_or_unreadable(said: str) -> None:
     except UNREADABLE:
         return
     assert len(found) <= 1 + QUESTIONS
-    assert all(len(text) <= LONGEST and text.isprintable() for text in found)
+    assert all(len(text) <= TEXT_CHARACTERS and text.isprintable() for text in found)
 
 
 def test_the_model_sees_what_the_person_said() -> None:

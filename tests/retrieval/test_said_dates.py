@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.retrieval.fusion import (
     DATED,
-    MANY,
+    MAX_TIMES,
     SPEAKER,
     TIME,
     YEARS,
@@ -22,8 +22,7 @@ from app.retrieval.fusion import (
     with_time_evidence,
 )
 from app.retrieval.relevance import is_match
-from app.text.dates import KNOWN, LAST, Span, days
-from app.text.dates import MANY as SPOKEN
+from app.text.dates import KNOWN, LAST, MAX_EXPRESSIONS, DateSpan, days
 from app.types import Candidate, Passage, Stretch
 
 NOW = datetime(2024, 2, 1, 12, tzinfo=UTC)
@@ -107,8 +106,8 @@ def test_its_own_day_comes_first() -> None:
     """And one that has no date has no days: nobody knows what its `yesterday` was."""
     found = memory("I swam yesterday").passage
     assert list(days(found)) == [
-        Span(date(2023, 5, 8), date(2023, 5, 9)),
-        Span(date(2023, 5, 7), date(2023, 5, 8)),
+        DateSpan(date(2023, 5, 8), date(2023, 5, 9)),
+        DateSpan(date(2023, 5, 7), date(2023, 5, 8)),
     ]
     assert list(days(replace(found, created_at=None))) == []
 
@@ -246,8 +245,8 @@ def test_no_text_and_no_day_is_a_fault(question: str, text: str, at: datetime, c
 def test_as_many_times_are_read_as_people_name() -> None:
     """Of a question and of a memory; each once."""
     many = " ".join(f"7 May {year}" for year in range(1950, 2000))
-    assert len(asked(many, NOW).spans) == MANY
-    assert len(list(days(memory(many).passage))) == 1 + SPOKEN
+    assert len(asked(many, NOW).spans) == MAX_TIMES
+    assert len(list(days(memory(many).passage))) == 1 + MAX_EXPRESSIONS
     assert len(asked("7 May, 7 May, May 7", NOW).spans) == 1
 
 

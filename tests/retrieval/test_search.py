@@ -428,7 +428,6 @@ def item(
 
 
 def ids(found: Found) -> list[str]:
-    """In order."""
     return [each.passage.id for each in found.candidates]
 
 

@@ -307,7 +307,6 @@ def test_the_better_of_two_alike_stays_better(
 def test_a_reference_text_gains_at_most_ten_percent(
     relevance: float, tags: list[str], wanted: list[str]
 ) -> None:
-    """And never loses."""
     found = score_corpus_hit(hit(relevance), tags, wanted)
     assert 1 <= found.boosts["tags"] <= 1.1 + SLACK
     assert found.score == relevance * found.boosts["tags"]

@@ -64,11 +64,9 @@ class Model:
     asked: list[str] = field(default_factory=list)
 
     async def query(self, text: str) -> Embedding:
-        """One."""
         return (await self.passages([text]))[0]
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """One a text."""
         if len(self.asked) + len(texts) > self.room:
             raise RetrievalError("embedding")
         self.asked += texts
@@ -92,7 +90,6 @@ class House:
         return ForeignCollections(self.points, self.pool, self.model, SPACE, only)
 
     def work(self, *only: str) -> Adopt:
-        """One run."""
         return Adopt(AdoptionStore(self.pool), self.collections(*only), self.model, SPACE, self.fill)
 
     async def outbox(self) -> Outbox:
@@ -101,13 +98,11 @@ class House:
         return Outbox(self.pool, copy, await identity(self.pool))
 
     async def fill(self) -> str:
-        """Let Qdrant follow."""
         outbox = await self.outbox()
         await outbox.drain()
         return await outbox.pending()
 
     async def adopt(self, *only: str) -> list[Taken]:
-        """A whole run."""
         self.model.asked.clear()
         work = self.work(*only)
         async for _ in work.run():
@@ -154,25 +149,21 @@ async def searched(source: MemorySource | CorpusSource, scope: Scope) -> Legs:
 
 
 def texts(legs: Legs) -> list[str]:
-    """What was found."""
     return sorted(passage.text for passage in legs.passages.values())
 
 
 def said(text: str, **facts: Any) -> Json:
-    """A memory's payload."""
     return {"content": text, "user_id": "ann"} | facts
 
 
 @pytest.fixture
 def server(drive: Path) -> Iterator[QdrantServer]:
-    """A fresh one."""
     with qdrant_server(drive) as running:
         yield running
 
 
 @pytest.fixture
 async def house(pool: Pool, server: QdrantServer) -> AsyncIterator[House]:
-    """Nothing in it yet."""
     async with open_points(Settings(qdrant={"url": server.url}), dim=SPACE.dim) as points:
         yield House(pool, server, points)
 
@@ -195,10 +186,7 @@ async def others(cluster: Cluster) -> AsyncIterator[Elder]:
 
 
 class NoForeignCollections(ForeignCollections):
-    """A Qdrant without collections."""
-
     async def found(self, space: Space | None = None) -> list[adopt_.ForeignCollection]:
-        """None."""
         return []
 
 
@@ -206,7 +194,6 @@ def rows_of(pool: Pool, model: Model, points: Qdrant) -> Adopt:
     """A run over the tables."""
 
     async def fill() -> str:
-        """Nothing follows."""
         return ""
 
     collections = NoForeignCollections(points, pool, model, WIDE)
@@ -214,7 +201,6 @@ def rows_of(pool: Pool, model: Model, points: Qdrant) -> Adopt:
 
 
 async def run(old: Elder, model: Model, house: House) -> AdoptReport:
-    """A whole run."""
     async with open_pool(old.dsn, max_size=3) as pool:
         work = rows_of(pool, model, house.points)
         total, done = await work.total(), sum([taken async for taken in work.run()])
@@ -243,7 +229,6 @@ async def test_vectors_of_another_model_are_as_good_as_none(others: Elder, house
 
 
 async def test_a_plan_is_what_a_run_does(others: Elder, house: House) -> None:
-    """And changes nothing."""
     async with open_pool(others.dsn, max_size=3) as pool:
         work = rows_of(pool, Model(WIDE.name), house.points)
         plan = await work.plan()

@@ -41,18 +41,15 @@ async def old(cluster: Cluster) -> AsyncIterator[Elder]:
 
 @pytest.fixture
 async def store(old: Elder) -> AsyncIterator[AdoptionStore]:
-    """On it."""
     async with open_pool(old.dsn, max_size=3) as pool:
         yield AdoptionStore(pool)
 
 
 async def rows(store: AdoptionStore, table: str, space: Space = SPACE) -> list[ForeignRow]:
-    """All that are open."""
     return [row async for page in store.open(table, space) for row in page]
 
 
 def vectors(found: list[ForeignRow]) -> list[Embedding | None]:
-    """Of eight dimensions each."""
     return [vector(row.text) for row in found]
 
 

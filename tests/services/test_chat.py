@@ -23,7 +23,6 @@ from app.answering.prompt import (
 )
 from app.answering.question import Context, Question
 from app.answering.replay import Today, rebuilt
-from app.answering.stream import Reply
 from app.api.schemas.chat import ChatReply
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, ModelError, RetrievalError, Unavailable
@@ -149,16 +148,6 @@ async def test_the_same_words_in_two_sources_are_told_once() -> None:
     said = await told(service(FakeSource([passage("a"), copy])), debug=True)
     assert [item["id"] for item in said["citations"]] == ["a"]
     assert {item["id"]: item["verdict"] for item in said["debug"]["chunks"]}["m"] == "duplicate"
-
-
-async def test_the_model_sees_context_and_the_reply_names_it() -> None:
-    """A match is packed, shown to the model under its label, and listed in `citations`."""
-    model = FakeModel(FakeStream(["Because [a.pdf#1]."]))
-    said = await told(service(model=model))
-    assert said["answer"] == "Because [a.pdf#1]."
-    assert [item["label"] for item in said["citations"]] == ["a.pdf#1"]
-    assert (said["cited"], said["rag"]["reason"], said["rag"]["used"]) == (["a.pdf#1"], "ok", True)
-    assert '- From a.pdf#1: "The sky is blue."' in model.prompts[0].context
 
 
 PERHAPS = passage("a", similarity=0.4)
@@ -287,13 +276,6 @@ async def test_a_message_over_the_window_is_the_askers_fault() -> None:
     assert (caught.value.field, model.prompts) == ("body.message", [])
 
 
-async def test_the_scope_travels_to_the_source_untouched() -> None:
-    source = FakeSource([passage("a")])
-    reply: Reply = await service(source).prepare(Question(SCOPE, QUESTION))
-    await reply.aclose()
-    assert source.queries[0].scope == SCOPE
-
-
 TODAY = "Today is Saturday, 2026-11-21."
 BEFORE = (Turn(Role.USER, "Who keeps the harbour lamp?", NOW), Turn(Role.ASSISTANT, "The warden.", NOW))
 HARBOUR = "Who keeps the harbour lamp? and the bell?"
@@ -369,29 +351,6 @@ async def test_the_recipe_of_a_prompt_is_kept() -> None:
 
 
 PROJECT = replace(SCOPE, project="THN")
-
-
-async def test_a_project_chat_sends_three_system_messages_and_cites() -> None:
-    """Base prompt with overview and rules, the context with its labels, the notes; then the message."""
-    model = FakeModel(FakeStream(["As [conversation#k1] says [dream#zz]."]))
-    projects = FakeProjects(gathered(row("conversations", "k1", "- **Title:** Setup", title="Setup")))
-    knowledge = FakeKnowledge(Knowledge("O", "R", (KnowledgeNote("t", "n"),)))
-    chat = service(model=model, projects=projects, knowledge=knowledge)
-    said: dict[str, Any] = await (
-        await chat.prepare(Question(PROJECT, QUESTION, notes=("mine",), debug=True))
-    ).whole()
-    assert [message["content"] for message in model.prompts[0].messages()] == [
-        f"{SYSTEM_PROJECT}\n\n{TODAY}" + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
-        "### History & Context: Last 5 Conversations\n\n- **Title:** Setup\n\n[conversation#k1] Setup",
-        "### Project Notes\n\n**t:** n\nmine",
-        QUESTION,
-    ]
-    assert (said["rag"]["reason"], said["rag"]["passages"], said["cited"]) == ("ok", 1, ["conversation#k1"])
-    assert (said["answer"], said["unknown"]) == ("As [conversation#k1] says.", ["dream#zz"])
-    assert said["rag"]["tokens"] == Words().count(model.prompts[0].context)
-    assert said["debug"]["prompt"].startswith(f"[System] {SYSTEM_PROJECT}")
-    [(_, message, top_k)] = projects.asked
-    assert (message, top_k) == (QUESTION, None)
 
 
 async def test_sources_named_are_searched_in_the_project_s_reach() -> None:

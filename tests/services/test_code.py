@@ -154,9 +154,6 @@ async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House)
     assert again[0].outcome is UNCHANGED
 
 
-KEY = "ibid_" + "k" * 8 + "_" + "0123456789abcdef" * 3
-
-
 THN = Scope("acme", project="THN")
 ADA = replace(THN, owner="ada", user_id="ada")
 ALL = Knowledge("Overview.", "Rules.", (KnowledgeNote("A", "b"),))

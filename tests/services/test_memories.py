@@ -24,7 +24,7 @@ from app.errors import (
     Unavailable,
 )
 from app.services.corpus import CorpusService
-from app.services.memories import ASKER, REMEMBER_SECONDS, Echoes, MemoryService, split
+from app.services.memories import ASKER, REMEMBER_SECONDS, Echoes, MemoryService, sentences_of
 from app.types import Scope
 from tests.fakes.answering import Words
 from tests.fakes.records import tell
@@ -112,8 +112,8 @@ async def test_what_a_daemon_writes_is_nobody_s_echo(house: House) -> None:
 
 
 async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
-    await house.heard("b. " * 50)
-    drafts = [f"a. {n} " + "b. " * 1_000 for n in range(80)]
+    await house.heard("so. " * 50)
+    drafts = [f"no. {n} " + "so. " * 1_000 for n in range(80)]
     writing_them = asyncio.create_task(house.kept(*drafts))
     turns = 0
     while not house.embedder.asked:
@@ -254,7 +254,7 @@ def test_where_words_are_not_spaced_characters_are_compared() -> None:
 def test_an_echo_of_oneself_is_empty_and_order_is_free(heard: list[str], text: str) -> None:
     """What was heard whole is never new; more heard never makes more new."""
     assert own(text, [*heard, text]) == ""
-    assert len(split(own(text, heard))) <= len(split(text))
+    assert len(sentences_of(own(text, heard))) <= len(sentences_of(text))
     assert own(text, heard) == own(text, heard[::-1])
 
 

@@ -25,13 +25,13 @@ from app.errors import (
 )
 from app.services import profiles
 from app.services.profiles import (
-    LONGEST,
     MESSAGES,
     PAGE,
+    PERSONA_CHARACTERS,
     PersonaService,
+    PersonaWriter,
     Profiled,
     ProfileService,
-    Summary,
     drafts,
     portrait,
 )
@@ -48,7 +48,7 @@ ALL = (GRAVITY, DESIRE, "style", "persona")
 
 
 def service(own: FakeUtterances, kept: FakeKeeping) -> ProfileService:
-    return ProfileService(own, kept, Summary(None, "m"), lambda: NOW)
+    return ProfileService(own, kept, PersonaWriter(None, "m"), lambda: NOW)
 
 
 async def test_all_cards_are_written() -> None:
@@ -157,7 +157,7 @@ def model(*texts: str, **faults: object) -> FakeModel:
 
 
 async def told(fake: FakeModel | None, words: Sequence[object] = SAILING_WORDS) -> str:
-    return await Summary(fake, "m").persona(words, RULE)  # type: ignore[arg-type] # messages
+    return await PersonaWriter(fake, "m").persona(words, RULE)  # type: ignore[arg-type] # messages
 
 
 async def test_a_model_writes_it() -> None:
@@ -196,7 +196,7 @@ async def test_a_model_that_fails_costs_nothing() -> None:
 
 async def test_a_model_that_does_not_stop_is_left() -> None:
     text = await told(FakeModel(FakeStream(["Sails at weekends. "] * 10_000)))
-    assert len(text) <= LONGEST
+    assert len(text) <= PERSONA_CHARACTERS
     assert text.endswith("weekends.")
 
 

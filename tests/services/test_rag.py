@@ -162,20 +162,6 @@ async def test_small_talk_is_answered_without_looking_anything_up() -> None:
     assert (house.memories.queries, house.corpus.queries, house.embedder.asked) == ([], [], [])
 
 
-async def test_a_greeting_is_answered_without_looking_anything_up() -> None:
-    """The bypass: a minimal prompt with how long its sender was away, one model call, no retrieval."""
-    house = House(cards=FakeCards([card("persona", "Ada is a nurse.")]))
-    said = await house.told("hey again!")
-    assert (said["bypass"], said["memory_used"], said["rag"]["reason"]) == ("greeting", [], "greeting")
-    asked = (house.memories.queries, house.corpus.queries, house.cards.asked, house.embedder.asked)
-    assert asked == ([], [], [], [])
-    assert len(house.model.prompts) == 1
-    system = house.model.prompts[0].messages()[0]["content"]
-    assert "back after some days" in system
-    assert "nurse" not in system
-    assert said["meta_explanation"]["temporal"]["bucket"] == "days"
-
-
 async def test_a_greeting_does_not_wait_for_what_is_hung(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without knowing when its sender was last here it is answered too, and `degraded` tells."""
     monkeypatch.setattr("app.services.rag.GREETING_SECONDS", 0.05)

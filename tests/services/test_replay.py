@@ -12,7 +12,7 @@ from app.answer import Kind, Turn, recipe_block, sha256
 from app.answering import ruling
 from app.answering.mix import lens_block
 from app.answering.recorder import AnswerRecord, Recorder
-from app.answering.replay import Change, Today, rebuilt
+from app.answering.replay import Difference, Today, rebuilt
 from app.db.answers import OriginalStore
 from app.db.cards import Card
 from app.db.memories import Memory
@@ -113,7 +113,7 @@ async def test_an_answer_without_a_recipe_cannot_be_put_together() -> None:
         old = replace(SEEN, recipe=None, prompt_sha256=sha)
         found = await service(log=FakeLog(answers=[old])).replay(HERE, "a")
         assert (found.identical, found.before, found.after) == (False, sha, None)
-        assert found.changes == (Change("recipe", None, why),)
+        assert found.changes == (Difference("recipe", None, why),)
 
 
 async def test_a_turn_of_which_no_word_was_kept_cannot_be_compared() -> None:
@@ -126,7 +126,7 @@ async def test_a_turn_of_which_no_word_was_kept_cannot_be_compared() -> None:
     originals = FakeOriginals()
     found = await service(originals, log).replay(HERE, "a")
     assert (found.identical, found.after) == (False, None)
-    assert found.changes == (Change("turn assistant", sha256("ok"), "not kept"),)
+    assert found.changes == (Difference("turn assistant", sha256("ok"), "not kept"),)
     assert originals.asked[-2:] == [HERE, [sha256("ok")]]
     there = FakeOriginals(replace(TODAY, said={sha256("ok"): "ok"}))
     assert (await service(there, log).replay(HERE, "a")).identical
@@ -138,7 +138,7 @@ async def test_another_ranking_is_told() -> None:
     assert kept.recipe is not None
     log.answers[0] = replace(kept, recipe=replace(kept.recipe, ranking=1))
     found = await service(log=log).replay(HERE, "a")
-    assert (found.identical, found.changes) == (False, (Change("ranking", 1, RANKING_VERSION),))
+    assert (found.identical, found.changes) == (False, (Difference("ranking", 1, RANKING_VERSION),))
     assert found.before == found.after
 
 
@@ -185,9 +185,9 @@ async def test_another_policy_is_told_and_what_it_would_decide() -> None:
     found = await service(log=ruled(older)).replay(HERE, "a")
     assert not found.identical
     assert found.changes == (
-        Change("policy", "0.old", WEIGHED.decision.policy_version),
-        Change("policy_sha256", "00", str(policy()["sha256"])),
-        Change("response_class", "REDIRECT", str(WEIGHED.decision.response_class)),
+        Difference("policy", "0.old", WEIGHED.decision.policy_version),
+        Difference("policy_sha256", "00", str(policy()["sha256"])),
+        Difference("response_class", "REDIRECT", str(WEIGHED.decision.response_class)),
     )
 
 

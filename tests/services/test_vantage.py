@@ -28,7 +28,7 @@ from app.api.schemas.vantage import VantageReply
 from app.db.cards import CardDraft, CardShape
 from app.db.memories import DESIRE, GRAVITY
 from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
-from app.models.moderation import Moderator
+from app.models.moderation import HttpModerator
 from app.retrieval.search import Retrieval
 from app.services import vantage
 from app.services.vantage import Decided, VantageService
@@ -79,7 +79,7 @@ class House:
     speaks: bool = True
     window: int = 100_000
     seconds: float = 0.5
-    moderator: Moderator | None = None
+    moderator: HttpModerator | None = None
 
     @property
     def vantage(self) -> VantageService:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from app.text.dates import (
     KNOWN,
-    LONGEST,
     ONE,
-    Span,
+    QUESTION_WORDS,
+    DateSpan,
     bare,
     days,
     expressions,
@@ -140,7 +140,7 @@ def test_here_in_german_is_not_yesterday_in_french() -> None:
 MONDAY = date(2023, 5, 8)
 
 
-def meant(text: str, at: date = MONDAY) -> Span | None:
+def meant(text: str, at: date = MONDAY) -> DateSpan | None:
     """Of the one expression of a text."""
     (found,) = expressions(text)
     return resolved(found, at)
@@ -210,7 +210,7 @@ def meant(text: str, at: date = MONDAY) -> Span | None:
 )
 def test_an_expression_means_days(text: str, first: str, last: str) -> None:
     """Seen from Monday, 8 May 2023."""
-    assert meant(text) == Span(date.fromisoformat(first), date.fromisoformat(last) + ONE)
+    assert meant(text) == DateSpan(date.fromisoformat(first), date.fromisoformat(last) + ONE)
 
 
 def test_without_a_year_it_is_any_years() -> None:
@@ -219,10 +219,10 @@ def test_without_a_year_it_is_any_years() -> None:
     assert may is not None
     assert winter is not None
     for year in (1987, 2023):
-        assert share([may], Span(date(year, 5, 31), date(year, 6, 1))) == 1
-        assert share([may], Span(date(year, 6, 1), date(year, 6, 2))) == 0
-        assert share([winter], Span(date(year, 1, 31), date(year, 2, 1))) == 1
-        assert share([winter], Span(date(year, 12, 31), date(year + 1, 1, 1))) == 1
+        assert share([may], DateSpan(date(year, 5, 31), date(year, 6, 1))) == 1
+        assert share([may], DateSpan(date(year, 6, 1), date(year, 6, 2))) == 0
+        assert share([winter], DateSpan(date(year, 1, 31), date(year, 2, 1))) == 1
+        assert share([winter], DateSpan(date(year, 12, 31), date(year + 1, 1, 1))) == 1
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,6 @@ SWAM = "I swam yesterday, and in the summer of 2021; from May to July 2020 I did
 
 
 def passage(text: str, said: datetime | None) -> Passage:
-    """A memory."""
     return Passage("memories", "m", text, 1, "m", created_at=said)
 
 
@@ -272,7 +271,6 @@ def test_the_day_it_was_said_and_those_it_speaks_of() -> None:
     ],
 )
 def test_who_names_a_time_alone_is_understood(question: str) -> None:
-    """In four languages."""
     assert timely(question)
 
 
@@ -303,7 +301,7 @@ def test_who_names_a_time_alone_is_understood(question: str) -> None:
         "What did April do last week?",
         "Did WHO say so in 2020?",
         "What did US do in 2021?",
-        "yesterday " * (LONGEST + 1),
+        "yesterday " * (QUESTION_WORDS + 1),
         "yesterday" + " " * 1_000 + "I swam",
     ],
 )

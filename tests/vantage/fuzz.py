@@ -87,7 +87,6 @@ def params(dice: random.Random) -> Params:
 
 
 def limits(dice: random.Random) -> Limits:
-    """Topics of any words."""
     refuse, negotiate = (tuple(word(dice) for _ in range(dice.randint(0, 3))) for _ in range(2))
     return Limits(refuse, negotiate, token_target=dice.choice((None, 0, -5, 10**9)))
 

@@ -46,7 +46,6 @@ def asked(text: str) -> bool:
 
 
 def share(texts: Sequence[str], bad: Callable[[str], object]) -> float:
-    """Of texts."""
     return sum(map(bool, map(bad, texts))) / len(texts)
 
 
@@ -184,7 +183,6 @@ def test_what_breaks_a_clause_is_named(kind: ResponseClass, text: str, clause: s
 
 @pytest.mark.parametrize("text", REFUSALS)
 def test_an_ordinary_refusal_keeps_every_clause(text: str) -> None:
-    """Of its class."""
     assert held(ResponseClass.REFUSE, text, tokens=60).broken == ()
 
 

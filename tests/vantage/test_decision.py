@@ -42,7 +42,6 @@ ORDER = [*(rule.id for rule in RULES), "default", "routing.redirect", "routing.f
 
 
 def decided(sd: Descriptors, limits: Limits | None = None, routing: Routing = ANY) -> Decision:
-    """As the service does."""
     limits = limits or Limits()
     return decide(sd, derive_params(sd, limits), limits, routing)
 

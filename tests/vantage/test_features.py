@@ -27,7 +27,6 @@ PREFACES = (
 
 
 def risk(message: str, thread: tuple[str, ...] = (), overlay: str = "") -> float:
-    """The strongest category."""
     return max(extract_sd_features(message, thread, overlay).risk.values())
 
 

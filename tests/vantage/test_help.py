@@ -256,7 +256,6 @@ HELD_AS_WELL = frozenset(
 
 
 def halves(kinds: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """(dangerous, harmless)"""
     for lines in kinds.values():
         for line in lines.strip().splitlines():
             dangerous, _, harmless = line.partition("|")

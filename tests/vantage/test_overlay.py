@@ -20,7 +20,6 @@ ALL = tuple(rule.id for rule in RULES)
 
 
 def block(kind: ResponseClass, limits: Limits | None = None, *rules: str, params: Params = PARAMS) -> str:
-    """Of a plain message."""
     return build_overlay_text(Descriptors(), limits or Limits(), params, Decision(kind, rules or ("x",), "1"))
 
 

@@ -16,7 +16,6 @@ from app.vantage.weigh import weigh
 
 
 def risk(message: str) -> float:
-    """The strongest category."""
     return max(extract_sd_features(message).risk.values())
 
 

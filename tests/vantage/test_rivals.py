@@ -18,18 +18,15 @@ PARAMS = Params(800, 3, 2, 0.5, 0.5)
 
 
 def text(title: str, said: str, score: float = 0.8, collection: str = "plans") -> Passage:
-    """A reference text."""
     fields = {"collection": collection}
     return Passage("corpus", title or said, said, 9, f"plans#{title}", 0.5, score, title, fields)
 
 
 def note(said: str, score: float = 0.8) -> Passage:
-    """A memory."""
     return Passage("memories", said, said, 9, "memory#1", 0.5, score, "Memory of 7 May 2026")
 
 
 def names(message: str, *passages: Passage, thread: tuple[str, ...] = ()) -> list[str]:
-    """Of the rivals."""
     return [rival.name for rival in rivals(message, passages, thread)]
 
 

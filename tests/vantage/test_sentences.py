@@ -261,7 +261,6 @@ def test_a_refusal_in_front_hides_nothing(text: str) -> None:
 
 @given(st.text(max_size=300))
 def test_no_text_without_a_decline_is_a_refusal(text: str) -> None:
-    """Whatever it says."""
     assert not declines(sentences(text.replace("n't", "")))
 
 

@@ -80,7 +80,7 @@ OURS = re.compile(r"ibid-(global|sessions)-.*[0-9a-f]{8}$")
 log = structlog.get_logger(__name__)
 
 
-class Damaged(ChromaFault):
+class ChromaDamaged(ChromaFault):
     """The folder cannot be used, and `read_only` forbids replacing it."""
 
 
@@ -262,8 +262,8 @@ class ChromaProcess(Chroma):
         exact_bytes: int = EXACT_BYTES,
         program: Program = PROGRAM,
     ) -> None:
-        """`read_only`: change nothing in the folder; damage raises `Damaged`. `exact_bytes`: scopes up to
-        this size are searched without Chroma (EXACT_MAX_MB)."""
+        """`read_only`: change nothing in the folder; damage raises `ChromaDamaged`. `exact_bytes`: scopes
+        up to this size are searched without Chroma (EXACT_MAX_MB)."""
         super().__init__()
         self._exact_bytes = exact_bytes
         self._cleared = False
@@ -318,7 +318,7 @@ class ChromaProcess(Chroma):
             if error.code not in {BROKEN, *CRASHES}:
                 raise
             if self._read_only:
-                raise Damaged("its files are damaged") from error
+                raise ChromaDamaged("its files are damaged") from error
             log.error("chroma's folder cannot be used; it is moved aside and filled anew from postgres")
             child = await self._begin(aside=True)
         self._last = child

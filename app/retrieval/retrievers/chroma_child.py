@@ -1,11 +1,9 @@
 """The child process of the embedded Chroma (`main`, with FOLDER EXACT_BYTES [aside] [read-only]).
 
-`EmbeddedChroma` calls the vendor's bindings directly: the vendor's Python client takes a second of CPU and 35
-MB at every start. The bindings are no public interface, so their version is pinned and a test compares both
-(docs/adr/0001). At the start the folder is checked, tidied, opened and tried. Chroma is an index of Postgres,
-so a folder that cannot be used may be lost: `put_aside` moves it to `chroma.broken-<time>` and an empty one
-is used. Blocking. Raises `OSError` for faults outside the folder's content (rights, a full disk), else
-`ChromaFault`.
+`EmbeddedChroma` calls the vendor's bindings directly, which saves a second of CPU and 35 MB at every start;
+their version is pinned and a test compares both (docs/adr/0001). A folder that cannot be used is moved to
+`chroma.broken-<time>` (`put_aside`), since Postgres is the record. Blocking. Raises `OSError` for faults
+outside the folder's content (rights, a full disk), else `ChromaFault`.
 """
 
 import importlib

@@ -1,14 +1,11 @@
-"""Qdrant (memories, corpora): an embedded engine (IBID_DATA_DIR/qdrant) or a server (QDRANT_URL).
+"""Qdrant (memories, corpora): an embedded engine in a child process (`qdrant_engine.py`), or a server
+(`qdrant_server.py`).
 
-`QdrantProcess` runs the engine in a child process (`qdrant_engine.py`), so that its crash never ends the
-service; `qdrant_server.py` is the client of a server. After several failures in a row Qdrant is not asked for
-some seconds (`breaker.py`); a refusal (another shape) and a full pool of ours are no failures. Our points
-have the payload field `ibid`, so that a search for other tools' points can exclude them.
-
-Ibid never writes into a collection imported by `ibid adopt`, nor into another tool's collection that has one
-of our names and cannot hold our vectors: its copy of the rows is in another collection
-(`ibid.collection_home`). Points that the tool writes later are searched there, if their vectors are of the
-current space. Reads raise `RetrievalError`, writes `Unavailable`. Times are seconds.
+After several failures in a row Qdrant is not asked for some seconds (`breaker.py`); refusals and a full pool
+of ours are no failures. Our points have the payload field `ibid`. Ibid never writes into a collection
+imported by `ibid adopt`, nor into another tool's that has one of our names and cannot hold our vectors: its
+copy is then in another collection (`ibid.collection_home`). Reads raise `RetrievalError`, writes
+`Unavailable`. Seconds.
 """
 
 import asyncio
@@ -114,8 +111,7 @@ class Qdrant(ABC):
         """Points in order of id, after the id `after`; `vectors` includes their dense vectors."""
 
     @abstractmethod
-    async def count(self, name: str, where: Where) -> int:
-        """The exact number."""
+    async def count(self, name: str, where: Where) -> int: ...
 
     @abstractmethod
     async def compact(self, name: str) -> None:

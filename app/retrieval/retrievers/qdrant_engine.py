@@ -1,18 +1,14 @@
 """The embedded Qdrant's process (`main`, with FOLDER [read-only] [suspect...]), started by `qdrant.py`.
 
-Blocking; thread-safe. A search compares every point that passes the filter. A write is on disk when it
-returns; concurrent writers share one flush. A failed call is retried once on reopened files; if those cannot
-be read, the collection is put aside and named in `set_aside`, and the outbox writes it again. Collections
-suspected of having crashed the last process (their names as JSON) are put aside first. A sparse vector of
-older versions is kept until compaction. Read-only, nothing in the folder is moved.
+Blocking; thread-safe. A search compares every point that passes the filter; a write is on disk when it
+returns. A failed call is retried once on reopened files; a collection that cannot be read, or is suspected of
+a crash (names as JSON), is put aside, and the outbox writes it again. Read-only, nothing in the folder is
+moved. A collection is a folder named by a hash, with a file of its true name and shape; compaction builds the
+vendor's files anew in a numbered folder, which takes over in one step.
 
-A collection is a shard in a folder of its own, with a file of its true name and shape. Names come from API
-clients, so the folder's name is a hash after a readable part. The vendor's files are in a numbered folder
-within: a new one is built beside the old and takes over in one step, crash or not.
-
-Raises `RetrievalError` (`missing`: no such collection; `rejected`: the engine refuses), `NoRoom` before a
-write that the disk might not hold (`app/disk.py`), `OSError`, and `EngineError` for all else. Exit codes:
-REFUSED if the folder cannot be used, INTERNAL after an unexpected error.
+Raises `RetrievalError` (`missing`: no such collection; `rejected`: the engine refuses), `NoRoom`, `OSError`,
+and `EngineError` for all else. Exit codes: REFUSED (the folder cannot be used), INTERNAL (an unexpected
+error).
 """
 
 import errno
@@ -289,7 +285,9 @@ class StoredCollection:
         self.flush()
 
     def remove(self, where: Where) -> None:
-        self._write(qdrant_edge.UpdateOperation.delete_points_by_filter(condition(where)), least=disk.LEAST)
+        self._write(
+            qdrant_edge.UpdateOperation.delete_points_by_filter(condition(where)), least=disk.LEAST_FREE
+        )
         self.flush()
 
     def _write(self, operation: qdrant_edge.UpdateOperation, *, least: int = disk.RESERVE) -> None:

@@ -38,13 +38,11 @@ def odd(name: str, **fields: Any) -> Ask:
 
 
 def feedback(name: str, message: str, **fields: Any) -> Ask:
-    """POST /rag/feedback for cleo."""
     key = fields.pop("key", "home")
     return post(f"feedback-{name}", "/rag/feedback", {"user_id": "cleo", "message": message} | fields, key)
 
 
 def vote(name: str, signal: Any, memory_id: str = "{kayak}", **fields: Any) -> Ask:
-    """POST /memory_feedback for cleo."""
     key = fields.pop("key", "home")
     body = {"user_id": "cleo", "memory_id": memory_id, "signal": signal} | fields
     return post(f"vote-{name}", "/memory_feedback", body, key)

@@ -88,7 +88,6 @@ FILES = {
 
 
 def context(name: str, project: str, message: Any, **fields: Any) -> Ask:
-    """POST /projects/{project}/context."""
     key = fields.pop("key", "home")
     return post(f"context-{name}", f"/projects/{project}/context", {"message": message} | fields, key)
 
