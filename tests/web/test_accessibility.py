@@ -1,5 +1,5 @@
-"""Whoever uses the page with a keyboard, a screen reader, a phone: axe finds nothing in any state, in light, dark and
-at 360 px; everything is reached by Tab in the order in which it is seen.
+"""The page for keyboards, screen readers and phones: axe finds nothing in any state, in light, dark and at
+360 px; Tab reaches everything in the order in which it is seen.
 
 Pictures of each state are kept in tests/web/out/ (not in git), to be looked at.
 """
@@ -31,8 +31,8 @@ It was **built in 1843** [mill.pdf#1] and closed [mill.pdf#2].
 | Year | What |
 |:-----|:-----|
 | 1843 | built [mill.pdf#1] |"""
-PROBLEMS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.flatMap((one) =>
-    one.nodes.map((node) => `${one.id}: ${node.target} ${node.failureSummary.split("\\n").slice(1).join("; ")}`))"""
+PROBLEMS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.flatMap(
+    ({id, nodes}) => nodes.map(({target, failureSummary}) => `${id}: ${target} ${failureSummary}`))"""
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,9 @@ def furnished(talk: Talk) -> Iterator[Talk]:
     talk.service.chat(QUESTION, session_id="axe", thread_id="axe", user_id=USER)
     for text in ("I like mills.", "My sister owns a mill."):
         client.post("/memories", json={"user_id": USER, "text": text}).raise_for_status()
-    text = {"text": "A mill grinds grain.", "title": "Mills"}
-    client.post("/corpus/axe", json={"texts": [text]}).raise_for_status()
-    knowledge = {"overview": "A mill", "rules": "Be brief.", "notes": ""}
+    texts = [{"text": "A mill grinds grain.", "title": "Mills"}]
+    client.post("/corpus/axe", json={"texts": texts}).raise_for_status()
+    knowledge = {"overview": "A mill", "rules": "Be brief."}
     client.put("/projects/axe/knowledge", json=knowledge).raise_for_status()
     yield talk
     client.delete("/corpus/axe").raise_for_status()
