@@ -12,6 +12,7 @@ import { fill } from "./welcome.js";
 
 const NEAR = 80; // px from the end, within which the view follows the answer
 const PENDING_MS = 2000;
+const ALOUD = 3000; // characters that a screen reader says of itself
 
 const chats = new Map(); // by session: the chat that is shown, and those that are being answered
 let here = null; // the chat that is shown
@@ -168,15 +169,20 @@ const EVENTS = {
     if (chat.turns.length === 1) tell("sessions", { session_id: chat.session, title: turn.question, turns: 1, last_active_at: new Date().toISOString() });
   },
   token: (chat, turn, { text }) => write(turn, text, (change) => follow(chat, change)),
-  citations: (chat, turn, data) => follow(chat, () => cited(turn, data)),
+  async citations(chat, turn, data) {
+    await turn.writing.drained();
+    follow(chat, () => cited(turn, data));
+  },
   done(chat, turn, data) {
     follow(chat, () => finish(turn, data));
-    if (chat === here) heard.textContent = turn.answer.textContent;
+    if (chat === here) heard.textContent = aloud(turn.answer.textContent);
   },
   error(chat, turn, data) {
     throw problem(data.status, data);
   },
 };
+
+const aloud = (text) => (text.length > ALOUD ? `${text.slice(0, ALOUD)} … The answer goes on.` : text);
 
 /** The connection is gone; the answer is asked for again. A quiet line says so until it is there. */
 function lost(chat, turn, tries) {
@@ -188,6 +194,7 @@ function stop(chat) {
   if (!turn) return;
   if (exchange.stop(turn)) {
     waiting(turn, "Stopping…");
+    toEnd(chat);
     return;
   }
   stopped(turn);

@@ -25,7 +25,7 @@ export const underway = (session) => noted()[session];
 
 const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
-/** Ask a turn's question. `told(event, data)` gets the events, `lost(tries)` says that the connection is gone. Raises
+/** Ask a turn's question. `told(event, data)` gets the events one after another, `lost(tries)` says that the connection is gone. Raises
  *  `Problem`; returns when the last event was told, or the turn was stopped before its first. */
 export async function ask(turn, body, told, lost) {
   note(turn.session, { question: turn.question });
@@ -93,7 +93,7 @@ async function heard(turn, response, told) {
       note(turn.session, { question: turn.question, id: turn.id });
       if (turn.stopped) return halt(turn);
     }
-    told(event, data);
+    await told(event, data);
     if (event === "done") return true;
   }
   return false;

@@ -9,6 +9,8 @@ const MARKS = new RegExp(LABEL, "g");
 const HALF = /\[[^\[\]\n]{0,160}$/; // the beginning of a mark, at the end of what has come so far
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: "\u00a0", "#39": "'" };
 const FRAME = 16; // ms
+const STEP = 3_000; // characters that are shown at once
+const MANY = 12; // lines from which a table or block of code is not made anew
 const PROTOCOLS = ["http:", "https:", "mailto:"];
 
 /** A reader of Markdown to which `[name#id]` is a citation if `known` knows it, whatever else stands in the name. */
@@ -55,11 +57,12 @@ function link(token, children) {
   return [Object.assign(made, { href: token.href, target: "_blank", rel: "noopener noreferrer nofollow" })];
 }
 
+const row = (tag, cells, cite) => element("tr", cells.map((cell) =>
+  element(tag, nodes(cell.tokens, cite), cell.align ? `align-${cell.align}` : "")));
+
 function table(token, cite) {
-  const row = (tag, cells) => element("tr", cells.map((cell) =>
-    element(tag, nodes(cell.tokens, cite), cell.align ? `align-${cell.align}` : "")));
-  const body = token.rows.map((cells) => row("td", cells));
-  const made = element("table", [element("thead", [row("th", token.header)]), element("tbody", body)]);
+  const body = token.rows.map((cells) => row("td", cells, cite));
+  const made = element("table", [element("thead", [row("th", token.header, cite)]), element("tbody", body)]);
   return element("div", [made], "table"); // which scrolls, so that the page does not
 }
 
@@ -97,12 +100,26 @@ function nodes(tokens, cite) {
   return tokens.flatMap((token) => (Object.hasOwn(MAKE, token.type) ? MAKE[token.type](token, cite) : [token.raw]));
 }
 
-/** Markdown that grows in `place`. Blocks that can change no more stay as they are, the last is made anew. */
+/** Of a table or a fenced block: what stands before its lines, and the lines in Markdown; null: of neither. */
+function lined(token) {
+  const fenced = token.type === "code" && token.codeBlockStyle !== "indented";
+  if (!fenced && token.type !== "table") return null;
+  const before = fenced ? 1 : 2;
+  const count = !fenced ? token.rows.length : token.text ? token.text.split("\n").length : 0;
+  const lines = token.raw.split("\n");
+  return { head: `${lines.slice(0, before).join("\n")}\n`, lines: lines.slice(before, before + count) };
+}
+
+/** Markdown that grows in `place`. Blocks that can change no more stay as they are, the last is made anew; of a long
+ *  table or block of code only its last line is. */
 export class Writing {
-  #settled = 0; // characters whose blocks stay
-  #last = []; // nodes of the last block
+  #settled = 0; // characters whose nodes stay
+  #shown = 0; // characters that have been drawn
+  #open = null; // the table or block of code that goes on: {head, body}
+  #last = []; // nodes that may change
   #timer = 0;
   #took = 0; // ms that the last drawing cost
+  #drained = []; // who waits until all is shown
 
   /** `citations` by label; `cite(citation)` makes the element of one. */
   constructor(place, citations, cite) {
@@ -112,36 +129,89 @@ export class Writing {
     this.cite = (label) => cite(citations.get(label));
   }
 
-  /** More of it, shown soon; `drawn` is called around the change. What is slow to draw is drawn less often. */
+  /** More of it, shown soon and little by little; `drawn` is called around the change. What is slow to draw is drawn
+   *  less often. */
   add(text, drawn = (change) => change()) {
     this.text += text.replace(/\r\n?/g, "\n");
-    const draw = () => drawn(() => this.#draw(this.text.replace(HALF, "")));
-    this.#timer ||= setTimeout(draw, Math.max(FRAME, 4 * this.#took));
+    this.#soon(drawn);
+  }
+
+  /** When all that was added is shown. */
+  drained() {
+    return this.#timer ? new Promise((resolve) => this.#drained.push(resolve)) : Promise.resolve();
   }
 
   /** All of it, at once. */
   end() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
     this.#draw(this.text);
   }
 
+  #soon(drawn) {
+    this.#timer ||= setTimeout(() => {
+      const began = performance.now();
+      const end = this.#shown + STEP;
+      this.#timer = 0;
+      drawn(() => this.#draw(this.text.slice(0, end).replace(HALF, "")));
+      this.#took = performance.now() - began;
+      this.#shown = Math.min(end, this.text.length);
+      if (this.#shown < this.text.length) this.#soon(drawn);
+      else for (const resolve of this.#drained.splice(0)) resolve();
+    }, Math.max(FRAME, 4 * this.#took));
+  }
+
   #draw(text) {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
-    const began = performance.now();
     for (const node of this.#last) node.remove();
-    let settled, last;
+    this.#last = [];
+    const head = this.#open?.head ?? "";
     try {
-      const tokens = this.marked.lexer(text.slice(this.#settled));
+      const tokens = this.marked.lexer(head + text.slice(this.#settled));
       const end = tokens.findLastIndex((token) => token.type !== "space");
-      settled = tokens.slice(0, Math.max(end, 0));
-      last = nodes(tokens.slice(Math.max(end, 0)), this.cite);
+      if (this.#open && tokens.length) this.#goOn(tokens.shift(), end <= 0);
+      const settled = tokens.splice(0, head ? end - 1 : Math.max(end, 0));
       this.place.append(...nodes(settled, this.cite));
+      this.#settled += settled.reduce((sum, token) => sum + token.raw.length, 0);
+      if (tokens.length) this.#begin(tokens);
     } catch { // nested so deep that nobody could read it
-      [settled, last] = [[], [text.slice(this.#settled)]];
+      this.#add(this.place, [text.slice(this.#settled)]);
     }
-    this.#settled += settled.reduce((sum, token) => sum + token.raw.length, 0);
-    this.#last = last.map((node) => (typeof node === "string" ? document.createTextNode(node) : node));
-    this.place.append(...this.#last);
-    this.#took = performance.now() - began;
+  }
+
+  /** The last block. One of many lines stays open. */
+  #begin([token, ...rest]) {
+    const made = nodes([token], this.cite);
+    const many = lined(token);
+    if (!many || many.lines.length < MANY) return this.#add(this.place, [...made, ...nodes(rest, this.cite)]);
+    this.place.append(...made);
+    const body = made[0].querySelector("tbody") ?? made[0].querySelector("code");
+    body.replaceChildren();
+    this.#open = { head: many.head, body };
+    this.#settled += many.head.length;
+    this.#goOn(token, true);
+  }
+
+  /** The lines of the open block: all but the last stay, or all if it has ended. */
+  #goOn(token, open) {
+    const { head, body } = this.#open;
+    const lines = lined(token)?.lines ?? [];
+    const rows = token.type === "table"
+      ? (from, to) => token.rows.slice(from, to).map((cells) => row("td", cells, this.cite))
+      : (from, to) => [token.text.split("\n").slice(from, to).map((line) => `${line}\n`).join("")];
+    const keep = open ? Math.max(lines.length - 1, 0) : lines.length;
+    body.append(...rows(0, keep));
+    if (open) {
+      this.#settled += lines.slice(0, keep).reduce((sum, line) => sum + line.length + 1, 0);
+      this.#add(body, rows(keep, lines.length));
+    } else {
+      this.#settled += token.raw.length - head.length;
+      this.#open = null;
+    }
+  }
+
+  #add(place, made) {
+    const added = made.map((node) => (typeof node === "string" ? document.createTextNode(node) : node));
+    this.#last.push(...added);
+    place.append(...added);
   }
 }

@@ -1,10 +1,15 @@
-"""The conversation: questions, answers, their sources."""
+"""The conversation: questions, answers, their sources, and what becomes of them when something goes wrong."""
 
 import re
+from collections.abc import Iterator
+from urllib.parse import unquote
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
+from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
+from tests.fakes.process import Service
 from tests.web.conftest import QUESTION, WAIT_MS, Reader
 
 MARKDOWN = """\
@@ -27,6 +32,7 @@ print("[mill.pdf#1]")
 
 [mill.pdf#1]: end"""
 HOSTILE = """\
+[{name}#1]
 <script>window.ran = 1</script> <img src=x onerror="window.ran = 1"> [mill.pdf#1]
 
 <iframe srcdoc="<script>parent.ran = 1</script>"></iframe>
@@ -39,17 +45,59 @@ HOSTILE = """\
 [mill.pdf#1]: javascript:window.ran=1
 """
 LONG = "\n\n".join(f"Paragraph {n} is about the mill [mill.pdf#1]. {'More words. ' * 30}" for n in range(12))
+RIVER = text_pdf(["The river Saale drives the mill. Its weir is 2 m high."])
+CUT = """
+    const real = window.fetch;
+    window.fetch = async (...asked) => {
+        const response = await real(...asked);
+        if (!response.headers.get("content-type")?.includes("event-stream")) return response;
+        const { readable, writable } = new TransformStream();
+        const line = new AbortController();
+        window.cut = () => line.abort(new TypeError("network error"));
+        response.body.pipeTo(writable, { signal: line.signal }).catch(() => {});
+        return new Response(readable, response);
+    };
+"""
+"""Streams that can be cut, as a network does."""
+SLOW = Fault(only="chat", pace=0.01)
+
+
+def to_go(page: Page) -> float:
+    """Pixels from what is seen to the end of the conversation."""
+    gone = "(place) => place.scrollHeight - place.clientHeight - place.scrollTop"
+    return float(page.locator(".talk").evaluate(gone))
+
+
+def up(page: Page) -> None:
+    """To the beginning of the conversation."""
+    page.locator(".talk").evaluate("(place) => place.scrollTo(0, 0)")
+
+
+def seen(reader: Reader, text: str) -> None:
+    """A line of the last answer comes, and is in view, not behind the question's form."""
+    line = reader.last.locator("p", has_text=text).last
+    expect(line).to_be_visible()
+    expect(line).to_be_in_viewport(ratio=1)
+    box, form = line.bounding_box(), reader.page.locator("#ask").bounding_box()
+    assert box
+    assert form
+    assert box["y"] + box["height"] <= form["y"]
+
+
+def clipboard(page: Page) -> str:
+    """What was copied."""
+    return str(page.evaluate("navigator.clipboard.readText()"))
 
 
 def test_markdown_is_shown_as_it_is_meant(reader: Reader) -> None:
-    """Headings, emphasis, lists, tables, quotes, code and links; marks stay marks, but not in code."""
-    reader.asked()
-    answer = reader.page.locator(".answer")
+    """Headings, emphasis, lists, tables, quotes, code and links; marks are numbers, but not in code."""
+    reader.asked(reply=MARKDOWN)
+    answer = reader.last.locator(".answer")
 
     assert answer.locator("h4").inner_text() == "The mill"
-    assert answer.locator("strong").inner_text() == "built in 1843 mill.pdf#1"
+    assert answer.locator("strong").inner_text() == "built in 1843 1"
     assert answer.locator("em").inner_text() == "closed"
-    assert answer.locator("td").all_inner_texts() == ["1843", "built mill.pdf#1"]
+    assert answer.locator("td").all_inner_texts() == ["1843", "built 1"]
     assert answer.locator("ol > li > ul > li code").inner_text() == "code [mill.pdf#1]"
     assert "quoted" in answer.locator("blockquote").inner_text()
     assert answer.locator("pre").inner_text().strip() == 'print("[mill.pdf#1]")'
@@ -58,71 +106,392 @@ def test_markdown_is_shown_as_it_is_meant(reader: Reader) -> None:
         "https://example.com/mill",
         "noopener noreferrer nofollow",
     )
-    assert answer.locator(".chip").count() == 5
-    answer.locator("strong .chip").click()
-    expect(reader.page.locator("#passage-text")).to_contain_text("built in 1843 by Anna Keller")
+    assert answer.locator(".mark").count() == 5
 
 
 def test_nothing_in_a_text_runs(reader: Reader) -> None:
     """Of a model, a PDF, a file's name or a question: it is shown, and the browser has nothing to refuse."""
     page, name = reader.page, "<img src=x onerror=window.ran=1>.pdf"
-    assert reader.talk.service.upload(name, text_pdf("Loam."), session_id=reader.session).status_code == 201
+    reader.upload(name, text_pdf(["The loam of the mill is brown."]))
+    reader.asked(
+        f"{QUESTION} And its loam? <img src=x onerror=window.ran=1>", HOSTILE.replace("{name}", name)
+    )
+    reader.last.locator(".mark").last.hover()
+    expect(page.locator("#hover")).to_contain_text("mill")
     page.reload()
-    expect(page.locator("#documents")).to_contain_text(name)
-    reader.asked(f"{QUESTION} <img src=x onerror=window.ran=1>", HOSTILE)
-    page.locator(".answer .chip").first.click()
-    expect(page.locator("#passage-text")).not_to_have_text("…")
-    page.click("#close")
-    page.reload()
-    expect(page.locator(".sources")).to_have_count(1)
+    expect(reader.last.locator(".source").first).to_be_visible()
 
-    assert '<img src=x onerror="window.ran = 1">' in page.locator(".answer").inner_text()
-    assert page.locator("#turns :is(script, img, iframe, svg), #documents img, #passage img").count() == 0
+    assert '<img src=x onerror="window.ran = 1">' in reader.last.locator(".answer").inner_text()
+    assert reader.last.locator(".source", has_text=name).count() == 1
+    assert page.locator(".turns :is(script, img, iframe), .answer svg, #hover img").count() == 0
     links = [one.get_attribute("href") for one in page.locator(".answer a").all()]
     assert links == ["https://evil.example/i.png"], "an image is a link that one may follow"
     assert page.evaluate("[window.ran, violations]") == [None, []]
 
 
 def test_a_reload_shows_what_was_said(reader: Reader) -> None:
-    """Questions, answers, their sources and what was said of them: the same as before."""
-    reader.asked()
+    """Questions, answers, marks, sources, ratings and what was removed: the same as before."""
+    page = reader.page
+    reader.asked(reply=MARKDOWN)
+    reader.last.get_by_label("Good answer").click()
+    expect(page.locator("#toasts")).to_contain_text("Rated as good.")
     reader.asked(reply="The year is 1843, as [ghost.pdf#7] says.")
-    shown = reader.page.locator("#turns").inner_text()
-    reader.page.reload()
-    expect(reader.page.locator(".sources")).to_have_count(2)
-    restored = reader.page.locator("#turns").inner_text()
+    expect(page.locator(".source", has_text="mill.pdf")).to_have_count(2)
+    expect(page.locator(".turn").first.locator(".acts")).to_contain_text("passages")
+    shown = page.locator(".turn").all_inner_texts()
+    page.reload()
+    expect(page.locator(".turn .acts")).to_have_count(2)
 
-    def timeless(text: str) -> str:
-        return re.sub(r"\d+\.\d s", "", text)
-
-    assert timeless(restored) == timeless(shown)
-    assert reader.page.locator("#empty").is_hidden()
-    reader.page.locator(".answer .chip").first.click()
-    expect(reader.page.locator("#passage-text")).to_contain_text("built in 1843")
+    assert page.locator(".turn").all_inner_texts() == shown
+    pressed = page.locator(".turn .acts [aria-pressed=true]")
+    assert pressed.get_attribute("aria-label") == "Good answer"
+    assert to_go(page) <= 1
 
 
 def test_what_the_model_did_not_cite_does_not_look_cited(reader: Reader) -> None:
     """The nearest passages are called so, and a removed citation is mentioned."""
     reader.asked(reply="The year is 1843, as [ghost.pdf#7] says.")
-    item = reader.page.locator("#turns li").first
 
-    assert item.locator("summary").inner_text() == "Closest passages (the model cited none)"
-    assert item.locator(".answer").inner_text() == "The year is 1843, as says."
-    assert item.locator(".answer .chip").count() == 0
-    assert "1 invented citation was removed." in item.inner_text()
+    assert "CLOSEST PASSAGES (THE MODEL CITED NONE)" in reader.last.inner_text()
+    assert reader.last.locator(".answer").inner_text() == "The year is 1843, as says."
+    assert reader.last.locator(".answer .mark").count() == 0
+    assert "1 invented citation was removed." in reader.last.inner_text()
+
+
+def test_marks_tell_their_source_and_open_it(reader: Reader) -> None:
+    """By name, by a card with the sentence, and by the panel at the place among the citations."""
+    page = reader.page
+    reader.upload("river.pdf", RIVER)
+    question = "Which river drives the mill, and when was the mill built?"
+    reader.asked(question, "The Saale drives it [river.pdf#1][mill.pdf#1]. Keller built it [mill.pdf#1].")
+    marks = reader.last.locator(".mark")
+    assert marks.all_inner_texts() == ["1", "2", "2"], "in the order of first citation"
+    assert marks.first.get_attribute("aria-label") == "Source 1, river.pdf page 1"
+    for mark in marks.all():
+        box = mark.bounding_box()
+        assert box
+        assert min(box["width"], box["height"]) >= 24
+
+    marks.first.hover()
+    card = page.locator("#hover")
+    expect(card.locator("mark")).to_contain_text("The river Saale drives the mill.")
+    assert "river.pdf" in card.inner_text()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+
+    marks.first.click()
+    answer = page.url.split("/")[-2]
+    citations = reader.talk.service.client.get(f"/answers/{answer}").json()["citations"]
+    place = [cite["label"] for cite in citations].index("river.pdf#1") + 1
+    expect(page).to_have_url(re.compile(f"/{place}$"))
+    expect(page.locator("#panel")).to_be_visible()
+    expect(marks.first).to_have_attribute("aria-current", "true")
+    page.reload()
+    expect(page.locator("#panel")).to_contain_text("river.pdf")
+    expect(reader.last.locator(".source").first).to_have_attribute("aria-current", "true")
+
+
+def test_the_view_follows_the_answer(reader: Reader) -> None:
+    """While its reader is at the end; who has gone up stays there, and is shown that there is more."""
+    page = reader.page
+    reader.asked(reply=LONG)
+    assert to_go(page) <= 1
+
+    reader.talk.model.fault = SLOW
+    reader.ask(reply=LONG)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 3")
+    up(page)
+    expect(page.get_by_text("New text below")).to_be_visible()
+    assert page.locator(".talk").evaluate("(place) => place.scrollTop") == 0
+    page.get_by_text("New text below").click()
+    reader.ended()
+    expect(page.get_by_text("New text below")).to_be_hidden()
+    assert to_go(page) <= 1
+
+
+@pytest.mark.parametrize("way", ["button", "key"])
+def test_stop_ends_the_model_too_and_keeps_what_came(reader: Reader, way: str) -> None:
+    """Its connection closes; the text stays, with its sources, also after a reload."""
+    page, model = reader.page, reader.talk.model
+    model.fault = Fault(only="chat", stall_after=300)
+    reader.ask(reply=LONG)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 3")
+    up(page)
+    page.click("#stop") if way == "button" else page.keyboard.press("Escape")
+    reader.ended()
+    seen(reader, "Stopped.")
+    assert "Paragraph 3" in reader.last.inner_text()
+    while not model.requests[-1].closed.is_set():
+        page.wait_for_timeout(20)
+    page.reload()
+    seen(reader, "Stopped.")
+    assert reader.last.locator(".source").count() > 0
+
+
+def test_what_is_stopped_before_it_began_ends_in_the_service(reader: Reader) -> None:
+    """Though its id is not known yet; and the next question can be asked at once."""
+    page, model = reader.page, reader.talk.model
+    model.fault = Fault(only="chat", head_delay=60)
+    reader.ask()
+    expect(page.locator("#stop")).to_be_visible()
+    while not model.requests or QUESTION not in str(model.requests[-1].body):
+        page.wait_for_timeout(20)
+    asked = model.requests[-1]
+    page.keyboard.press("Escape")
+    seen(reader, "Stopped.")
+    while not asked.closed.is_set():
+        page.wait_for_timeout(20)
+    model.fault = Fault()
+    reader.asked("And who built the mill?", "Anna Keller [mill.pdf#1].")
+    assert "Anna Keller" in reader.last.inner_text()
+
+
+def test_an_error_is_beside_the_answer_and_can_be_retried(reader: Reader) -> None:
+    """In view, wherever one reads; a retry takes the place of what failed before its first word."""
+    page = reader.page
+    reader.talk.model.fault = Fault(only="chat", close_after=400)
+    reader.ask(reply=LONG)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph")
+    up(page)
+    reader.ended()
+    seen(reader, "The chat model failed")
+
+    reader.talk.model.fault = Fault(only="chat", status=500)
+    reader.asked()
+    seen(reader, "The chat model failed")
+    reader.talk.model.fault = Fault()
+    reader.last.get_by_text("Retry").click()
+    expect(reader.last.locator(".source").first).to_be_visible()
+    assert page.locator(".turn").count() == 2
+
+
+def test_a_retry_is_asked_as_the_first_time(reader: Reader) -> None:
+    """Below, with the turns that came before the question and not those after."""
+    reader.asked(reply="The first answer [mill.pdf#1].")
+    reader.asked("And who built the mill?", "The second answer [mill.pdf#1].")
+    reader.page.locator(".turn").first.get_by_text("Retry").click()
+    expect(reader.page.locator(".turn")).to_have_count(2)
+    reader.ended()
+
+    said = str(reader.talk.model.requests[-1].body)
+    assert QUESTION in said
+    assert "answer [" not in said
+
+
+def test_a_reload_goes_on_with_the_answer(reader: Reader) -> None:
+    """In the middle of it, and before its first word."""
+    page = reader.page
+    reader.talk.model.fault = SLOW
+    reader.ask(reply=LONG)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 2")
+    page.reload()
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 2")
+    expect(reader.last).to_have_attribute("aria-busy", "true")
+    reader.ended()
+    assert "Paragraph 11" in reader.last.inner_text()
+    assert page.locator(".turn").count() == 1
+
+    reader.talk.model.fault = Fault(only="chat", head_delay=4)
+    reader.ask("And who built the mill?", "Anna Keller [mill.pdf#1].")
+    expect(page.locator("#stop")).to_be_visible()
+    page.wait_for_timeout(300)
+    page.reload()
+    expect(reader.last.locator(".question")).to_have_text("And who built the mill?")
+    expect(reader.last.locator(".answer")).to_have_text("Anna Keller 1.")
+    assert page.locator(".turn").count() == 2
+
+
+def test_a_lost_connection_is_taken_up_again(reader: Reader) -> None:
+    """A quiet line says so, then the rest comes; nothing comes twice."""
+    page = reader.page
+    page.evaluate(CUT)
+    reader.talk.model.fault = SLOW
+    reader.ask(reply=LONG)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 1")
+    page.evaluate("cut()")
+    expect(reader.last).to_contain_text("The connection was lost.")
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 5")
+    page.evaluate("cut()")
+    reader.ended()
+
+    text = reader.last.locator(".answer").inner_text()
+    assert re.findall(r"Paragraph (\d+)", text) == [str(n) for n in range(12)]
+    assert reader.last.locator(".error").count() == 0
+
+
+def test_an_answer_goes_on_while_one_is_elsewhere(reader: Reader) -> None:
+    """In the library or another chat; the rail has its chat from the beginning."""
+    page = reader.page
+    reader.talk.model.fault = SLOW
+    reader.ask(reply=LONG)
+    expect(page.locator("#rail .chats", has_text=QUESTION)).to_be_visible()
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 1")
+    page.click("#rail a[href='#/documents']")
+    expect(page.locator("#message")).to_have_count(0)
+    page.click("#rail .chats a >> nth=0")
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 2")
+    expect(reader.last).to_have_attribute("aria-busy", "true")
+    page.goto(f"{reader.chat}-other")
+    expect(page.locator(".turn")).to_have_count(0)
+    assert page.locator("#stop").is_hidden()
+    page.goto(reader.chat)
+    reader.ended()
+    assert "Paragraph 11" in reader.last.inner_text()
+
+
+def test_answers_are_copied_and_shared(reader: Reader) -> None:
+    """As text, as Markdown with its sources as footnotes, and as an address."""
+    page = reader.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    reader.asked(reply="**Built** in 1843 [mill.pdf#1], closed in 1960 [mill.pdf#2].")
+    base = reader.talk.service.lock.url
+    answer = reader.last.locator(".source").first.get_attribute("href")
+    assert answer
+    answer = answer.rpartition("/")[0]
+
+    reader.last.get_by_text("Copy", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("Answer copied.")
+    assert clipboard(page) == "**Built** in 1843, closed in 1960."
+    reader.last.get_by_text("Copy with sources").click()
+    expect(page.locator("#toasts")).to_contain_text("Answer and sources copied.")
+    text = clipboard(page)
+    assert text.startswith("**Built** in 1843[^1], closed in 1960[^2].\n\n[^1]: mill.pdf")
+    assert re.search(rf"page 1, {re.escape(base)}/{re.escape(answer)}/\d\n", text)
+    reader.last.get_by_text("Share link").click()
+    expect(page.locator("#toasts")).to_contain_text("Link copied.")
+    assert unquote(clipboard(page)) == f"{base}/{unquote(answer)}"
+
+
+def test_a_rating_can_be_undone(reader: Reader) -> None:
+    """By the toast, or by the same thumb once more; the service keeps what is seen."""
+    page = reader.page
+    reader.asked()
+    good, bad = reader.last.get_by_label("Good answer"), reader.last.get_by_label("Bad answer")
+    good.click()
+    expect(good).to_have_attribute("aria-pressed", "true")
+    bad.click()
+    expect(bad).to_have_attribute("aria-pressed", "true")
+    expect(good).to_have_attribute("aria-pressed", "false")
+    page.locator(".toast", has_text="Rated as bad.").get_by_text("Undo").click()
+    expect(good).to_have_attribute("aria-pressed", "true")
+    good.click()
+    expect(page.locator("#toasts")).to_contain_text("Rating taken back.")
+    page.reload()
+    expect(reader.last.locator(".acts")).to_be_visible()
+    assert reader.last.locator(".acts [aria-pressed=true]").count() == 0
+
+
+def test_the_composer_has_the_keys_of_a_chat(reader: Reader) -> None:
+    """Shift-Enter breaks, Enter sends, but not while an input method composes; ↑ brings the last question."""
+    page, field = reader.page, reader.page.locator("#message")
+    expect(field).to_have_attribute("placeholder", "Ask about 1 document")
+    field.fill("one")
+    field.press("Shift+Enter")
+    field.type("two")
+    composing = (
+        "new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true, cancelable: true})"
+    )
+    assert field.evaluate(f"(field) => field.dispatchEvent({composing})"), "the input method has the key"
+    assert field.input_value() == "one\ntwo"
+    assert page.locator(".turn").count() == 0
+
+    field.fill("A draft")
+    page.reload()
+    expect(field).to_have_value("A draft")
+    reader.asked()
+    assert field.input_value() == ""
+    field.press("ArrowUp")
+    assert field.input_value() == QUESTION
+
+    field.fill("x" * 32_001)
+    expect(page.locator("#ask")).to_contain_text("32,001 characters: a question may have 32,000.")
+    field.press("Enter")
+    expect(page.locator("#send")).to_be_disabled()
+    assert page.locator(".turn").count() == 1
+
+
+def test_the_switches_say_what_is_searched(reader: Reader) -> None:
+    """Only sources that have something; what is pressed is what the service is asked for."""
+    page, client = reader.page, reader.talk.service.client
+    page.evaluate(f"localStorage['ibid.user'] = JSON.stringify('{reader.session}')")
+    page.reload()
+    documents, memories = page.locator("[data-source=documents]"), page.locator("[data-source=memories]")
+    expect(documents).to_have_attribute("aria-pressed", "true")
+    assert memories.count() == 0
+    told = {"user_id": reader.session, "text": "My grandmother's mill stands by the river Saale."}
+    assert client.post("/memories", json=told).status_code == 201
+    page.reload()
+    expect(memories).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document and 1 memory")
+    documents.click()
+    expect(documents).to_have_attribute("aria-pressed", "false")
+    reader.asked("By which river stands the mill of my grandmother?", "By the Saale.")
+
+    expect(reader.last).to_contain_text("Memory of")
+    assert "mill.pdf" not in reader.last.inner_text()
+    memories.click()
+    page.wait_for_timeout(100)
+    expect(memories).to_have_attribute("aria-pressed", "true")  # one source is always asked
+
+
+def test_nothing_makes_the_page_wider(reader: Reader) -> None:
+    """Long words, wide tables and code scroll in themselves; of a long question the beginning is shown."""
+    page = reader.page
+    page.set_viewport_size({"width": 360, "height": 700})
+    wide = "| " + " | ".join("column" * 4 for _ in range(12)) + " |"
+    table = f"{wide}\n{'|--' * 12}|\n{wide}"
+    reader.asked(
+        f"{'long ' * 400}{'w' * 300}", f"{'w' * 400} [mill.pdf#1]\n\n{table}\n\n```\n{'c' * 400}\n```"
+    )
+
+    for place in ("html", ".talk", ".turns"):
+        assert page.locator(place).evaluate("(one) => one.scrollWidth <= one.clientWidth"), place
+    question = reader.last.locator(".question").bounding_box()
+    assert question
+    assert question["height"] < 350
+    reader.last.get_by_text("Show all").click()
+    expect(reader.last.get_by_text("Show less")).to_be_visible()
 
 
 def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
     """By the question's form and below an answer that could not know it; then it can be asked again."""
     page = reader.page
     ships = text_pdf([f"Page {n}: the lighthouse keeper counts {n} ships." for n in range(600)])
-    page.set_input_files("#files", {"name": "ships.pdf", "mimeType": "application/pdf", "buffer": ships})
-    expect(page.locator("#reading")).to_have_text("Reading ships.pdf…")
-    reader.asked("Which gulls does the lighthouse keeper feed?", "I do not know.")
-    expect(page.locator("#turns")).to_contain_text("Reading ships.pdf…")
-    page.click("text=Ask again", timeout=3 * WAIT_MS)
-    reader.ended()
+    page.set_input_files("#add-files", {"name": "ships.pdf", "mimeType": "application/pdf", "buffer": ships})
+    try:
+        expect(page.locator("#ask .files")).to_contain_text("Reading ships.pdf…")
+        reader.asked("Which gulls does the lighthouse keeper feed?", "I do not know.")
+        expect(reader.last).to_contain_text("ships.pdf was still being read and could not be searched yet.")
+        page.click("text=Ask again", timeout=3 * WAIT_MS)
+        reader.ended()
 
-    assert page.locator("#reading").is_hidden()
-    assert "ships.pdf has been read." in page.locator("#turns").inner_text()
-    assert "passages read" in page.locator("#turns > li").last.inner_text()
+        expect(page.locator("#ask .files")).to_be_hidden()
+        assert "ships.pdf has been read." in page.locator(".turn").first.inner_text()
+        assert reader.last.locator(".source").count() > 0
+    finally:
+        client = reader.talk.service.client
+        for item in client.get("/api/documents").json()["items"]:
+            if item["filename"] == "ships.pdf":
+                client.delete(f"/api/documents/{item['id']}")
+
+
+@pytest.fixture
+def quoting(browser: Browser, house: Service) -> Iterator[Page]:
+    """The page of a service without a chat model."""
+    context = browser.new_context(base_url=house.lock.url)
+    context.set_default_timeout(WAIT_MS)
+    yield context.new_page()
+    context.close()
+
+
+def test_small_talk_without_a_model_fits_a_browser(quoting: Page) -> None:
+    """No commands of a shell, no addresses of an API: the words are for somebody who reads a page."""
+    quoting.goto("/#/c/small-talk")
+    for said in ("hi", "thanks", "Where is the nearest lighthouse?"):
+        quoting.fill("#message", said)
+        quoting.press("#message", "Enter")
+        expect(quoting.locator(".turn", has_text=said)).to_have_attribute("aria-busy", "false")
+    text = quoting.locator(".turns").inner_text()
+
+    assert "Hello!" in text
+    assert not re.search(r"ibid |POST|GET|/api|curl|`", text)
