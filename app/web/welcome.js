@@ -71,7 +71,7 @@ export function fill(place, ask) {
   let shown = ""; // what stands there: it is only made anew when that changes
   async function look() {
     if (!view.isConnected) return;
-    const found = await json(address("/api/documents", { limit: 50 })).catch(() => null);
+    const found = await json(address("/api/documents", { session_id: parts()[1], limit: 50 })).catch(() => null);
     if (!found) return;
     const documents = found.items.filter(({ state }) => state !== "failed");
     const [title, line] = heading(documents, Math.max(documents.length, found.total ?? 0));

@@ -151,7 +151,7 @@ STATES: dict[str, Callable[[Page], None]] = {
     "answer": answered,
     "panel": panel,
     "why": why,
-    "documents": library("documents", "Documents"),
+    "documents": library("documents", "mill.pdf"),
     "memories": library("memories", "My sister owns a mill."),
     "texts": library("texts", "axe"),
     "texts-open": library("texts/axe", "Mills"),
