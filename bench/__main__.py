@@ -1,5 +1,4 @@
-"""`make bench`: speed beside a floor of the same run, the stages of an answer, the page in a browser, growth with
-what is stored.
+"""`make bench`: speed beside a floor of the same run, the stages of an answer, the page in a browser, growth.
 
 usage: python -m bench [--quick] [--full] [--rounds N]
 --quick: a look in two minutes; --full (FULL=1 make bench): growth up to 100,000 passages. Figures go to

@@ -1,4 +1,4 @@
-"""The page in headless Chromium: what it loads, when it is painted, and whether it keeps up with a long answer.
+"""The page in headless Chromium: what it loads, when it is painted, whether it keeps up with a long answer.
 
 usage: python -m bench.browser. Bytes over the wire, with their headers; milliseconds. The scripted model of
 the tests streams 100 kB of Markdown with a citation in each paragraph. Wanted: first paint under 1 s, at most
