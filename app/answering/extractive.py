@@ -288,8 +288,7 @@ WELCOME = "Hello! Ask me about what is stored here: I quote the sentences that a
 OBLIGED = "Happy to help. What else would you like to know?"
 """Reply to small talk that is no greeting: thanks, or a reaction."""
 WITHOUT: Mapping[str, str] = {
-    Reason.EMPTY: "There is nothing stored to answer from yet. Add a PDF in the browser or with POST "
-    f"/api/documents. {NO_MODEL}",
+    Reason.EMPTY: f"There is nothing stored to answer from yet. Add a PDF and ask again. {NO_MODEL}",
     Reason.PROCESSING: "What was added is still being read. Ask again in a moment.",
     Reason.SKIPPED: f"That is too short to be looked up: ask in a whole sentence. {NO_MODEL}",
     Reason.TIMEOUT: "What is stored could not be searched in time. Please ask again.",

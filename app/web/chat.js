@@ -12,12 +12,14 @@ import { fill } from "./welcome.js";
 
 const NEAR = 80; // px from the end, within which the view follows the answer
 const PENDING_MS = 2000;
+const ALOUD = 3000; // characters that a screen reader says of itself
 
 const chats = new Map(); // by session: the chat that is shown, and those that are being answered
 let here = null; // the chat that is shown
 
 // --- the view ------------------------------------------------------------------------------------
 
+const title = make("h1", "only-heard");
 const heard = make("p", "only-heard");
 heard.setAttribute("aria-live", "polite");
 const scroller = make("div", "talk", "", { tabIndex: -1 });
@@ -53,7 +55,7 @@ register("c", (place, [id, answer, n], again) => {
     return leave;
   }
   const fresh = !again || !scroller.isConnected; // from an address without a chat one was sent on
-  if (fresh) place.append(scroller, foot, heard);
+  if (fresh) place.append(title, scroller, foot, heard);
   if (here?.session !== id) swap(id);
   locate(here, answer, n);
   if (fresh && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
@@ -88,7 +90,9 @@ function chat(session) {
 }
 
 function entitle({ turns }) {
-  document.title = turns.length ? `${turns[0].question.slice(0, 60)} · Ibid` : "Ibid";
+  const asked = turns[0]?.question.slice(0, 60);
+  title.textContent = asked ?? "New chat";
+  document.title = asked ? `${asked} · Ibid` : "Ibid";
 }
 
 /** What an address names comes into view. The panel opens by itself. */
@@ -174,12 +178,14 @@ const EVENTS = {
   },
   done(chat, turn, data) {
     follow(chat, () => finish(turn, data));
-    if (chat === here) heard.textContent = turn.answer.textContent;
+    if (chat === here) heard.textContent = aloud(turn.answer.textContent);
   },
   error(chat, turn, data) {
     throw problem(data.status, data);
   },
 };
+
+const aloud = (text) => (text.length > ALOUD ? `${text.slice(0, ALOUD)} … The answer goes on.` : text);
 
 /** The connection is gone; the answer is asked for again. A quiet line says so until it is there. */
 function lost(chat, turn, tries) {
@@ -191,6 +197,7 @@ function stop(chat) {
   if (!turn) return;
   if (exchange.stop(turn)) {
     waiting(turn, "Stopping…");
+    toEnd(chat);
     return;
   }
   stopped(turn);

@@ -1,11 +1,11 @@
 // The source panel beside the conversation: the page, the text, and why this passage.
 
 import { address, blob, key } from "./api.js";
-import { $, box, button, make } from "./dom.js";
+import { $, box, button, make, toast } from "./dom.js";
 import { lost, once, pages, place, read, showText } from "./passage.js";
 import { go, parts as whereabouts, path } from "./router.js";
 import { showPages } from "./sheet.js";
-import { panelWidth } from "./state.js";
+import { on, panelWidth } from "./state.js";
 import { few, line, showWhy } from "./why.js";
 
 const LEAST = 340;
@@ -59,7 +59,6 @@ function begin(answer, session, n) {
   shown = { answer, session, n, trace, entries, about };
   take(trace ?? answer);
   $("panel").hidden = false;
-  parts.why.scrollTop = 0;
   pick(shown.entries.find((each) => n && each.n === n) ?? null, n === null ? "why" : null);
   if (!trace) record();
 }
@@ -90,7 +89,7 @@ async function record() {
   try {
     const trace = await once(`/answers/${encodeURIComponent(now.answer.answer_id)}`);
     if (shown !== now) return;
-    now.trace = trace;
+    Object.assign(now, { trace, failed: null });
     renew(trace);
   } catch (error) {
     if (shown !== now) return;
@@ -168,12 +167,13 @@ async function openFile(event) {
   if (!key()) return;
   event.preventDefault();
   const opened = window.open("", "_blank");
+  if (!opened) return void toast("The browser did not open a new tab. Allow it to, and try again.");
   const [from, page] = parts.file.getAttribute("href").split("#");
   try {
     opened.location = `${await blob(from)}#${page}`;
   } catch (error) {
-    opened?.close();
-    parts.title.replaceChildren(make("span", "bad", error.message));
+    opened.close();
+    toast(error.message);
   }
 }
 
@@ -207,10 +207,15 @@ function why() {
   if (foot.length) foot.push(button(`Why? All ${shown.entries.length} passages`, () => select("why"), "quiet"));
   parts.foot.replaceChildren(...foot);
   parts.foot.hidden = tab() === "why" || !foot.length;
-  if (trace) {
-    showWhy(parts.why, shown, entry, (each) => turnTo(each, "page"));
-    if (shown.n && !entry) parts.why.prepend(make("p", "bad", `This answer has no source ${shown.n}.`));
-  } else if (failed) parts.why.replaceChildren(missing(failed));
+  if (!trace) parts.why.replaceChildren(failed ? missing(failed) : make("p", "soft", "…"));
+  else if (parts.why.trace !== trace) showWhy(parts.why, shown, (each) => turnTo(each, "page"));
+  parts.why.trace = trace;
+  parts.none.hidden = !trace || !shown.n || Boolean(entry);
+  parts.none.textContent = `This answer has no source ${shown.n}.`;
+  for (const each of parts.why.querySelectorAll(".candidate")) {
+    if (each.entry === entry) each.setAttribute("aria-current", "true");
+    else each.removeAttribute("aria-current");
+  }
 }
 
 function missing(error) {
@@ -320,9 +325,12 @@ export function setUp() {
   parts.edge = edge();
   parts.foot = make("div", "foot", "", { hidden: true });
   const top = box("div", "head", [parts.title, parts.steps, parts.file, button("✕", close, "icon", "Close the source")]);
-  $("panel").append(parts.edge, top, tabs, parts.page, parts.text, parts.why, parts.foot);
+  parts.none = make("p", "note bad", "", { hidden: true });
+  $("panel").append(parts.edge, top, tabs, parts.none, parts.page, parts.text, parts.why, parts.foot);
   resize(panelWidth.get());
   addEventListener("resize", () => resize(panelWidth.get()));
   document.addEventListener("keydown", onKey);
   addEventListener("ibid:address", onAddress);
+  on("settings", (name) => name === "key" && shown && begin(shown.answer, shown.session, shown.n));
+  on("sessions", () => shown?.failed && record()); // an answer has ended
 }

@@ -2,6 +2,7 @@
 
 import { address, json } from "./api.js";
 import { box, button, make } from "./dom.js";
+import { on } from "./state.js";
 
 const part = encodeURIComponent;
 const known = new Map(); // what was read, as promises
@@ -14,6 +15,9 @@ export function place({ source, id }) {
   const [document, n] = id.split(":");
   return { document, n: Number(n) };
 }
+
+for (const name of ["documents", "memories", "texts", "projects"]) on(name, () => known.clear());
+on("settings", (name) => name === "key" && known.clear());
 
 /** A request that is made once. */
 export function once(path) {

@@ -141,8 +141,8 @@ function ends(view) {
   view.before?.remove();
   view.after?.remove();
   const [first, last] = [Math.min(...view.pages.keys()), Math.max(...view.pages.keys())];
-  view.before = first > 1 && turn(view, first - 1, "↑");
-  view.after = last < view.last && turn(view, last + 1, "↓");
+  view.before = first > 1 ? turn(view, first - 1, "↑") : null;
+  view.after = last < view.last ? turn(view, last + 1, "↓") : null;
   if (view.before) view.desk.prepend(view.before);
   if (view.after) view.desk.append(view.after);
 }
@@ -184,7 +184,7 @@ function zoomer(view) {
 /** Sharper pictures when the panel grows; whether the reader has scrolled. Returns what ends it. */
 function watch(view) {
   const grown = new ResizeObserver(() => {
-    for (const number of view.pages.keys()) draw(view, number);
+    for (const [number, sheet] of view.pages) if (sheet.scale) draw(view, number); // not what has failed
     bring(view);
   });
   grown.observe(view.desk);

@@ -103,7 +103,7 @@ export function few(entry, { answer, entries }) {
 const said = (name, ...told) => box("div", "said", [make("dt", "", name), box("dd", "", told)]);
 
 /** Fills the tab. `from`: {answer, entries, trace, session, project}; `onPick(entry)` opens a candidate. */
-export function showWhy(tab, from, current, onPick) {
+export function showWhy(tab, from, onPick) {
   const { trace } = from;
   const facts = box("dl", "", [
     said("Asked", trace.question),
@@ -116,7 +116,7 @@ export function showWhy(tab, from, current, onPick) {
   const notes = trace.notes.filter((note) => !OWN.test(note));
   if (notes.length) facts.append(said("Notes", notes.join(" ")));
   tab.replaceChildren(facts, today(trace.answer_id));
-  if (from.entries.length) tab.append(...list(from, current, onPick));
+  if (from.entries.length) tab.append(...list(from, onPick));
 }
 
 function searched({ rag, sources, timings }) {
@@ -184,7 +184,7 @@ function bound(entries) {
   return least <= 1 ? ` (those above have at least ${figure(least)})` : "";
 }
 
-function list(from, current, onPick) {
+function list(from, onPick) {
   const { answer, entries } = from;
   const rows = make("div", "candidates");
   const lines = entries.map((entry) => line(entry, answer, () => onPick(entry), true));
@@ -193,7 +193,6 @@ function list(from, current, onPick) {
     if (heading && own.length) rows.append(make("h3", "line", `${heading}${kind === "below_threshold" ? bound(entries) : ""}`));
     rows.append(...own);
   }
-  for (const each of lines) if (each.entry === current) each.setAttribute("aria-current", "true");
   const seen = new IntersectionObserver((found) => {
     for (const { isIntersecting, target } of found) if (isIntersecting) target.fill(from);
   });

@@ -32,6 +32,7 @@ print("[mill.pdf#1]")
 
 [mill.pdf#1]: end"""
 HOSTILE = """\
+[{name}#1]
 <script>window.ran = 1</script> <img src=x onerror="window.ran = 1"> [mill.pdf#1]
 
 <iframe srcdoc="<script>parent.ran = 1</script>"></iframe>
@@ -44,6 +45,20 @@ HOSTILE = """\
 [mill.pdf#1]: javascript:window.ran=1
 """
 LONG = "\n\n".join(f"Paragraph {n} is about the mill [mill.pdf#1]. {'More words. ' * 30}" for n in range(12))
+RIVER = text_pdf(["The river Saale drives the mill. Its weir is 2 m high."])
+CUT = """
+    const real = window.fetch;
+    window.fetch = async (...asked) => {
+        const response = await real(...asked);
+        if (!response.headers.get("content-type")?.includes("event-stream")) return response;
+        const { readable, writable } = new TransformStream();
+        const line = new AbortController();
+        window.cut = () => line.abort(new TypeError("network error"));
+        response.body.pipeTo(writable, { signal: line.signal }).catch(() => {});
+        return new Response(readable, response);
+    };
+"""
+"""Streams that can be cut, as a network does."""
 SLOW = Fault(only="chat", pace=0.01)
 
 
@@ -121,7 +136,7 @@ def test_a_reload_shows_what_was_said(reader: Reader) -> None:
     reader.last.get_by_label("Good answer").click()
     expect(page.locator("#toasts")).to_contain_text("Rated as good.")
     reader.asked(reply="The year is 1843, as [ghost.pdf#7] says.")
-    expect(page.locator(".source", has_text="mill.pdf")).to_have_count(3)
+    expect(page.locator(".source", has_text="mill.pdf")).to_have_count(2)
     expect(page.locator(".turn").first.locator(".acts")).to_contain_text("passages")
     shown = page.locator(".turn").all_inner_texts()
     page.reload()
@@ -146,10 +161,12 @@ def test_what_the_model_did_not_cite_does_not_look_cited(reader: Reader) -> None
 def test_marks_tell_their_source_and_open_it(reader: Reader) -> None:
     """By name, by a card with the sentence, and by the panel at the place among the citations."""
     page = reader.page
-    reader.asked(reply="It closed in 1960 [mill.pdf#2][mill.pdf#1]. Keller built it [mill.pdf#1].")
+    reader.upload("river.pdf", RIVER)
+    question = "Which river drives the mill, and when was the mill built?"
+    reader.asked(question, "The Saale drives it [river.pdf#1][mill.pdf#1]. Keller built it [mill.pdf#1].")
     marks = reader.last.locator(".mark")
     assert marks.all_inner_texts() == ["1", "2", "2"], "in the order of first citation"
-    assert marks.first.get_attribute("aria-label") == "Source 1, mill.pdf page 2"
+    assert marks.first.get_attribute("aria-label") == "Source 1, river.pdf page 1"
     for mark in marks.all():
         box = mark.bounding_box()
         assert box
@@ -157,21 +174,20 @@ def test_marks_tell_their_source_and_open_it(reader: Reader) -> None:
 
     marks.first.hover()
     card = page.locator("#hover")
-    expect(card.locator("mark")).to_contain_text("The mill closed in 1960.")
-    assert "mill.pdf" in card.inner_text()
+    expect(card.locator("mark")).to_contain_text("The river Saale drives the mill.")
+    assert "river.pdf" in card.inner_text()
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
 
     marks.first.click()
-    record = reader.talk.service.client.get(
-        f"/answers/{reader.last.locator('.source').first.get_attribute('href').split('/')[3]}"
-    )
-    place = [cite["label"] for cite in record.json()["citations"]].index("mill.pdf#2") + 1
+    answer = page.url.split("/")[-2]
+    citations = reader.talk.service.client.get(f"/answers/{answer}").json()["citations"]
+    place = [cite["label"] for cite in citations].index("river.pdf#1") + 1
     expect(page).to_have_url(re.compile(f"/{place}$"))
     expect(page.locator("#panel")).to_be_visible()
     expect(marks.first).to_have_attribute("aria-current", "true")
     page.reload()
-    expect(page.locator("#panel")).to_be_visible()
+    expect(page.locator("#panel")).to_contain_text("river.pdf")
     expect(reader.last.locator(".source").first).to_have_attribute("aria-current", "true")
 
 
@@ -205,7 +221,8 @@ def test_stop_ends_the_model_too_and_keeps_what_came(reader: Reader, way: str) -
     reader.ended()
     seen(reader, "Stopped.")
     assert "Paragraph 3" in reader.last.inner_text()
-    assert model.requests[-1].closed.is_set()
+    while not model.requests[-1].closed.is_set():
+        page.wait_for_timeout(20)
     page.reload()
     seen(reader, "Stopped.")
     assert reader.last.locator(".source").count() > 0
@@ -222,11 +239,8 @@ def test_what_is_stopped_before_it_began_ends_in_the_service(reader: Reader) -> 
     asked = model.requests[-1]
     page.keyboard.press("Escape")
     seen(reader, "Stopped.")
-    for _ in range(200):
-        if asked.closed.is_set():
-            break
-        page.wait_for_timeout(50)
-    assert asked.closed.is_set()
+    while not asked.closed.is_set():
+        page.wait_for_timeout(20)
     model.fault = Fault()
     reader.asked("And who built the mill?", "Anna Keller [mill.pdf#1].")
     assert "Anna Keller" in reader.last.inner_text()
@@ -256,7 +270,7 @@ def test_a_retry_is_asked_as_the_first_time(reader: Reader) -> None:
     reader.asked(reply="The first answer [mill.pdf#1].")
     reader.asked("And who built the mill?", "The second answer [mill.pdf#1].")
     reader.page.locator(".turn").first.get_by_text("Retry").click()
-    expect(reader.page.locator(".turn")).to_have_count(3)
+    expect(reader.page.locator(".turn")).to_have_count(2)
     reader.ended()
 
     said = str(reader.talk.model.requests[-1].body)
@@ -290,12 +304,14 @@ def test_a_reload_goes_on_with_the_answer(reader: Reader) -> None:
 def test_a_lost_connection_is_taken_up_again(reader: Reader) -> None:
     """A quiet line says so, then the rest comes; nothing comes twice."""
     page = reader.page
+    page.evaluate(CUT)
     reader.talk.model.fault = SLOW
     reader.ask(reply=LONG)
     expect(reader.last.locator(".answer")).to_contain_text("Paragraph 1")
-    page.context.set_offline(True)
+    page.evaluate("cut()")
     expect(reader.last).to_contain_text("The connection was lost.")
-    page.context.set_offline(False)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 5")
+    page.evaluate("cut()")
     reader.ended()
 
     text = reader.last.locator(".answer").inner_text()
@@ -414,7 +430,8 @@ def test_the_switches_say_what_is_searched(reader: Reader) -> None:
     expect(reader.last).to_contain_text("Memory of")
     assert "mill.pdf" not in reader.last.inner_text()
     memories.click()
-    expect(memories).to_have_attribute("aria-pressed", "true"), "one source is always asked"
+    page.wait_for_timeout(100)
+    expect(memories).to_have_attribute("aria-pressed", "true")  # one source is always asked
 
 
 def test_nothing_makes_the_page_wider(reader: Reader) -> None:

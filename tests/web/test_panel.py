@@ -121,7 +121,9 @@ def test_everything_is_in_reach_of_the_keyboard(reader: Reader, page: Page) -> N
     """Tabs, steps through the sources, the width; closing goes back to the mark."""
     reader.upload("weir.pdf", register())
     label = cited(reader, "weir.pdf", QUOTED)
-    opened(reader, "When was the weir raised, and the mill built?", f"In 1871 [{label}], in 1843 [mill.pdf#1].")
+    opened(
+        reader, "When was the weir raised, and the mill built?", f"In 1871 [{label}], in 1843 [mill.pdf#1]."
+    )
     first = page.url
     expect(page.locator("#tab-page")).to_be_focused()
     expect(page.locator("#panel .title .name")).to_have_text("weir.pdf")
@@ -194,7 +196,9 @@ def test_an_answer_that_is_gone_says_so(reader: Reader, page: Page) -> None:
     page.locator("#panel").get_by_text("Close", exact=True).click()
     expect(page.locator("#panel")).to_be_hidden()
     reader.asked()
-    answer = reader.talk.service.client.get("/answers", params={"session_id": reader.session}).json()["items"][0]
+    answer = reader.talk.service.client.get("/answers", params={"session_id": reader.session}).json()[
+        "items"
+    ][0]
     page.goto(f"{reader.chat}/{answer['answer_id']}/77")
     expect(page.locator("#panel")).to_contain_text("This answer has no source 77.")
 
@@ -222,7 +226,11 @@ def test_memories_have_no_page(reader: Reader, page: Page) -> None:
     text = "Anna has a dentist appointment with Dr. Brown on Friday."
     assert client.post("/memories", json={"text": text, "user_id": reader.session}).status_code == 201
     reader.talk.model.reply = "It is Dr. Brown."
-    asked = {"message": "Who is the dentist of Anna?", "user_id": reader.session, "session_id": reader.session}
+    asked = {
+        "message": "Who is the dentist of Anna?",
+        "user_id": reader.session,
+        "session_id": reader.session,
+    }
     reply = client.post("/api/chat", json={**asked, "sources": ["memories"], "stream": False}).json()
     page.goto(f"{reader.chat}/{reply['answer_id']}/1")
     expect(page.locator("#panel-text")).to_contain_text(text)
@@ -232,7 +240,7 @@ def test_memories_have_no_page(reader: Reader, page: Page) -> None:
 @pytest.mark.parametrize(
     ("width", "height", "left", "top"), [(1300, 700, 780, 0), (900, 700, 450, 0), (390, 760, 0, 190)]
 )
-def test_it_has_its_place_on_every_screen(  # noqa: PLR0913, PLR0917 - a table
+def test_it_has_its_place_on_every_screen(  # noqa: PLR0917 - a table
     reader: Reader, page: Page, width: int, height: int, left: int, top: int
 ) -> None:
     """Beside the conversation, over its right half, or below as a sheet."""
@@ -242,8 +250,12 @@ def test_it_has_its_place_on_every_screen(  # noqa: PLR0913, PLR0917 - a table
     place = page.locator("#panel").bounding_box()
     assert place
     assert (place["x"], place["y"]) == pytest.approx((left, top), abs=2)
-    assert (place["x"] + place["width"], place["y"] + place["height"]) == pytest.approx((width, height), abs=2)
+    assert (place["x"] + place["width"], place["y"] + place["height"]) == pytest.approx(
+        (width, height), abs=2
+    )
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.evaluate("document.querySelector('#panel').scrollWidth <= document.querySelector('#panel').clientWidth")
+    assert page.evaluate(
+        "document.querySelector('#panel').scrollWidth <= document.querySelector('#panel').clientWidth"
+    )
     page.get_by_label("Close the source").click()
     expect(page.locator("#panel")).to_be_hidden()
