@@ -190,6 +190,7 @@ def test_a_project_is_told_about_and_its_code_added(page: Page, talk: Talk, tmp_
         "docs/guide.md": b"# Guide\n\nThreads are sorted before they are woven.\n",
         ".git/config": b"[core]\n",
         ".env": b"PASSWORD=secret\n",
+        "tls/key.pem": b"-----BEGIN PRIVATE KEY-----\n",
         "logo.png": b"\x89PNG\0\0",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -209,7 +210,7 @@ def test_a_project_is_told_about_and_its_code_added(page: Page, talk: Talk, tmp_
         page.get_by_role("button", name="Add a folder").click()
     chooser.value.set_files(root)
     expect(page.get_by_text("2 files added")).to_be_visible()
-    page.get_by_text("3 files left out").click()
+    page.get_by_text("4 files left out").click()
     expect(page.locator("details")).to_contain_text("logo.png: not a text")
     assert page.locator("tbody td:first-child").all_inner_texts() == ["docs/guide.md", "weave.py"]
 

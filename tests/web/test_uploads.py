@@ -212,12 +212,17 @@ def test_the_same_file_is_known_and_another_of_its_name_is_asked_about(desk: Des
     expect(desk.entry("plan (2).pdf")).to_contain_text("Ready: 1 page")
     desk.dismiss()
 
+    desk.add(pdf("plan.pdf", "The other plan."))
+    desk.page.get_by_role("button", name="Keep both plan.pdf").click()
+    expect(desk.entry("plan (3).pdf")).to_contain_text("Ready: 1 page")
+    desk.dismiss()
+
     desk.add(pdf("plan.pdf", "The third plan."))
     desk.page.get_by_role("button", name="Replace plan.pdf").click()
     expect(desk.entry("plan.pdf")).to_contain_text("Ready: 1 page")
     desk.page.fill(".search", "third plan")
     expect(desk.page.locator(".found")).to_contain_text("The third plan.")
-    assert desk.names() >= {"plan.pdf", "plan (2).pdf"}
+    assert desk.names() >= {"plan.pdf", "plan (2).pdf", "plan (3).pdf"}
 
 
 def test_a_key_that_may_not_write_for_all_adds_to_the_chat(desk: Desk) -> None:
