@@ -33,6 +33,10 @@ scroller.addEventListener("scroll", () => {
   if (here.pinned) below.hidden = true;
 }, { passive: true });
 
+// What becomes higher later, or leaves less room (headings of sources, the question's field), does not hide the end.
+const grows = new ResizeObserver(() => here?.pinned && (scroller.scrollTop = scroller.scrollHeight));
+grows.observe(scroller);
+
 function toEnd(chat) {
   if (chat !== here) return;
   chat.pinned = true;
@@ -63,6 +67,7 @@ register("c", (place, [id, answer, n], again) => {
 function leave() {
   if (!here) return;
   here.top = scroller.scrollTop;
+  grows.unobserve(here.place);
   if (!here.turn) chats.delete(here.session);
   here = null;
   document.title = "Ibid";
@@ -73,6 +78,7 @@ function swap(id) {
   lastSession.set(id);
   here = chats.get(id) ?? chat(id);
   scroller.replaceChildren(here.place);
+  grows.observe(here.place);
   scroller.scrollTop = here.pinned ? scroller.scrollHeight : here.top;
   below.hidden = true;
   enter(asking, id);
@@ -231,6 +237,8 @@ function pending(chat, turn, files) {
 // --- what was said before ------------------------------------------------------------------------
 
 async function restore(chat) {
+  chat.turns = [];
+  chat.place.replaceChildren();
   try {
     const items = await all(`/api/sessions/${encodeURIComponent(chat.session)}/turns`, { thread_id: chat.session, citations: 1 });
     for (const { role, content, answer_id: id, answer } of items) {
