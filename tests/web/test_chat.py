@@ -85,7 +85,7 @@ def seen(reader: Reader, text: str) -> None:
 
 
 def clipboard(page: Page) -> str:
-    """What was copied."""
+    """The text that was copied."""
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
