@@ -131,6 +131,7 @@ export function fail(turn, text, actions = []) {
   const line = box("p", "error bad", [text, ...actions]);
   line.setAttribute("role", "alert");
   turn.after.append(line);
+  return line;
 }
 
 /** Stopped before there was an answer. */
