@@ -69,6 +69,17 @@ class TooLarge(BadInput):
     slug, title, status = "too-large", "Request body too large", 413
 
 
+class RangeNotSatisfiable(BadInput):
+    """The range that was asked for begins after the end of the file."""
+
+    slug, title, status = "range-not-satisfiable", "The range is not in the file", 416
+
+    def __init__(self, detail: str = "", *, size: int = 0) -> None:
+        super().__init__(detail)
+        self.size = size
+        """Bytes of the file; sent as Content-Range."""
+
+
 class Stalled(BadInput):
     """The client stopped sending in the middle of its request."""
 

@@ -185,6 +185,8 @@ def response(error: IbidError, scope: Scope, faults: Sequence[FieldError] = ()) 
         headers["Retry-After"] = str(error.retry_after)
     if error.status == http.HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="ibid"'
+    if isinstance(error, tree.RangeNotSatisfiable):
+        headers["Content-Range"] = f"bytes */{error.size}"
     if speaks_openai(scope.get("path", "")):
         status = http.HTTPStatus.BAD_REQUEST if isinstance(error, tree.InvalidField) else error.status
         envelope = openai_error(error, faults).model_dump_json()

@@ -49,6 +49,7 @@ from app.errors import Unavailable
 from app.ingest.cutter import CodeCutter
 from app.ingest.jobs import Ingest, JobRunner
 from app.ingest.pdf import PdfParser
+from app.ingest.viewer import PdfViewer
 from app.metrics import Metrics, Standing
 from app.models.base import ChatModel, Embedder, Reranker
 from app.models.bundled import Bundled, grasping, unrelating
@@ -355,7 +356,8 @@ async def open_services(
         recorder = Recorder(AnswerStore(open_.pool))
         live = Live()
         relay = Relay(open_.pool, live)
-        services = build_services(settings, open_, recorder, live, relay)
+        viewer = PdfViewer(settings.document, settings.scratch)
+        services = build_services(settings, open_, recorder, live, relay, viewer=viewer)
         if settings.enable.vantage_endpoints:
             await warm_policy()
         works: dict[str, Work] = {
@@ -375,6 +377,7 @@ async def open_services(
             async with crew(works):
                 yield services
         finally:
+            await viewer.close()
             await recorder.finish()
 
 
@@ -395,7 +398,13 @@ def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRu
 
 
 def build_services(
-    settings: Settings, open_: Resources, recorder: Recorder, live: Live, relay: Relay
+    settings: Settings,
+    open_: Resources,
+    recorder: Recorder,
+    live: Live,
+    relay: Relay,
+    *,
+    viewer: PdfViewer,
 ) -> Services:
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
     metrics = Metrics()
@@ -426,7 +435,7 @@ def build_services(
             personal=settings.vantage.personal_memory,
             debug=settings.vantage.debug,
         ),
-        documents=DocumentService(documents),
+        documents=DocumentService(documents, viewer),
         sessions=SessionService(SessionStore(pool), recorder),
         answers=answers,
         streams=StreamService(live, answers, originals, relay),

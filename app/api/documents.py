@@ -5,7 +5,8 @@ is another's document.
 """
 
 import re
-from typing import Annotated
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request
@@ -14,21 +15,41 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from app import errors
+from app.answering.live import Numbered
+from app.api.bodies import Json, encoded
+from app.api.conditional import not_modified, range_of, tag_of
 from app.api.dependencies import Asker, AsOf, Cursor, Limit, Opened, Since, scope_of, span_of
 from app.api.middleware import MIB
-from app.api.openapi import ASKING, KEEPING, READING, SENDING, UPLOADED, operation_id, responses, upload_body
+from app.api.openapi import (
+    ASKING,
+    KEEPING,
+    READING,
+    SENDING,
+    UPLOADED,
+    document_events,
+    operation_id,
+    responses,
+    upload_body,
+)
 from app.api.schemas import GoneOut, SessionId
-from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, UploadFields
-from app.api.sse import download
+from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, PageBoxes, UploadFields
+from app.api.sse import EVENT_HEADERS, EventStream, Resumed, close, download
 from app.api.uploads import Received, received
-from app.db.documents import Upload
+from app.db.documents import Document, State, Upload
+from app.ingest.viewer import Rect
 from app.logging import request_id
+from app.problems import problem_of
 from app.services.documents import UploadOutcome
 from app.text.labels import label
+from app.types import Chunk
 
 router = APIRouter(generate_unique_id_function=operation_id, prefix="/api/documents", tags=["documents"])
+PDF = "application/pdf"
+PDF_BODY: dict[str, Any] = {"content": {PDF: {"schema": {"type": "string", "format": "binary"}}}}
 STATUS = {UploadOutcome.CREATED: 201, UploadOutcome.ACCEPTED: 202, UploadOutcome.EXISTING: 200}
 SHOWING = responses(*ASKING, errors.Missing, errors.InvalidField)
+VIEWING = (*ASKING, errors.Missing, errors.PdfDamaged, errors.PdfTooComplex, errors.Overloaded)
+"""Problems of a route that asks the process which shows pages."""
 
 
 DocumentId = Annotated[str, Path(description="As the upload returned it.")]
@@ -37,6 +58,10 @@ Session = Annotated[
     Query(
         description="Shown as that session sees it, with the label that its answers cite. Left out: its own."
     ),
+]
+IgnoredSession = Annotated[
+    SessionId | None,
+    Query(alias="session_id", description="Accepted as for the chunk endpoint; ignored."),
 ]
 
 
@@ -142,20 +167,86 @@ async def delete_document(who: Asker, opened: Opened, document_id: DocumentId) -
 
 
 @router.get(
+    "/{document_id}/events",
+    summary="Follow the reading of a document",
+    response_class=Response,
+    responses={**document_events(), **responses(*ASKING, errors.Missing, errors.Overloaded)},
+)
+async def follow_document(
+    request: Request, who: Asker, opened: Opened, document_id: DocumentId, session_id: Session = None
+) -> Response:
+    """`progress` each time it changes, at most once a second, then `ready` or `failed` with the document, or
+    `error` if it is deleted meanwhile. Of a document that is not being read the last event alone. Ends after
+    15 minutes at the latest: an EventSource then asks again."""
+    scope, instance = scope_of(who, session_id=session_id), request_id(request.scope)
+    found = await opened.documents.follow(scope, document_id)
+    events = numbered(found, lambda document: DocumentOut.of(document, scope, instance))
+    return EventStream(Resumed(document_id, events), DocumentEvents(instance))
+
+
+async def numbered(
+    documents: AsyncIterator[Document], shown: Callable[[Document], DocumentOut]
+) -> AsyncIterator[Numbered]:
+    """The events of a document that is being read."""
+    try:
+        async for document in documents:
+            out = shown(document)
+            name = "progress" if out.progress else str(out.state)
+            yield 0, name, {"body": out.progress or out}
+    finally:
+        await close(documents)
+
+
+class DocumentEvents:
+    """The events as bytes; they have no ids, since the newest says everything."""
+
+    headers = EVENT_HEADERS
+
+    def __init__(self, instance: str) -> None:
+        self._instance = instance
+
+    def event(self, name: str, data: Mapping[str, object]) -> bytes:
+        return b"event: %b\ndata: %b\n\n" % (name.encode(), encoded(data["body"]))
+
+    def error(self, error: errors.IbidError) -> bytes:
+        return self.event("error", {"body": problem_of(error, self._instance)})
+
+    def end(self) -> bytes:
+        return b""
+
+    def whole(self, told: Mapping[str, object]) -> Response:
+        return Json(told)
+
+
+Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number after the `#` of its label.")]
+
+
+@router.get(
     "/{document_id}/chunks/{n}",
     summary="Get a passage",
     response_description="The passage",
-    responses=SHOWING,
+    responses=responses(*VIEWING, errors.InvalidField),
 )
 async def get_chunk(
+    *,
     who: Asker,
     opened: Opened,
     document_id: DocumentId,
-    n: Annotated[int, Path(ge=1, le=2**31 - 1, description="The number after the `#` of its label.")],
+    n: Number,
     session_id: Session = None,
+    boxes: Annotated[bool, Query(description="`1`: also where it is on its pages.")] = False,
+    quote: Annotated[
+        str,
+        Query(
+            max_length=4_000,
+            description="With `boxes=1`: words of the passage, as an answer quotes them; `quote_boxes` says"
+            " where they are.",
+        ),
+    ] = "",
 ) -> ChunkOut:
     """The passage that a citation names."""
     found, piece = await opened.documents.chunk(scope_of(who, session_id=session_id), document_id, n)
+    places = await opened.documents.places(found, piece, quote) if boxes else None
     return ChunkOut(
         label=label(found.label, str(n)),
         text=piece.text,
@@ -165,40 +256,114 @@ async def get_chunk(
         tokens=piece.tokens,
         kind=piece.kind,
         page_label=piece.page_label or None,
+        boxes=page_boxes(piece, places.boxes) if places else None,
+        quote_boxes=page_boxes(piece, places.quote_boxes) if places and quote else None,
     )
 
 
+def page_boxes(chunk: Chunk, boxes: Sequence[tuple[int, Sequence[Rect]]]) -> list[PageBoxes]:
+    """With the printed number of the passage's first and last page."""
+    first, _, last = chunk.page_label.partition("–")
+    labels = {chunk.page_end: last, chunk.page: first}
+    if not last and chunk.page_end > chunk.page:
+        labels = {chunk.page: first}
+    return [
+        PageBoxes(page=page, label=labels.get(page) or None, rects=[list(rect) for rect in rects])
+        for page, rects in boxes
+    ]
+
+
+IMAGE_HEADERS = {
+    # A document's bytes never change under its id.
+    "Cache-Control": "private, immutable, max-age=31536000",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+WEBP = "image/webp"
+
+
+@router.head("/{document_id}/pages/{n}.webp", include_in_schema=False)
+@router.get(
+    "/{document_id}/pages/{n}.webp",
+    summary="Show a page as an image",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The page as WebP",
+            "content": {WEBP: {"schema": {"type": "string", "format": "binary"}}},
+        },
+        304: {"description": "The client has it already (`If-None-Match`)."},
+        **responses(*VIEWING, errors.InvalidField),
+    },
+)
+async def get_page(
+    *,
+    request: Request,
+    who: Asker,
+    opened: Opened,
+    document_id: DocumentId,
+    n: Annotated[int, Path(ge=1, le=2**31 - 1, description="The page, physical, from 1.")],
+    scale: Annotated[
+        float | None,
+        Query(
+            ge=0.5,
+            le=3,
+            allow_inf_nan=False,
+            description="Pixels per point. Left out: 1,040 pixels across. A page that is very large is drawn"
+            " smaller: 8 million pixels at most.",
+        ),
+    ] = None,
+    _session_id: IgnoredSession = None,
+) -> Response:
+    """Drawn by a process that may see nothing but this file."""
+    found = await opened.documents.with_file(scope_of(who), document_id)
+    if found.state is State.READY and n > found.pages:
+        raise errors.Missing("there is no such page")
+    tag = tag_of(found.sha256[:32], n, scale or "fit")
+    if known := not_modified(request, tag, IMAGE_HEADERS):
+        return known
+    image = await opened.documents.page(found, n, scale)
+    return Response(image, headers={**IMAGE_HEADERS, "ETag": tag}, media_type=WEBP)
+
+
+@router.head("/{document_id}/file", include_in_schema=False)
 @router.get(
     "/{document_id}/file",
     summary="Download the PDF",
     response_class=Response,
     responses={
-        200: {
-            "description": "The file as it was uploaded",
-            "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},
-        },
-        **SHOWING,
+        200: {"description": "The file as it was uploaded", **PDF_BODY},
+        206: {"description": "The bytes that `Range` asks for", **PDF_BODY},
+        304: {"description": "The client has it already (`If-None-Match`)."},
+        **responses(*ASKING, errors.Missing, errors.InvalidField, errors.RangeNotSatisfiable),
     },
 )
 async def get_file(
-    who: Asker,
-    opened: Opened,
-    document_id: DocumentId,
-    _session_id: Annotated[
-        SessionId | None,
-        Query(alias="session_id", description="Accepted as for the chunk endpoint; ignored."),
-    ] = None,
+    request: Request, who: Asker, opened: Opened, document_id: DocumentId, _session_id: IgnoredSession = None
 ) -> Response:
-    """As it was uploaded, streamed."""
-    found, pieces = await opened.documents.content(scope_of(who), document_id)
+    """As it was uploaded, streamed. `Range` with one range, `If-Range` and `If-None-Match` are honoured."""
+    found = await opened.documents.with_file(scope_of(who), document_id)
+    tag = tag_of(found.sha256)
     headers = {
         "Content-Disposition": disposition(found.filename),
         "Cache-Control": "private, no-cache",
         "Cross-Origin-Resource-Policy": "same-origin",
         # A browser must not guess another type from the bytes.
         "X-Content-Type-Options": "nosniff",
+        "Accept-Ranges": "bytes",
     }
-    return await download(pieces, headers=headers, media_type="application/pdf")
+    if known := not_modified(request, tag, headers):
+        return known
+    asked = range_of(request, found.size, tag)
+    start, end = asked or (0, found.size)
+    headers |= {"ETag": tag, "Content-Length": str(end - start)}
+    status = 206 if asked else 200
+    if asked:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{found.size}"
+    if request.method == "HEAD":
+        return Response(status_code=status, headers=headers, media_type=PDF)
+    pieces = opened.documents.content(found, start, end)
+    return await download(pieces, status=status, headers=headers, media_type=PDF)
 
 
 def disposition(filename: str) -> str:

@@ -227,6 +227,24 @@ def followed(shapes: Shapes) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def document_events() -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: the events of a document that is being read."""
+    shown = {"progress": "ProgressOut", "ready": "DocumentOut", "failed": "DocumentOut", "error": "Problem"}
+    said = {name: json.dumps(EXAMPLES[shown[name]][0], ensure_ascii=False) for name in ("progress", "ready")}
+    kinds = [{"$ref": f"#/components/schemas/{kind}"} for kind in dict.fromkeys(shown.values())]
+    data = {"contentMediaType": "application/json", "contentSchema": {"anyOf": kinds}}
+    event = {
+        "type": "object",
+        "required": ["event", "data"],
+        "properties": {"data": {"type": "string", **data}},
+    }
+    sent = "".join(f"event: {name}\ndata: {each}\n\n" for name, each in said.items())
+    examples = {"whole": {"summary": "To the end", "value": sent}}
+    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
+    text = "`progress` until `ready` or `failed` with the document"
+    return {200: {"description": text, "content": {EVENT_STREAM: stream}}}
+
+
 def ui_stream(text: str) -> dict[int | str, dict[str, Any]]:
     """For `responses=`: an answer in the AI SDK's UI message stream."""
     chunks = (

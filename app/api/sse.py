@@ -52,7 +52,7 @@ log = structlog.get_logger(__name__)
 
 
 async def download(
-    pieces: AsyncIterator[bytes], *, headers: Mapping[str, str], media_type: str
+    pieces: AsyncIterator[bytes], *, headers: Mapping[str, str], media_type: str, status: int = 200
 ) -> StreamingResponse:
     """A response of pieces from a store. The first is fetched before the status, so that a store that is down
     is a 503 and not a broken download. A later error cuts the connection, so that an incomplete download does
@@ -67,7 +67,7 @@ async def download(
         finally:
             await close(pieces)
 
-    return StreamingResponse(body(), headers=headers, media_type=media_type)
+    return StreamingResponse(body(), status, headers=headers, media_type=media_type)
 
 
 class Wire(Protocol):

@@ -9,13 +9,13 @@ may be repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`,
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import asyncpg
 
@@ -53,6 +53,18 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a document is that is not ready."""
+
+    stage: str = "queued"
+    """queued, reading, indexing."""
+    done: int = 0
+    """Pages that this stage has done, of `of`."""
+    of: int = 0
+    """0: not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     id: str
     label: str
@@ -72,6 +84,10 @@ class Document:
     """Sentences for people: what of the file cannot be searched."""
     title: str = ""
     """Its own; "": none was found."""
+    size: int = 0
+    """Bytes of the file."""
+    progress: Progress | None = None
+    """While it is being read."""
 
     @property
     def scope(self) -> str:
@@ -113,6 +129,9 @@ def indexed_text(filename: str, title: str, heading: str, text: str) -> str:
 CHUNK = "chunk"
 
 
+Told: TypeAlias = Callable[[int, int], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Unembedded:
     """A stored text without a vector in a space that is being built."""
@@ -128,8 +147,9 @@ class Unembedded:
 
 
 class Parser(Protocol):
-    async def parse(self, path: Path, filename: str) -> ParsedDocument:
-        """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
+    async def parse(self, path: Path, filename: str, told: Told | None = None) -> ParsedDocument:
+        """`told` is called with pages read, of how many. Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`,
+        `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
 
 
 TENANT = "INSERT INTO ibid.tenant (id) VALUES ($1) ON CONFLICT DO NOTHING"
@@ -226,7 +246,7 @@ IN_REACH = """
 """Global documents of the tenant, and the owner's: of session $3, or of all."""
 
 COLUMNS = """id, name, filename, title, session_id, state, pages, chunks, tokens, sha256, created_at,
-    users, fault_slug, fault_detail, warnings"""
+    users, fault_slug, fault_detail, warnings, size, stage, pages_done"""
 
 OWN = """
     SELECT name FROM ibid.document
@@ -246,12 +266,14 @@ def asker(scope: Scope) -> tuple[str, str, str | None]:
 
 def document(row: asyncpg.Record) -> Document:
     fault = DocumentFault(row["fault_slug"], row["fault_detail"] or "") if row["fault_slug"] else None
+    state = State(row["state"])
+    progress = Progress(row["stage"] or "queued", row["pages_done"], row["pages"])
     return Document(
         id=row["id"],
         label=label_name(row["name"]),
         filename=row["filename"],
         session_id=row["session_id"] or None,
-        state=State(row["state"]),
+        state=state,
         pages=row["pages"],
         chunks=row["chunks"],
         tokens=row["tokens"],
@@ -261,6 +283,8 @@ def document(row: asyncpg.Record) -> Document:
         fault=fault,
         warnings=tuple(row["warnings"]),
         title=row["title"],
+        size=row["size"],
+        progress=progress if state is State.PROCESSING else None,
     )
 
 
@@ -353,6 +377,10 @@ NAMESAKES = """
     SELECT id, created_at FROM ibid.document
     WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND filename = $4
     AND state = 'ready' AND removed_at IS NULL
+"""
+PROGRESS = """
+    UPDATE ibid.document SET stage = $2, pages_done = $3, pages = $4
+    WHERE id = $1 AND removed_at IS NULL AND state = 'processing'
 """
 READY = "UPDATE ibid.document SET state = 'ready', ready_at = now() WHERE id = $1"
 GONE = "UPDATE ibid.document SET removed_at = now() WHERE id = $1"
@@ -614,6 +642,11 @@ class DocumentStore:
             rows = await self._pool.fetch(LOOK, ids, timeout=LOOK_SECONDS)
         return {row["id"]: document(row) for row in rows}
 
+    @property
+    def hurried(self) -> bool:
+        """True once the service stops."""
+        return self._hurried
+
     def hurry(self) -> None:
         """End all waits, present and future, because the service stops; the documents are durable."""
         self._hurried = True
@@ -685,20 +718,31 @@ class DocumentStore:
             row = await self._pool.fetchrow(PLACED, document_id)
         return (document(row), DocumentPart(row["tenant"], row["owner"], row["session_id"])) if row else None
 
-    async def content(self, document_id: str) -> AsyncIterator[bytes]:
-        """The file in pieces of 1 MiB, without holding a connection between two. `Missing`: it is gone."""
+    async def content(self, document_id: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """The file's bytes from `start` to before `end`, in pieces of at most 1 MiB, without holding a
+        connection between two. `Missing`: it is gone."""
         with postgres_faults():
-            left = await self._pool.fetchval(SIZE, document_id)
-        if left is None:
+            size = await self._pool.fetchval(SIZE, document_id)
+        if size is None:
             raise Missing("the document is not here any more")
-        n = 0
-        while left > 0:
+        end = size if end is None else min(end, size)
+        while start < end:
+            n, skipped = divmod(start, PIECE)
             with postgres_faults():
                 piece = await self._pool.fetchval(CONTENT_PIECE, document_id, n)
-            if piece is None:
+            if not piece:
                 raise Missing("the document was removed while it was read")
-            yield piece
-            left, n = left - len(piece), n + 1
+            wanted = piece[skipped : skipped + end - start]
+            yield wanted
+            start += len(wanted)
+
+    async def report(self, document_id: str, progress: Progress | None) -> bool:
+        """Write how far its reading is, None: no news. False: it was removed meanwhile."""
+        with postgres_faults():
+            if progress:
+                told = (document_id, progress.stage, progress.done, progress.of)
+                await self._pool.execute(PROGRESS, *told, timeout=LOOK_SECONDS)
+            return await self._pool.fetchval(NAMED, document_id, timeout=LOOK_SECONDS) is not None
 
     async def keep_chunks(
         self, document_id: str, parsed: ParsedDocument, embeddings: Sequence[Embedding], space: str

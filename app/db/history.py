@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 import asyncpg
 
 from app.db import documents, memories
-from app.db.documents import Document, State, document, labelled
+from app.db.documents import Document, Progress, State, document, labelled
 from app.db.memories import Memory, memory
 from app.db.pool import Pool
 from app.db.rows import EPOCH, MICROSECOND, closed, opened
@@ -213,7 +213,9 @@ def as_recorded(row: asyncpg.Record) -> Document:
     now = document(row)
     if not row["was_read"]:
         return now
-    return replace(now, state=State.PROCESSING, pages=0, chunks=0, tokens=0, fault=None, warnings=())
+    return replace(
+        now, state=State.PROCESSING, pages=0, chunks=0, tokens=0, fault=None, warnings=(), progress=Progress()
+    )
 
 
 def page(rows: list[asyncpg.Record], found: list[T], limit: int) -> HistoryPage[T]:

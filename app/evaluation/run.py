@@ -34,7 +34,7 @@ from typing import TypeVar
 from app.db.code import CodeRow
 from app.db.conversations import ConversationDraft as Conversation
 from app.db.corpus import ReferenceDraft
-from app.db.documents import Parser, Upload
+from app.db.documents import Parser, Told, Upload
 from app.db.folder import read_lock
 from app.db.memories import Draft, MemoryOutcome
 from app.errors import PdfTextless, StartError
@@ -288,7 +288,7 @@ class PlainParser:
     def __init__(self, count: Count) -> None:
         self._count = count
 
-    async def parse(self, path: Path, filename: str) -> ParsedDocument:
+    async def parse(self, path: Path, filename: str, told: Told | None = None) -> ParsedDocument:
         return await asyncio.to_thread(self._read, path)
 
     def _read(self, path: Path) -> ParsedDocument:

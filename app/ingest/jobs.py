@@ -9,12 +9,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.db.documents import Document, DocumentFault, DocumentStore, Parser, State, embedded_text
+from app.db.documents import Document, DocumentFault, DocumentStore, Parser, Progress, State, embedded_text
 from app.db.jobs import Job
 from app.db.jobs import JobStore as Jobs
 from app.errors import BadInput, Damaged, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
@@ -42,6 +44,8 @@ an hour."""
 MAX_LOST = 9
 """Marks (`Job.lost`) after which the file counts as the cause: the job crashed three times by itself, or the
 service died nine times, the last ones minutes apart (docs/adr/0002)."""
+FIRST_REPORT_SECONDS, REPORT_SECONDS = 0.2, 1.0
+"""Until a document's progress is written first, and between two times. Most documents are ready before."""
 PREFIX = "ibid-"
 """Of temporary folders: the service deletes those at its start (`db/folder.py`)."""
 
@@ -171,6 +175,16 @@ async def stop(task: asyncio.Task[None]) -> None:
             ended.exception()  # retrieved, or asyncio would log that nobody did
 
 
+@dataclass(slots=True)
+class Reading:
+    """How far the reading of a document is."""
+
+    progress: Progress = field(default_factory=Progress)
+
+    def at(self, stage: str, done: int, of: int) -> None:
+        self.progress = Progress(stage, done, of)
+
+
 class Ingest:
     """Makes an uploaded file a searchable document.
 
@@ -195,7 +209,7 @@ class Ingest:
             await self._fail(job, PdfTooComplex("reading it broke off several times"))
             return
         try:
-            await self._read(placed[0])
+            await self._read_unless_removed(placed[0])
         except Missing:
             return  # removed meanwhile; its purge is queued
         except BadInput as error:
@@ -208,14 +222,42 @@ class Ingest:
     async def purge(self, job: Job) -> None:
         await self._record.purge(job.document_id)
 
-    async def _read(self, document: Document) -> None:
+    async def _read_unless_removed(self, document: Document) -> None:
+        """Read a document, and write how far that is. Raises `Missing` soon after it is removed."""
+        reading = Reading()
+        work = asyncio.create_task(self._read(document, reading))
+        reporter = asyncio.create_task(self._report(document.id, reading))
+        try:
+            await asyncio.wait({work, reporter}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                reporter.result()
+                raise Missing("the document was removed while it was read")
+            work.result()
+        finally:
+            work.cancel()
+            reporter.cancel()
+            await asyncio.gather(work, reporter, return_exceptions=True)
+
+    async def _report(self, document_id: str, reading: "Reading") -> None:
+        """Write the progress every second, if it changed. Ends when the document is removed."""
+        told, pause = Progress(), FIRST_REPORT_SECONDS
+        there = True
+        while there:
+            await asyncio.sleep(pause)
+            now, pause = reading.progress, REPORT_SECONDS
+            with suppress(Unavailable):
+                there = await self._record.report(document_id, None if now == told else now)
+                told = now
+
+    async def _read(self, document: Document, reading: "Reading") -> None:
         vectors = await self._record.kept(document.id, self._embedder.space)
         if not vectors:  # else an earlier try has parsed and embedded it
+            reading.at("reading", 0, 0)
             async with self._temporary_file(document) as path:
-                parsed = await self._parser.parse(path, document.filename)
+                parsed = await self._parser.parse(path, document.filename, partial(reading.at, "reading"))
             if not parsed.chunks:
                 raise PdfTextless
-            vectors = await self._embed(parsed)
+            vectors = await self._embed(parsed, reading)
             await self._record.keep_chunks(document.id, parsed, vectors, self._embedder.space)
         await self._record.make_ready(document.id)
         log.info("document read", document=document.id, chunks=len(vectors))
@@ -234,10 +276,11 @@ class Ingest:
         finally:
             folder.cleanup()  # one unlink: not worth a thread that a cancellation would abandon
 
-    async def _embed(self, parsed: ParsedDocument) -> list[Embedding]:
+    async def _embed(self, parsed: ParsedDocument, reading: "Reading") -> list[Embedding]:
         texts = [embedded_text(parsed.title, chunk.heading, chunk.text) for chunk in parsed.chunks]
         vectors: list[Embedding] = []
         for start in range(0, len(texts), BATCH):
+            reading.at("indexing", parsed.chunks[start].page - 1, parsed.pages)
             vectors += await self._embedder.passages(texts[start : start + BATCH])
         if len(vectors) != len(texts):
             raise RetrievalError("embedding")

@@ -9,11 +9,13 @@ deadline and at cancellation, and the service checks the types and ranges of wha
 import asyncio
 import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.db.documents import Told
 from app.errors import (
     BadInput,
     NotPdf,
@@ -24,7 +26,7 @@ from app.errors import (
     PdfUnreadable,
     Unavailable,
 )
-from app.process import Died, Fault, NotStarted, Program, python, started
+from app.process import ChildReply, Died, Fault, NotStarted, Program, python, started
 from app.settings import DocumentLimits
 from app.types import Chunk, ParsedDocument
 
@@ -54,25 +56,27 @@ class PdfParser:
         self.limits = limits
         self._worker = worker
 
-    async def parse(self, path: Path, filename: str) -> ParsedDocument:
+    async def parse(self, path: Path, filename: str, told: Told | None = None) -> ParsedDocument:
         with await asyncio.to_thread(path.open, "rb") as file:
             try:
-                data = await self._call_unless_killed(file, filename)
+                data = await self._call_unless_killed(file, filename, told)
             except Died as died:
                 raise exit_problem(died.code, self.limits.memory_mb) from None
         return await asyncio.to_thread(decode, data)
 
-    async def _call_unless_killed(self, file: BinaryIO, filename: str) -> bytes | bytearray:
+    async def _call_unless_killed(
+        self, file: BinaryIO, filename: str, told: Told | None
+    ) -> bytes | bytearray:
         """Calls a second worker if the first is killed: the system may have needed its memory for others."""
         try:
-            return await self._call_worker(file.fileno(), filename)
+            return await self._call_worker(file.fileno(), filename, told)
         except Died as died:
             if died.code != -signal.SIGKILL:
                 raise
         await asyncio.to_thread(file.seek, 0)
-        return await self._call_worker(file.fileno(), filename)
+        return await self._call_worker(file.fileno(), filename, told)
 
-    async def _call_worker(self, file: int, filename: str) -> bytes | bytearray:
+    async def _call_worker(self, file: int, filename: str, told: Told | None) -> bytes | bytearray:
         """The worker inherits the file's descriptor, since it may not be allowed to open the path."""
         limits = self.limits
         request = {
@@ -84,7 +88,7 @@ class PdfParser:
         }
         try:
             async with asyncio.timeout(limits.timeout_seconds), started(self._worker, files=[file]) as worker:
-                return (await worker.call("parse", request)).data
+                return (await worker.call("parse", request, each=partial(progress, told))).data
         except TimeoutError:
             raise PdfTooComplex(f"Reading it takes more than {limits.timeout_seconds:g} s") from None
         except Fault as fault:
@@ -93,6 +97,15 @@ class PdfParser:
             if isinstance(died, NotStarted) and died.code is None:
                 raise Unavailable(f"PDFs cannot be read: {died}", retry_after=RETRY_SECONDS) from died
             raise
+
+
+def progress(told: Told | None, item: ChildReply) -> None:
+    """Pass on what a worker says about its progress. Raises `ValueError` if it makes no sense."""
+    done, of = item.payload.get("done"), item.payload.get("of")
+    if not (isinstance(done, int) and isinstance(of, int) and 0 <= done <= of <= INTEGER_MAX):
+        raise ValueError("no progress")
+    if told:
+        told(done, of)
 
 
 def exit_problem(code: int | None, memory_mb: int) -> BadInput:

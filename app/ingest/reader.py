@@ -133,12 +133,14 @@ def open_problem(code: int | None) -> IbidError:
     return PdfDamaged("Its structure cannot be read")
 
 
-def lines(pdf: pdfium.PdfDocument) -> list[Line]:
-    """The lines of all pages. Damaged and unreadable pages are skipped; raises if nothing else is left."""
+def lines(pdf: pdfium.PdfDocument, told: Callable[[int, int], None] = lambda _done, _of: None) -> list[Line]:
+    """The lines of all pages; `told` is called with pages read, of how many. Damaged and unreadable pages are
+    skipped; raises if nothing else is left."""
     found: list[Line] = []
     damaged = chars = unreadable = 0
     with form_of(pdf) as form:
         for number in range(1, len(pdf) + 1):
+            told(number - 1, len(pdf))
             try:
                 page = page_lines(pdf, number, form)
             except pdfium.PdfiumError:

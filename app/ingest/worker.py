@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,8 @@ from app.types import Chunk, ParsedDocument
 FILE_SECONDS = 8.0
 """Processor time after which a source file kills the worker: parsing ends by itself after `syntax.SECONDS`,
 chunking takes one second."""
+TELL_SECONDS = 0.25
+"""Between two reports of the pages that are read."""
 PARSING_SECONDS = 20.0
 """Processor time for parsing the files of a request; later ones are cut by lines."""
 
@@ -51,7 +53,8 @@ def answer(parent: int, call: Call) -> None:
             count("")  # loads the vocabulary, which may be unreadable after the change of user
         confine(parent, request["memory_mb"], request["seconds"])
         with os.fdopen(request["file"], "rb") as file:
-            parsed = to_json(asdict(parse(file, request["filename"], request["max_pages"])))
+            told = partial(tell, call, Pace())
+            parsed = to_json(asdict(parse(file, request["filename"], request["max_pages"], told)))
     except MemoryError:
         problem: IbidError = PdfTooComplex(
             f"Reading it takes more than {request['memory_mb']:,} MiB of memory"
@@ -63,14 +66,40 @@ def answer(parent: int, call: Call) -> None:
         call.reply(data=parsed)
 
 
-def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> ParsedDocument:
-    """The chunks of a PDF. Raises what `reader.py` does, and `PdfTextless`."""
+class Pace:
+    """Lets pass what is said TELL_SECONDS after the last."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def is_due(self) -> bool:
+        now = time.monotonic()
+        due = now - self._last >= TELL_SECONDS
+        if due:
+            self._last = now
+        return due
+
+
+def tell(call: Call, pace: Pace, done: int, of: int) -> None:
+    """Send an item with the pages that are read."""
+    if pace.is_due():
+        call.item({"done": done, "of": of})
+
+
+def parse(
+    source: Path | BinaryIO,
+    filename: str,
+    max_pages: int,
+    told: Callable[[int, int], None] = lambda _done, _of: None,
+) -> ParsedDocument:
+    """The chunks of a PDF; `told` is called with pages read, of how many. Raises what `reader.py` does, and
+    `PdfTextless`."""
     with reader.opened(source, max_pages) as pdf:
         pages, metadata, outline, raw = (
             len(pdf),
             reader.metadata_title(pdf),
             reader.outline(pdf),
-            reader.lines(pdf),
+            reader.lines(pdf, told),
         )
         labels = reader.page_labels(pdf)
         textless, pictures = reader.picture_pages(pdf, raw)

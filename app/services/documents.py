@@ -8,12 +8,26 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from app.db.documents import Document, DocumentStore, State, Upload
-from app.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, problem
+from app.errors import (
+    EmptyFile,
+    Forbidden,
+    Missing,
+    NotPdf,
+    Overloaded,
+    RemovedMeanwhile,
+    Unavailable,
+    problem,
+)
+from app.ingest.viewer import PdfViewer, Places
 from app.types import Chunk, Scope
 
+FOLLOW_SECONDS, LOOK_SECONDS = 900.0, 1.0
+"""How long a document's progress is followed at most, and how often it is looked at."""
+MOST_FOLLOWERS = 200
 HEAD = 1024
 """Bytes that must contain a PDF's header (PDF 1.7, Adobe's implementation note 13)."""
 
@@ -28,8 +42,10 @@ class UploadOutcome(StrEnum):
 
 
 class DocumentService:
-    def __init__(self, documents: DocumentStore) -> None:
+    def __init__(self, documents: DocumentStore, viewer: PdfViewer) -> None:
         self._documents = documents
+        self._viewer = viewer
+        self._followers = 0
 
     async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, UploadOutcome]:
         """Store a file and wait up to `wait` for it to be searchable. If cancelled, the work continues."""
@@ -77,11 +93,59 @@ class DocumentService:
             raise Missing("there is no such chunk")
         return document, chunk
 
-    async def content(self, scope: Scope, document_id: str) -> tuple[Document, AsyncIterator[bytes]]:
+    async def with_file(self, scope: Scope, document_id: str) -> Document:
+        """A document whose file is kept."""
         document = await self.get(scope, document_id)
         if document.state is State.FAILED:
             raise Missing("the file of a failed upload is not kept")
-        return document, self._documents.content(document_id)
+        return document
+
+    def content(self, document: Document, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """The bytes of its file, from `start` to before `end`."""
+        return self._documents.content(document.id, start, end)
+
+    async def page(self, document: Document, n: int, scale: float | None) -> bytes:
+        """Page n as WebP."""
+        return await self._viewer.page(document.id, partial(self.content, document), n, scale)
+
+    async def places(self, document: Document, chunk: Chunk, quote: str) -> Places:
+        """Where a passage of it, and a quotation from that, are on its pages."""
+        return await self._viewer.places(
+            document.id,
+            partial(self.content, document),
+            pages=(chunk.page, chunk.page_end),
+            text=chunk.text,
+            quote=quote,
+        )
+
+    async def follow(self, scope: Scope, document_id: str) -> AsyncIterator[Document]:
+        """The document now, and each time its progress changes, until it is ready or failed, or for
+        FOLLOW_SECONDS."""
+        document = await self.get(scope, document_id)
+        if self._followers >= MOST_FOLLOWERS:
+            raise Overloaded("too many documents are followed", retry_after=5)
+        return self._followed(scope, document)
+
+    async def _followed(self, scope: Scope, document: Document) -> AsyncIterator[Document]:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + FOLLOW_SECONDS
+        self._followers += 1
+        try:
+            yield document
+            while document.state is State.PROCESSING and loop.time() < until:
+                found = await self._documents.finished(document.id, seconds=LOOK_SECONDS)
+                if found is None:
+                    raise Missing("the document was removed while it was read")
+                if self._documents.hurried:
+                    raise Unavailable("the service is stopping", retry_after=1)
+                if found.state is not State.PROCESSING:
+                    document = await self.get(scope, document.id)  # with the label that this session sees
+                    yield document
+                elif found.progress != document.progress:
+                    document = found
+                    yield document
+        finally:
+            self._followers -= 1
 
 
 def permit(scope: Scope, session_id: str | None) -> None:

@@ -20,6 +20,7 @@ let here = null; // the chat that is shown
 
 // --- the view ------------------------------------------------------------------------------------
 
+const title = make("h1", "only-heard");
 const heard = make("p", "only-heard");
 heard.setAttribute("aria-live", "polite");
 const scroller = make("div", "talk", "", { tabIndex: -1 });
@@ -58,10 +59,11 @@ register("c", (place, [id, answer, n], again) => {
     queueMicrotask(() => go(path("c", lastSession.get() || freshSession()), { replace: true }));
     return leave;
   }
-  if (!again) place.append(scroller, foot, heard);
+  const fresh = !again || !scroller.isConnected; // from an address without a chat one was sent on
+  if (fresh) place.append(title, scroller, foot, heard);
   if (here?.session !== id) swap(id);
   locate(here, answer, n);
-  if (!again && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
+  if (fresh && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
   return leave;
 });
 
@@ -95,7 +97,9 @@ function chat(session) {
 }
 
 function entitle({ turns }) {
-  document.title = turns.length ? `${turns[0].question.slice(0, 60)} · Ibid` : "Ibid";
+  const asked = turns[0]?.question.slice(0, 60);
+  title.textContent = asked ?? "New chat";
+  document.title = asked ? `${asked} · Ibid` : "Ibid";
 }
 
 /** What an address names comes into view. The panel opens by itself. */

@@ -1,16 +1,17 @@
 // The source panel beside the conversation: the page, the text, and why this passage.
 
-import { address, blob, json, key } from "./api.js";
-import { $, box, button, make } from "./dom.js";
-import { lost, once, pages, place, showText } from "./passage.js";
-import { go, path } from "./router.js";
+import { address, blob, key } from "./api.js";
+import { $, box, button, make, toast } from "./dom.js";
+import { lost, once, pages, place, read, showText } from "./passage.js";
+import { go, parts as whereabouts, path } from "./router.js";
 import { showPages } from "./sheet.js";
-import { panelWidth } from "./state.js";
+import { on, panelWidth } from "./state.js";
 import { few, line, showWhy } from "./why.js";
 
 const LEAST = 340;
 const LEFT = 640; // of the window, for rail and conversation
 const STEP = 32;
+const MOST_QUOTE = 4_000; // characters that the service looks for
 const TABS = { page: "Page", text: "Text", why: "Why" };
 const WHY = "why"; // in the place of n: the whole answer
 const parts = {}; // of the panel
@@ -22,20 +23,27 @@ let wanted = "page"; // the tab that the reader chose last
  *  null: on why the answer is as it is. */
 export function open(answer, n) {
   const from = document.activeElement;
-  if (!$("panel").contains(from)) opener = from;
-  begin(answer, answer.session_id, n);
-  go(path("c", shown.session, answer.answer_id, n ?? WHY), { replace: shown.replace });
+  if (!is(answer.session_id, answer.answer_id, n)) begin(answer, answer.session_id, n);
+  else if (!shown.trace && answer.citations.length) renew(answer);
+  const hash = path("c", answer.session_id, answer.answer_id, n ?? WHY);
+  if (location.hash !== hash) go(hash);
+  if (!$("main").contains(from) || from.matches("main, textarea")) return;
+  opener = from;
   parts.tabs[tab()].focus();
 }
 
 export function close() {
-  const was = shown;
+  if (!shown) return;
+  const { session, answer, n } = shown;
+  const [view, where, id, at] = whereabouts();
+  const back = opener?.isConnected ? opener : $("main").querySelector(`[aria-current][data-n="${n ?? WHY}"]`) ?? $("main");
   hide();
-  if (!was) return;
-  go(path("c", was.session, was.answer.answer_id), { replace: true });
-  const back = opener?.isConnected && opener !== document.body ? opener : $("main");
+  if (view !== "c" || where !== session || id !== answer.answer_id || !at) return; // the reader has gone elsewhere
+  go(path("c", session, id), { replace: true });
   back.focus();
 }
+
+const is = (session, id, n) => shown?.session === session && shown.answer.answer_id === id && shown.n === n;
 
 function hide() {
   shown = null;
@@ -47,50 +55,53 @@ function hide() {
 /** What is known of the answer at once; its record comes behind. */
 function begin(answer, session, n) {
   const same = shown?.answer.answer_id === answer.answer_id;
-  const { trace = null } = same ? shown : {};
-  shown = { answer, session, n, trace, about, replace: Boolean(shown) };
+  const { trace = null, entries = [] } = same ? shown : {};
+  shown = { answer, session, n, trace, entries, about };
   take(trace ?? answer);
   $("panel").hidden = false;
-  pick(n === null ? null : shown.entries.find(({ n: each }) => each === n) ?? null, n === null ? "why" : null);
+  pick(shown.entries.find((each) => n && each.n === n) ?? null, n === null ? "why" : null);
   if (!trace) record();
 }
 
-/** Candidates with what the citations say of them. */
+/** More is known of the answer that is shown. */
+function renew(answer) {
+  take(answer);
+  const now = shown.entry ?? shown.entries.find(({ n }) => shown.n && n === shown.n);
+  if (now && (now !== shown.entry || quotes(now).join() !== shown.quotes.join())) return pick(now);
+  head();
+  why();
+}
+
+/** Candidates with what the citations say of them; those that are shown already stay the same objects. */
 function take(answer) {
   shown.answer = { ...shown.answer, ...answer };
   shown.project = answer.recipe?.project ?? "";
-  const cited = new Map(answer.citations.map((each, index) => [each.label, { ...each, cited: each.id, n: index + 1 }]));
-  const seen = (answer.candidates ?? []).map((each) => ({ ...cited.get(each.label), ...each }));
-  const labels = new Set(seen.map(({ label }) => label));
-  const rest = [...cited.values()].filter(({ label }) => !labels.has(label));
-  for (const each of rest) if (each.source === "corpus") each.id = `${each.label.split("#")[0]}/${each.cited}`;
-  shown.entries = [...seen, ...rest];
+  const old = new Map(shown.entries.map((each) => [each.label, each]));
+  const found = new Map(answer.citations.map((each, index) => [each.label, { ...each, cited: each.id, n: index + 1 }]));
+  for (const each of answer.candidates ?? []) found.set(each.label, { ...found.get(each.label), ...each });
+  const seen = new Set((answer.candidates ?? []).map(({ label }) => label));
+  const order = [...seen, ...[...found.keys()].filter((label) => !seen.has(label))];
+  shown.entries = order.map((label) => Object.assign(old.get(label) ?? {}, found.get(label)));
 }
 
 async function record() {
   const now = shown;
-  parts.why.replaceChildren(make("p", "soft", "…"));
   try {
-    const trace = await json(`/answers/${encodeURIComponent(now.answer.answer_id)}`);
+    const trace = await once(`/answers/${encodeURIComponent(now.answer.answer_id)}`);
     if (shown !== now) return;
-    now.trace = trace;
-    const label = now.entry?.label;
-    take(trace);
-    now.entry = now.entries.find((each) => each.label === label) ?? now.entry;
-    if (!now.entry && now.n) pick(now.entries.find(({ n }) => n === now.n) ?? null);
-    else why();
+    Object.assign(now, { trace, failed: null });
+    renew(trace);
   } catch (error) {
     if (shown !== now) return;
     now.failed = error;
     why();
-    if (!now.answer.citations.length) pick(null, "why");
   }
 }
 
 // --- one passage ---------------------------------------------------------------------------------
 
 const quotes = ({ label }) =>
-  [...new Set((shown.answer.spans ?? []).filter((span) => span.label === label && span.quote).map(({ quote }) => quote))];
+  [...new Set((shown.answer.spans ?? []).filter((span) => span.label === label && span.quote).map(({ quote }) => quote.slice(0, MOST_QUOTE)))];
 
 const about = (id) => once(address(`/api/documents/${id}`, { session_id: shown.session }));
 
@@ -105,8 +116,11 @@ function pick(entry, on = null) {
   select(on ?? wanted);
 }
 
-/** To another entry from within the panel; one that is cited has an address. */
-function turnTo(entry, on = null) {
+/** To another entry from within the panel; one that was read has an address. */
+async function turnTo(entry, on = null) {
+  const now = shown;
+  if (place(entry) && !entry.page) await read(entry, now).catch(() => {}); // for its page
+  if (shown !== now) return;
   pick(entry, on);
   if (!entry.n) return;
   shown.n = entry.n;
@@ -126,8 +140,8 @@ function head() {
   }
   const all = answer.cited ?? [];
   const now = entry ? all.indexOf(entry.label) + 1 : 0;
-  parts.steps.hidden = !all.length;
-  parts.which.textContent = `${now || "–"} of ${all.length}`;
+  parts.steps.hidden = all.length < 2 && (now || !all.length);
+  parts.which.textContent = now ? `${now} of ${all.length}` : `${all.length} cited`;
   parts.steps.firstChild.disabled = now === 1;
   parts.steps.lastChild.disabled = now === all.length;
 }
@@ -135,7 +149,8 @@ function head() {
 function title(entry, filename, of) {
   const name = filename ?? (place(entry) ? entry.label.slice(0, entry.label.lastIndexOf("#")) : entry.title || entry.label);
   const [page, sheet] = pages(entry, of).split(/ (?=\()/);
-  return [make("span", "name", name, { title: name }), page && ` · ${page}`, sheet && make("span", "soft", ` ${sheet}`)].filter(Boolean);
+  const at = box("span", "at", [page, sheet && make("span", "soft", ` ${sheet}`)]);
+  return [make("span", "name", name, { title: name }), at];
 }
 
 /** To the cited source before or after. */
@@ -152,12 +167,13 @@ async function openFile(event) {
   if (!key()) return;
   event.preventDefault();
   const opened = window.open("", "_blank");
+  if (!opened) return void toast("The browser did not open a new tab. Allow it to, and try again.");
   const [from, page] = parts.file.getAttribute("href").split("#");
   try {
     opened.location = `${await blob(from)}#${page}`;
   } catch (error) {
-    opened?.close();
-    parts.title.replaceChildren(make("span", "bad", error.message));
+    opened.close();
+    toast(error.message);
   }
 }
 
@@ -191,10 +207,15 @@ function why() {
   if (foot.length) foot.push(button(`Why? All ${shown.entries.length} passages`, () => select("why"), "quiet"));
   parts.foot.replaceChildren(...foot);
   parts.foot.hidden = tab() === "why" || !foot.length;
-  if (trace) {
-    showWhy(parts.why, shown, entry, (each) => turnTo(each, "page"));
-    if (shown.n && !entry) parts.why.prepend(make("p", "bad", `This answer has no source ${shown.n}.`));
-  } else if (failed) parts.why.replaceChildren(missing(failed));
+  if (!trace) parts.why.replaceChildren(failed ? missing(failed) : make("p", "soft", "…"));
+  else if (parts.why.trace !== trace) showWhy(parts.why, shown, (each) => turnTo(each, "page"));
+  parts.why.trace = trace;
+  parts.none.hidden = !trace || !shown.n || Boolean(entry);
+  parts.none.textContent = `This answer has no source ${shown.n}.`;
+  for (const each of parts.why.querySelectorAll(".candidate")) {
+    if (each.entry === entry) each.setAttribute("aria-current", "true");
+    else each.removeAttribute("aria-current");
+  }
 }
 
 function missing(error) {
@@ -266,18 +287,16 @@ function onKey(event) {
 }
 
 /** The panel is what the address says; what is shown already stays. */
-function onAddress({ detail: [view, session, id, n] }) {
-  if (view !== "c" || !id || !n) {
-    if (shown && (view !== "c" || id !== shown.answer.answer_id || shown.session !== session || shown.n || !n)) hide();
+function onAddress({ detail: [view, session, id, at] }) {
+  if (view !== "c" || !at) {
+    if (shown) hide();
     return;
   }
-  const number = n === WHY ? null : Number(n);
-  if (shown?.session === session && shown.answer.answer_id === id) {
-    if (shown.n !== number) begin(shown.answer, session, number);
-    return;
-  }
-  opener = document.activeElement;
-  begin({ answer_id: id, session_id: session, citations: [], cited: [], spans: [] }, session, number);
+  const n = at === WHY ? null : Number(at);
+  if (is(session, id, n)) return;
+  const same = shown?.answer.answer_id === id;
+  if (!same) opener = null;
+  begin(same ? shown.answer : { answer_id: id, citations: [], cited: [], spans: [] }, session, n);
 }
 
 export function setUp() {
@@ -306,9 +325,12 @@ export function setUp() {
   parts.edge = edge();
   parts.foot = make("div", "foot", "", { hidden: true });
   const top = box("div", "head", [parts.title, parts.steps, parts.file, button("✕", close, "icon", "Close the source")]);
-  $("panel").append(parts.edge, top, tabs, parts.page, parts.text, parts.why, parts.foot);
+  parts.none = make("p", "note bad", "", { hidden: true });
+  $("panel").append(parts.edge, top, tabs, parts.none, parts.page, parts.text, parts.why, parts.foot);
   resize(panelWidth.get());
   addEventListener("resize", () => resize(panelWidth.get()));
   document.addEventListener("keydown", onKey);
   addEventListener("ibid:address", onAddress);
+  on("settings", (name) => name === "key" && shown && begin(shown.answer, shown.session, shown.n));
+  on("sessions", () => shown?.failed && record()); // an answer has ended
 }

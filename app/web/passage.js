@@ -2,6 +2,7 @@
 
 import { address, json } from "./api.js";
 import { box, button, make } from "./dom.js";
+import { on } from "./state.js";
 
 const part = encodeURIComponent;
 const known = new Map(); // what was read, as promises
@@ -14,6 +15,9 @@ export function place({ source, id }) {
   const [document, n] = id.split(":");
   return { document, n: Number(n) };
 }
+
+for (const name of ["documents", "memories", "texts", "projects"]) on(name, () => known.clear());
+on("settings", (name) => name === "key" && known.clear());
 
 /** A request that is made once. */
 export function once(path) {
@@ -34,10 +38,11 @@ async function sha256(text) {
 }
 
 /** Reference texts have no address of their own: the one with the cited id, or the same words. */
-async function reference({ id, cited, sha256: sum }) {
+async function reference({ label, cited, sha256: sum }) {
+  const collection = label.slice(0, label.lastIndexOf("#"));
   let cursor;
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const { items, next } = await once(address(`/corpus/${part(id.split("/")[0])}`, { limit: 200, cursor }));
+    const { items, next } = await once(address(`/corpus/${part(collection)}`, { limit: 200, cursor }));
     for (const each of items) {
       if (cited ? each.id === cited : crypto.subtle && (await sha256(each.text)) === sum) return each;
     }
@@ -48,9 +53,11 @@ async function reference({ id, cited, sha256: sum }) {
 }
 
 const readers = {
-  documents(entry, { session }) {
+  async documents(entry, { session }) {
     const { document, n } = place(entry);
-    return chunk(document, n, session);
+    const found = await chunk(document, n, session);
+    const { page, page_end, page_label } = found;
+    return Object.assign(entry, { page, page_end, page_label }) && found; // a trace does not say where
   },
   memories: (entry) => once(`/memories/${part(entry.id)}`),
   corpus: reference,

@@ -2,11 +2,11 @@
 
 import { address, blob } from "./api.js";
 import { box, button, make } from "./dom.js";
-import { chunk, lost, place } from "./passage.js";
+import { chunk, lost, pages, place } from "./passage.js";
 
 const ZOOMS = [1, 1.25, 1.5, 2, 3];
 const MOST_PAGES = 4; // of one passage at once; the next ones by the button
-const MOST_SCALE = 4;
+const MOST_SCALE = 3; // pixels a point: the service draws no larger
 const POINTS = 612; // across a page of unknown width
 const HIGH = 0.3; // of the view: where the first mark is brought
 const ratios = new Map(); // height by width, of documents that were seen
@@ -18,7 +18,8 @@ export async function showPages(tab, entry, from) {
   desk.setAttribute("aria-label", "Page");
   desk.setAttribute("role", "group");
   const note = make("p", "note", "", { hidden: true });
-  const view = { desk, document, session: from.session, zoom: 0, pages: new Map(), last: Infinity };
+  const view = { desk, document, session: from.session, zoom: 0, pages: new Map(), last: Infinity,
+    word: pages(entry).includes("(sheet") ? "Sheet" : "Page" };
   const old = tab.view;
   tab.view = view;
   tab.replaceChildren(note, desk, zoomer(view));
@@ -28,9 +29,9 @@ export async function showPages(tab, entry, from) {
   const end = Math.min(entry.page_end ?? first, first + MOST_PAGES - 1);
   for (let number = first; number <= end; number += 1) add(view, number);
   ends(view);
-  from.about(document).then(({ pages }) => {
-    view.last = pages;
-    for (const [number, sheet] of view.pages) sheet.setAttribute("aria-label", `Page ${number} of ${pages}`);
+  from.about(document).then((found) => {
+    view.last = found.pages;
+    for (const [number, sheet] of view.pages) named(view, sheet, number);
     ends(view);
   }, () => {});
   try {
@@ -65,7 +66,7 @@ async function marks(document, n, { session, quotes }) {
 function add(view, number) {
   const sheet = make("div", "sheet");
   sheet.setAttribute("role", "img");
-  sheet.setAttribute("aria-label", `Page ${number}`);
+  named(view, sheet, number);
   sheet.style.aspectRatio = `1 / ${ratios.get(view.document) ?? 11 / 8.5}`;
   sheet.style.width = `${ZOOMS[view.zoom] * 100}%`;
   const next = [...view.pages].filter(([each]) => each > number).sort(([one], [other]) => one - other)[0];
@@ -77,6 +78,9 @@ function add(view, number) {
   return sheet;
 }
 
+const named = ({ word, last }, sheet, number) =>
+  sheet.setAttribute("aria-label", `${word} ${number}${last < Infinity ? ` of ${last}` : ""}`);
+
 /** The picture of a page, as sharp as the screen can show it. */
 async function draw(view, number) {
   const sheet = view.pages.get(number);
@@ -84,7 +88,7 @@ async function draw(view, number) {
   const scale = Math.min(MOST_SCALE, Math.ceil((width / POINTS) * 2) / 2); // few steps, so that they can be cached
   if (sheet.scale >= scale) return;
   sheet.scale = scale;
-  if (!sheet.querySelector("img")) say(sheet, make("p", "", `Drawing page ${number}…`));
+  if (!sheet.querySelector("img")) say(sheet, make("p", "", `Drawing ${view.word.toLowerCase()} ${number}…`));
   let source;
   try {
     source = await blob(address(`/api/documents/${view.document}/pages/${number}.webp`, { scale, session_id: view.session }));
@@ -100,7 +104,7 @@ async function draw(view, number) {
   } catch (error) {
     sheet.scale = 0;
     if (sheet.querySelector("img")) return; // the less sharp one stays
-    const text = error.status === 404 ? "This page is not stored any more." : `Page ${number} could not be drawn. ${error.message ?? ""}`;
+    const text = error.status === 404 ? "This page is not stored any more." : `${view.word} ${number} could not be drawn. ${error.message ?? ""}`;
     say(sheet, make("p", "", text), error.status !== 404 && button("Try again", () => draw(view, number)));
   } finally {
     if (source) URL.revokeObjectURL(source);
@@ -137,14 +141,14 @@ function ends(view) {
   view.before?.remove();
   view.after?.remove();
   const [first, last] = [Math.min(...view.pages.keys()), Math.max(...view.pages.keys())];
-  view.before = first > 1 && turn(view, first - 1, "↑");
-  view.after = last < view.last && turn(view, last + 1, "↓");
+  view.before = first > 1 ? turn(view, first - 1, "↑") : null;
+  view.after = last < view.last ? turn(view, last + 1, "↓") : null;
   if (view.before) view.desk.prepend(view.before);
   if (view.after) view.desk.append(view.after);
 }
 
 function turn(view, number, arrow) {
-  return button(`${arrow} Page ${number}`, () => {
+  return button(`${arrow} ${view.word} ${number}`, () => {
     const { desk } = view;
     const height = desk.scrollHeight;
     view.moved = true;
@@ -180,7 +184,7 @@ function zoomer(view) {
 /** Sharper pictures when the panel grows; whether the reader has scrolled. Returns what ends it. */
 function watch(view) {
   const grown = new ResizeObserver(() => {
-    for (const number of view.pages.keys()) draw(view, number);
+    for (const [number, sheet] of view.pages) if (sheet.scale) draw(view, number); // not what has failed
     bring(view);
   });
   grown.observe(view.desk);

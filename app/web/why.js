@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { box, button, count, make } from "./dom.js";
-import { pages, read } from "./passage.js";
+import { pages, place, read } from "./passage.js";
 
 /** What became of a candidate: in its line, and above its group. */
 const VERDICTS = {
@@ -52,19 +52,21 @@ const NUMBERS = [
 ];
 const OWN = /^(Retrieved|Left out|Searched with|No context)\b|did not answer|answered in part/; // notes that are said otherwise
 const READERS = 4;
+const LEAST = 0.005; // that two decimals show
 
 /** ".83" */
 export const figure = (number) => (number ?? 0).toFixed(2).replace(/^(-?)0\./, "$1.");
-const seconds = (ms) => `${(ms / 1000).toFixed(ms < 950 ? 2 : 1)} s`;
+const seconds = (ms) => `${(ms / 1000).toFixed(ms < 950 ? 2 : 1)}\u00a0s`;
 const verdict = (entry, answer) => (answer.cited.includes(entry.label) ? "cited" : entry.verdict);
 
 /** A candidate as a line: number and first words, verdict, score. Its words are put in by `fill`. */
 export function line(entry, answer, onClick, details = false) {
-  const number = entry.label.slice(entry.label.lastIndexOf("#"));
-  const name = make("span", "what", details ? number : entry.label);
+  const number = place(entry) ? entry.label.slice(entry.label.lastIndexOf("#")) : "";
+  const name = make("span", "what", number || entry.title || entry.label);
   const made = button("", onClick, "candidate");
   made.append(name, make("span", "verdict", VERDICTS[verdict(entry, answer)][0]), make("span", "score", figure(entry.score)));
-  if (details) made.append(make("span", "figures", figures(entry)));
+  const numbers = make("span", "figures", figures(entry));
+  if (details) made.append(numbers);
   made.entry = entry;
   made.classList.toggle("out", entry.verdict !== "packed");
   made.fill = async (from) => {
@@ -72,10 +74,11 @@ export function line(entry, answer, onClick, details = false) {
     made.words = "";
     try {
       const found = await read(entry, from);
+      numbers.textContent = figures(entry);
       made.words = `${found.heading ?? ""} ${found.text}`.toLowerCase();
-      name.textContent = `${number} ${found.text.slice(0, 200).replace(/\s*\|[\s|-]*/g, " ")}`;
+      name.textContent = `${number} ${found.text.slice(0, 200).replace(/\s*\|[\s|-]*/g, " ")}`.trim();
     } catch {
-      name.textContent = `${number} (not stored any more)`;
+      name.textContent = `${number || entry.label} (not stored any more)`;
     }
   };
   return made;
@@ -83,11 +86,11 @@ export function line(entry, answer, onClick, details = false) {
 
 function figures({ label, similarity, score, relevance, boosts, ...entry }) {
   const added = (relevance ?? score) - similarity;
-  const near = similarity === null ? "found by its words alone"
-    : `similarity ${figure(similarity)} · words ${added < 0 ? "−" : "+"}${figure(Math.abs(added))}`;
-  const factors = Object.entries(boosts).filter(([, factor]) => Math.abs(factor - 1) >= 0.005)
+  const near = similarity === null ? ["found by its words alone"] : [`similarity ${figure(similarity)}`];
+  if (similarity !== null && Math.abs(added) >= LEAST) near.push(`words ${added < 0 ? "−" : "+"}${figure(Math.abs(added))}`);
+  const factors = Object.entries(boosts).filter(([, factor]) => Math.abs(factor - 1) >= LEAST)
     .map(([name, factor]) => `${BOOSTS[name] ?? name} ×${factor.toFixed(2)}`);
-  return [label.slice(0, label.lastIndexOf("#")), pages(entry), near, ...factors].filter(Boolean).join(" · ");
+  return [label.slice(0, label.lastIndexOf("#")), pages(entry), ...near, ...factors].filter(Boolean).join(" · ");
 }
 
 /** Three candidates in comparison: this one, the best that was read in vain, the best that was left out. */
@@ -100,7 +103,7 @@ export function few(entry, { answer, entries }) {
 const said = (name, ...told) => box("div", "said", [make("dt", "", name), box("dd", "", told)]);
 
 /** Fills the tab. `from`: {answer, entries, trace, session, project}; `onPick(entry)` opens a candidate. */
-export function showWhy(tab, from, current, onPick) {
+export function showWhy(tab, from, onPick) {
   const { trace } = from;
   const facts = box("dl", "", [
     said("Asked", trace.question),
@@ -113,7 +116,7 @@ export function showWhy(tab, from, current, onPick) {
   const notes = trace.notes.filter((note) => !OWN.test(note));
   if (notes.length) facts.append(said("Notes", notes.join(" ")));
   tab.replaceChildren(facts, today(trace.answer_id));
-  if (from.entries.length) tab.append(...list(from, current, onPick));
+  if (from.entries.length) tab.append(...list(from, onPick));
 }
 
 function searched({ rag, sources, timings }) {
@@ -181,25 +184,24 @@ function bound(entries) {
   return least <= 1 ? ` (those above have at least ${figure(least)})` : "";
 }
 
-function list(from, current, onPick) {
+function list(from, onPick) {
   const { answer, entries } = from;
-  const place = make("div", "candidates");
+  const rows = make("div", "candidates");
   const lines = entries.map((entry) => line(entry, answer, () => onPick(entry), true));
   for (const [kind, [, heading]] of Object.entries(VERDICTS)) {
     const own = lines.filter(({ entry }) => entry.verdict === kind);
-    if (heading && own.length) place.append(make("h3", "line", `${heading}${kind === "below_threshold" ? bound(entries) : ""}`));
-    place.append(...own);
+    if (heading && own.length) rows.append(make("h3", "line", `${heading}${kind === "below_threshold" ? bound(entries) : ""}`));
+    rows.append(...own);
   }
-  for (const each of lines) if (each.entry === current) each.setAttribute("aria-current", "true");
   const seen = new IntersectionObserver((found) => {
     for (const { isIntersecting, target } of found) if (isIntersecting) target.fill(from);
   });
   lines.forEach((each) => seen.observe(each));
   const none = make("p", "soft", "No passage has these words.", { hidden: true });
-  return [search(place, lines, none, from), explained(), none, place];
+  return [search(rows, lines, none, from), explained(), none, rows];
 }
 
-function search(place, lines, none, from) {
+function search(rows, lines, none, from) {
   const input = make("input", "", "", { type: "search", placeholder: `Find in ${count(lines.length, "passage")}` });
   input.setAttribute("aria-label", "Find in the passages");
   const sift = () => {
@@ -211,7 +213,7 @@ function search(place, lines, none, from) {
       some ||= !each.hidden;
     }
     none.hidden = some;
-    for (const head of place.querySelectorAll("h3")) head.hidden = input.value.trim() !== "" && !some;
+    for (const head of rows.querySelectorAll("h3")) head.hidden = input.value.trim() !== "" && !some;
   };
   let begun = false;
   input.addEventListener("input", async () => {

@@ -216,6 +216,7 @@ def stored(**changes: object) -> Document:
         "pages": 3,
         "chunks": 7,
         "tokens": 900,
+        "size": len(PDF),
         "sha256": "0" * 64,
         "created_at": NOW,
     }
@@ -392,14 +393,17 @@ class FakeDocuments:
             raise Missing
         return document, Chunk(3, "Revenue rose.", 12, 13, "Results", 4)
 
-    async def content(self, scope: Scope, document_id: str) -> tuple[Document, AsyncIterator[bytes]]:
-        """The file."""
-        return await self.get(scope, document_id), self._content()
+    async def with_file(self, scope: Scope, document_id: str) -> Document:
+        """The one there is."""
+        return await self.get(scope, document_id)
 
-    async def _content(self) -> AsyncIterator[bytes]:
+    async def content(
+        self, document: Document, start: int = 0, end: int | None = None
+    ) -> AsyncIterator[bytes]:
+        """The file."""
         try:
             for piece in self.pieces:
-                yield piece
+                yield piece[start:end]
             if self.broken:
                 raise self.broken
         finally:

@@ -39,12 +39,23 @@ class UploadFields(BaseModel):
         return self
 
 
+class ProgressOut(Out):
+    """How far a document is that is not ready."""
+
+    stage: Literal["queued", "reading", "indexing"] = Field(
+        description="`queued`: nobody has begun; `reading`: its text; `indexing`: its passages."
+    )
+    done: int = Field(description="Pages that this stage has done.")
+    of: int = Field(description="Pages of the document; 0: not known yet.")
+
+
 class DocumentOut(Out):
     """A document."""
 
     id: str = Field(description="The document's id.")
     label: str = Field(description="Its name in citations, before the `#`.")
     filename: str = Field(description="The name of the uploaded file.")
+    title: str | None = Field(description="Its own title; null: none was found, or not yet.")
     scope: Literal["session", "global"] = Field(description="Whether one session can search it, or all.")
     session_id: str | None = Field(description="Its session; null: global.")
     user_id: str | None = Field(
@@ -55,8 +66,12 @@ class DocumentOut(Out):
     pages: int = Field(description="Number of pages.")
     chunks: int = Field(description="Number of passages.")
     tokens: int = Field(description="Tokens of all passages.")
+    size: int = Field(description="Bytes of the file.")
     sha256: str = Field(description="SHA-256 of the file.")
     created_at: Time = Field(description="When it was uploaded.")
+    progress: ProgressOut | None = Field(
+        None, exclude_if=absent, description="Only while it is `processing`: how far it is."
+    )
     problem: Problem | None = Field(None, exclude_if=absent, description="Only if it failed: why.")
     warnings: list[str] = Field(
         [], description="What of the file cannot be searched, such as scanned pages: a sentence each."
@@ -69,6 +84,7 @@ class DocumentOut(Out):
             id=document.id,
             label=document.label,
             filename=document.filename,
+            title=document.title or None,
             scope=document.scope,
             session_id=document.session_id,
             user_id=user_of(document, asker),
@@ -76,8 +92,10 @@ class DocumentOut(Out):
             pages=document.pages,
             chunks=document.chunks,
             tokens=document.tokens,
+            size=document.size,
             sha256=document.sha256,
             created_at=document.created_at,
+            progress=document.progress and ProgressOut.model_validate(document.progress),
             problem=document.fault and of_fault(document.fault, instance),
             warnings=list(document.warnings),
         )
@@ -96,6 +114,17 @@ class DocumentPage(CountedPage[DocumentOut]):
     gone: Gone = None
 
 
+class PageBoxes(Out):
+    """Where a text is on a page."""
+
+    page: int = Field(description="The page, physical, from 1.")
+    label: str | None = Field(description="Its number as printed; null: not known.")
+    rects: list[list[float]] = Field(
+        description="A rectangle for each line, [left, top, right, bottom], as fractions of the page as it is"
+        " shown, from its top left corner."
+    )
+
+
 class ChunkOut(Out):
     """A passage of a document."""
 
@@ -107,6 +136,15 @@ class ChunkOut(Out):
     tokens: int = Field(description="Its tokens.")
     kind: str = Field(description='"table", "listing" (of contents or exhibits), "cover"; otherwise "".')
     page_label: str | None = Field(description="Page number as printed, or several; null: not known.")
+    boxes: list[PageBoxes] | None = Field(
+        None,
+        exclude_if=absent,
+        description="Only if asked for: where it is on its pages. A part that is not found for sure has"
+        " none.",
+    )
+    quote_boxes: list[PageBoxes] | None = Field(
+        None, exclude_if=absent, description="Only with `quote`: where the quotation is."
+    )
 
 
 class SessionOut(Out):

@@ -1,0 +1,276 @@
+"""Pages of PDFs as images, and the places of passages on them: child processes (`pages.py`) under limits.
+
+A process shows one document and is kept for a while, since people look at one page after the other. It dies
+at its deadlines; a hostile file can use up its time and memory, nothing else. Raises `PdfDamaged`,
+`PdfTooComplex` (the file's fault), `Missing` (no such page), `Overloaded`, `Unavailable`. Times are seconds.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Annotated, BinaryIO, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from app.errors import IbidError, Missing, Overloaded, PdfDamaged, PdfTooComplex, Unavailable
+from app.ingest.pdf import DETAIL_CHARS, RETRY_SECONDS, UNREADABLE, decode_problem, exit_problem
+from app.process import Child, ChildReply, Died, Fault, Full, NotStarted, Program, python
+from app.settings import DocumentLimits
+
+PROCESSES = 2
+"""Documents that are shown at a time; further ones wait for one that nobody is waiting for."""
+WAIT_SECONDS = 10.0
+"""How long a request waits for a process."""
+CALL_SECONDS = 15.0
+"""After this a page or a passage counts as too complex. Most take a twentieth of a second."""
+IDLE_SECONDS = 60.0
+"""A process ends so long after its last page."""
+LIFE_SECONDS = 600.0
+"""After this a process gets no more calls; its own limits end it two calls later."""
+MAX_OUTPUT = 64 << 20
+"""Bytes that a process may send: some 500 pages. From half of it on, it gets no more calls."""
+QUEUE = 16
+"""Calls of one process at a time: a browser's few, of several readers."""
+WORKER = Program("pages", python("app.ingest.pages"), close_seconds=0.0, calls=QUEUE, output_bytes=MAX_OUTPUT)
+HEADER = b"RIFF"
+
+Content: TypeAlias = Callable[[], AsyncIterator[bytes]]
+Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Rect: TypeAlias = tuple[Fraction, Fraction, Fraction, Fraction]
+
+
+class Places(BaseModel):
+    """Where a passage, and a quotation from it, are on the pages of its document."""
+
+    model_config = ConfigDict(frozen=True)
+
+    boxes: list[tuple[int, list[Rect]]]
+    """(page, a rectangle for each line), pages physical, from 1; rectangles (left, top, right, bottom) in
+    fractions of the page as it is shown."""
+    quote_boxes: list[tuple[int, list[Rect]]]
+    found: int
+    """Letters of the passage that were found, of `letters`."""
+    letters: int
+
+
+PLACES = TypeAdapter(Places)
+
+
+@dataclass(eq=False, slots=True)
+class Process:
+    """A process that shows a document."""
+
+    starting: asyncio.Task[Child]
+    until: float
+    """Loop time after which it gets no more calls."""
+    calls: int = 0
+    sent: int = 0
+    """Bytes."""
+    timer: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+    def is_over(self, now: float) -> bool:
+        if not self.starting.done():
+            return False
+        failed = self.starting.cancelled() or self.starting.exception() is not None
+        return failed or self.starting.result().ended or now > self.until or self.sent > MAX_OUTPUT // 2
+
+
+class PdfViewer:
+    """Close it at the end, or its processes stay until this one ends."""
+
+    def __init__(
+        self,
+        limits: DocumentLimits,
+        folder: Path,
+        worker: Program = WORKER,
+        *,
+        call_seconds: float = CALL_SECONDS,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        """`folder`: for the files while they are shown; they have no names there."""
+        self._call_seconds = call_seconds
+        self._wait_seconds = wait_seconds
+        self._limits = limits
+        self._folder = folder
+        self._worker = worker
+        self._shown: dict[str, Process] = {}
+        """By document, the least recently used first."""
+        self._changed = asyncio.Condition()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def page(self, document_id: str, content: Content, n: int, scale: float | None) -> bytes:
+        """Page n, from 1, as WebP. `content` gives the file's bytes; `scale` is in pixels per point."""
+        reply = await self._call(document_id, content, "draw", {"page": n, "scale": scale})
+        if bytes(reply.data[:4]) != HEADER:
+            raise PdfDamaged(UNREADABLE)
+        return bytes(reply.data)
+
+    async def places(
+        self, document_id: str, content: Content, *, pages: tuple[int, int], text: str, quote: str
+    ) -> Places:
+        """Where a passage is on these pages, the last one included."""
+        asked = {"first": pages[0], "last": pages[1], "text": text, "quote": quote}
+        reply = await self._call(document_id, content, "boxes", asked)
+        try:
+            return await asyncio.to_thread(PLACES.validate_json, bytes(reply.data))
+        except ValidationError:
+            raise PdfDamaged(UNREADABLE) from None
+
+    async def close(self) -> None:
+        for document_id in list(self._shown):
+            self._drop(document_id, self._shown[document_id])
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    async def _call(
+        self, document_id: str, content: Content, name: str, payload: dict[str, object]
+    ) -> ChildReply:
+        async with self._process(document_id, content) as process:
+            child = await asyncio.shield(process.starting)
+            try:
+                reply = await child.call(name, payload, hangs_after=self._call_seconds)
+            except Fault as fault:
+                raise fault_problem(fault) from None
+            except Full:
+                raise Overloaded("too many pages of this document at once", retry_after=1) from None
+            except Died as died:
+                raise died_problem(died, self._limits.memory_mb) from None
+            process.sent += len(reply.data)
+            return reply
+
+    @asynccontextmanager
+    async def _process(self, document_id: str, content: Content) -> AsyncIterator[Process]:
+        """The document's process, started if necessary."""
+        try:
+            async with asyncio.timeout(self._wait_seconds), self._changed:
+                while (process := self._find(document_id, content)) is None:
+                    await self._changed.wait()
+        except TimeoutError:
+            raise Overloaded("pages of other documents are being shown", retry_after=1) from None
+        try:
+            yield process
+        finally:
+            process.calls -= 1
+            self._rest(document_id, process)
+            # Waiters are few, and each looks by itself whether there is room for it now.
+            self._start(self._tell())
+
+    def _find(self, document_id: str, content: Content) -> Process | None:
+        """The document's process with one more call, a new one if there is room; None: there is none."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for name, each in list(self._shown.items()):
+            if each.is_over(now) and not each.calls:
+                self._drop(name, each)
+        process = self._shown.pop(document_id, None)
+        if process is not None and process.is_over(now):
+            self._shown[document_id] = process
+            return None  # its last calls are being answered
+        if process is None:
+            if len(self._shown) >= PROCESSES:
+                idle = next((name for name, each in self._shown.items() if not each.calls), None)
+                if idle is None:
+                    return None
+                self._drop(idle, self._shown[idle])
+            starting = asyncio.create_task(self._opened(content))
+            process = Process(starting, now + LIFE_SECONDS)
+        self._shown[document_id] = process  # the most recently used
+        process.calls += 1
+        if process.timer:
+            process.timer.cancel()
+        return process
+
+    async def _opened(self, content: Content) -> Child:
+        """A process that has opened the file."""
+        with await self._file(content) as file:
+            try:
+                child = await Child.start(self._worker, files=[file.fileno()])
+            except NotStarted as died:
+                raise Unavailable(f"pages cannot be shown: {died}", retry_after=RETRY_SECONDS) from None
+            try:
+                asked = {
+                    "file": file.fileno(),
+                    "memory_mb": self._limits.memory_mb,
+                    "seconds": LIFE_SECONDS + 2 * CALL_SECONDS,
+                }
+                await child.call("open", asked, hangs_after=self._call_seconds)
+            except Fault as fault:
+                await child.close()
+                raise fault_problem(fault) from None
+            except Died as died:
+                await child.close()
+                raise died_problem(died, self._limits.memory_mb) from None
+            except BaseException:
+                await child.close()
+                raise
+        return child
+
+    async def _file(self, content: Content) -> BinaryIO:
+        """The document in a file without a name."""
+        try:
+            file: BinaryIO = await asyncio.to_thread(unnamed_file, self._folder)
+        except OSError as error:
+            raise Unavailable("no room for a temporary file") from error
+        try:
+            async for piece in content():
+                await asyncio.to_thread(file.write, piece)
+            await asyncio.to_thread(file.seek, 0)
+        except OSError as error:
+            file.close()
+            raise Unavailable("no room for a temporary file") from error
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _rest(self, document_id: str, process: Process) -> None:
+        if process.timer:
+            process.timer.cancel()
+        if not process.calls:
+            loop = asyncio.get_running_loop()
+            process.timer = loop.call_later(IDLE_SECONDS, self._drop, document_id, process)
+
+    def _drop(self, document_id: str, process: Process) -> None:
+        """End a process, in a task."""
+        if process.timer:
+            process.timer.cancel()
+        if self._shown.get(document_id) is process:
+            del self._shown[document_id]
+        self._start(ended(process.starting))
+
+    def _start(self, work: "asyncio._CoroutineLike[None]") -> None:
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+
+def unnamed_file(folder: Path) -> BinaryIO:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return TemporaryFile(dir=folder)
+
+
+def fault_problem(fault: Fault) -> IbidError:
+    if fault.payload.get("fault") == Missing.slug:
+        return Missing(str(fault.payload.get("detail"))[:DETAIL_CHARS])
+    return decode_problem(fault.payload)
+
+
+def died_problem(died: Died, memory_mb: int) -> IbidError:
+    if died.hung:
+        return PdfTooComplex("Showing a page of it takes too much time")
+    return exit_problem(died.code, memory_mb)
+
+
+async def ended(starting: asyncio.Task[Child]) -> None:
+    """End a process, also one that is starting."""
+    starting.cancel()
+    await asyncio.wait({starting})
+    if not starting.cancelled() and not starting.exception():
+        await starting.result().close()
