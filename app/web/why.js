@@ -123,9 +123,10 @@ export function showWhy(tab, from, onPick) {
 }
 
 function searched({ rag, sources, timings }) {
-  const names = Object.entries(sources).map(([name, how]) => (how === "exact" ? name : `${name} (by its index)`));
-  const took = `${rag.cached ? "from the cache" : `in ${seconds(rag.took_ms)}`}; the whole answer took ${seconds(timings.total ?? 0)}`;
-  return [names.length ? `${names.join(", ")} ${took}` : took, ...(rag.used ? [] : [make("br"), REASONS[rag.reason] ?? rag.reason])];
+  const names = Object.keys(sources).map((name) => (name === "corpus" ? "reference texts" : name)).join(", ");
+  const took = rag.cached ? "found a moment before" : `in ${seconds(rag.took_ms)}`;
+  const told = names && `${names}, ${took}; the whole answer took ${seconds(timings.total ?? 0)}`;
+  return [told, !rag.used && (REASONS[rag.reason] ?? rag.reason)].filter(Boolean).map((each) => make("div", "", each));
 }
 
 function budget({ rag, candidates }) {
@@ -138,7 +139,7 @@ function budget({ rag, candidates }) {
 function ruling(found) {
   if (!found) return [];
   const { response_class: kind, rules = [], policy_version: version, class_check: check, limits, mix } = found;
-  const settings = (values) => Object.entries(values ?? {}).filter(([, value]) => value !== null && typeof value !== "object")
+  const settings = (values) => Object.entries(values ?? {}).filter(([, value]) => ["number", "string"].includes(typeof value))
     .map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ");
   const kept = check && (check.held ? "The answer keeps to it." : `The model broke it: ${check.broken.join(", ")}.`);
   return [
