@@ -51,7 +51,7 @@ eval: install ## Measure retrieval quality; DATA="folders of questions and texts
 	    'texts (meta: {spans: [[start, end]]}), what is packed is measured. Figures also go to' \
 	    'bench/out/eval.jsonl. More: $(BIN)/ibid eval --help' >&2; exit 2; }
 	@texts=; for folder in $(DATA); do \
-	    if [ -f "$$folder/questions.jsonl" ]; then $(BIN)/python -m bench.quality "$$folder" || exit 1; \
+	    if [ -f "$$folder/questions.jsonl" ]; then $(BIN)/python -m bench.quality "$$folder" && $(BIN)/python -m bench.boxes "$$folder" || exit 1; \
 	    elif grep -qs '"spans"' "$$folder/queries_dev.jsonl"; then $(BIN)/python -m bench.spans "$$folder" || exit 1; \
 	    else texts="$$texts $$folder"; fi; \
 	done; \

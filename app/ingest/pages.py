@@ -6,9 +6,9 @@ that each page costs its drawing alone. Rectangles are fractions of the page as 
 rotated), the origin at the top left.
 
 A passage is found by its letters and digits alone, since PDFium's text has other spaces, line ends, hyphens
-and ligatures than the passage. If it is not on its pages as a whole, its longest parts are looked for, from
-the longest to those between them, in the order of the text. A part that is too short to be sure, or that is
-there more than once, has no rectangle.
+and ligatures than the passage. If it is not on its pages as a whole, the longest chain of
+its parts is looked for, and rows of tables whose cells are in another order. A part that is too short to be
+sure, or that fits at several places, has no rectangle.
 """
 
 import ctypes
@@ -23,6 +23,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, partial
+from heapq import nlargest
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
@@ -46,17 +47,24 @@ MAX_PAGES = 8
 """Pages of a passage that are searched: its first, and its last ones."""
 GRAM = 8
 """Letters by which parts of a passage are looked up."""
-LONG, ANCHORED, SHORT = 20, 10, 4
-"""Least letters of a part: anywhere; beside a part that was found; between two that are near each other."""
+LONG, SHORT = 20, 4
+"""Least letters of parts near each other, together, and of one between two that were found."""
 NEAR = 60
-"""Letters between two parts, beyond twice those that are missing, up to which they are near each other."""
+"""Letters by which parts are nearer or farther from each other on the page, up to which they are near."""
+COMMON, MAX_PARTS = 50, 400
+"""Places of GRAM letters on the pages, beyond which they say nothing, and parts that are chained."""
+LEAP, MAX_LEAP, MARGIN = 100, 200, 0.5
+"""Letters of a leap that count as one letter less, most of them, and letters by which a chain is better."""
 SMALL_GAP = 3
 """Letters that may be missing or added within a part: a ligature, a footnote's mark."""
 WINDOW = 40_000
-"""Letters of a passage times letters of a page that are compared with each other."""
+"""Letters of a gap in a passage times those of one on the page that are compared with each other."""
 
 APART = frozenset("|/\\–—")
 """Signs between words, beside white space."""
+LINE_ENDS = frozenset("\r\n")
+ROW_LINES, MAX_ROW = 3, 400
+"""Lines of the page that a row of a table may be, and most letters of a row."""
 SAME_LINE = 0.6
 """Heights of a line by which the base lines of its letters differ at most."""
 PADDING = 0.12
@@ -75,6 +83,8 @@ class Run(NamedTuple):
     page: int
     size: int
     page_size: int
+    ordered: bool = True
+    """False: a row of a table, whose cells are in another order on the page."""
 
 
 def main() -> None:
@@ -103,7 +113,7 @@ class Viewer:
             else:
                 asked = call.payload
                 found = boxes(self._opened(), asked["first"], asked["last"], asked["text"], asked["quote"])
-                call.reply(data=json.dumps(found).encode())
+                call.reply(data=json.dumps(found._asdict()).encode())
         except pdfium.PdfiumError:
             call.fail({"fault": "pdf-damaged", "detail": "The page cannot be read"})
         except MemoryError:
@@ -147,22 +157,33 @@ def encode(image: Image.Image) -> bytes:
     return out.getvalue()
 
 
-def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str) -> dict[str, object]:
-    """{boxes, quote_boxes: [(page, rectangles)], found, letters}: where a passage is, and a quotation from
-    it; how many of the passage's letters were found. Pages are physical, from 1."""
+class Found(NamedTuple):
+    """Where a passage is, and a quotation from it."""
+
+    boxes: list[tuple[int, list[Rect]]]
+    """(page, a rectangle for each line), pages physical, from 1."""
+    quote_boxes: list[tuple[int, list[Rect]]]
+    found: int
+    """Letters of the passage that were found, of `letters`."""
+    letters: int
+
+
+def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str) -> Found:
+    """The places of a passage of these pages, the last one included."""
     numbers = [number for number in range(first, last + 1) if 1 <= number <= len(pdf)]
     if len(numbers) > MAX_PAGES:
         numbers = [numbers[0], *numbers[1 - MAX_PAGES :]]
     with opened_pages(pdf, numbers) as pages:
-        letters, passage = Letters.of(pages), fold(text)
-        runs = found_runs(passage, letters)
+        letters, rows = Letters.of(pages), [fold(row) for row in text.split("\n")]
+        passage = "".join(rows)
+        runs = found_runs(rows, letters)
         quoted = quoted_runs(passage, fold(quote), runs) if quote else []
-        return {
-            "boxes": rectangles(pages, letters, runs),
-            "quote_boxes": rectangles(pages, letters, quoted),
-            "found": sum(run.size for run in runs),
-            "letters": len(passage),
-        }
+        return Found(
+            rectangles(pages, letters, runs),
+            rectangles(pages, letters, quoted),
+            sum(run.size for run in runs),
+            len(passage),
+        )
 
 
 def fold(text: str) -> str:
@@ -221,36 +242,86 @@ class Letters:
     """(index of the page, of the character) of each letter."""
     starts: Set[int]
     """Letters that begin a word, and the end of the text."""
+    lines: Sequence[int]
+    """Letters that begin a line, and the end of the text."""
 
     @classmethod
     def of(cls, pages: Sequence[OpenPage]) -> "Letters":
         found: list[str] = []
         places: list[tuple[int, int]] = []
         starts: set[int] = set()
+        lines: list[int] = []
         for at, page in enumerate(pages):
-            starts.add(len(places))
+            lines.append(len(places))
             for n, char in enumerate(page.chars):
                 if folded := fold_char(char):
                     found.append(folded)
                     places += [(at, n)] * len(folded)
+                elif char in LINE_ENDS:
+                    lines.append(len(places))
                 elif char.isspace() or char in APART:
                     starts.add(len(places))
-        return cls("".join(found), places, starts | {len(places)})
+        lines.append(len(places))
+        return cls("".join(found), places, starts.union(lines), sorted({*lines}))
 
 
-def found_runs(passage: str, letters: Letters) -> list[Run]:
-    """The parts of a passage that are on the pages, in its order."""
+def found_runs(rows: Sequence[str], letters: Letters) -> list[Run]:
+    """The parts of a passage, of which these are the lines, that are on the pages; in its order."""
+    passage = "".join(rows)
     if not passage:
         return []
     place = letters.text.find(passage)
     if place >= 0 and (len(passage) >= LONG or letters.text.find(passage, place + 1) < 0):
         return [Run(0, place, len(passage), len(passage))]
     aligned = Alignment(passage, letters.text).runs()
-    return [run for each in bridged(aligned) if (run := whole_words(each, letters.starts))]
+    found = [run for each in bridged(aligned, {*letters.lines}) if (run := whole_words(each, letters.starts))]
+    return with_mixed_rows(found, rows, letters)
+
+
+def with_mixed_rows(runs: Sequence[Run], rows: Sequence[str], letters: Letters) -> list[Run]:
+    """Runs with rows of tables whose cells are in another order on the page: all letters of a row are those
+    of one to three lines, of no others between the parts that were found before and after."""
+    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for n, start in enumerate(letters.lines):
+        for end in letters.lines[n + 1 : n + 1 + ROW_LINES]:
+            if end - start <= MAX_ROW:
+                places["".join(sorted(letters.text[start:end]))].append((start, end))
+    found, at = list(runs), 0
+    for row in rows:
+        start, at = at, at + len(row)
+        known = sum(max(0, min(run.text + run.size, at) - max(run.text, start)) for run in found)
+        if len(row) < GRAM or known == len(row):
+            continue
+        others = [part for run in found for part in outside(run, start, at)]
+        after = max((run.page + run.page_size for run in others if run.text < start), default=0)
+        before = min((run.page for run in others if run.text >= at), default=len(letters.text))
+        within = [
+            (first, last)
+            for first, last in places.get("".join(sorted(row)), ())
+            if after <= first and last <= before
+        ]
+        if len(within) == 1:
+            first, last = within[0]
+            found = sorted([*others, Run(start, first, len(row), last - first, ordered=False)])
+    return found
+
+
+def outside(run: Run, start: int, end: int) -> Iterator[Run]:
+    """The parts of a run before and after these letters of the passage."""
+    if run.text >= end or run.text + run.size <= start:
+        yield run
+        return
+    if run.ordered and run.text < start:
+        size = start - run.text
+        yield Run(run.text, run.page, size, size)
+    if run.ordered and run.text + run.size > end:
+        size = run.text + run.size - end
+        yield Run(end, run.page + run.page_size - size, size, size)
 
 
 class Alignment:
-    """Equal parts of a passage and of pages, in the same order in both."""
+    """Equal parts of a passage and of pages, in the same order in both: of all such chains the one with most
+    letters, without the parts that fit as well at another place."""
 
     def __init__(self, passage: str, page: str) -> None:
         self._passage = passage
@@ -260,67 +331,118 @@ class Alignment:
             self._grams[page[n : n + GRAM]].append(n)
 
     def runs(self) -> list[Run]:
-        found: list[Run] = []
-        gaps = [(0, len(self._passage), 0, len(self._page))]
-        while gaps:
-            start, end, first, last = gaps.pop()
-            run = self._longest(start, end, first, last)
-            if run:
-                found.append(run)
-                gaps.append((start, run.text, first, run.page))
-                gaps.append((run.text + run.size, end, run.page + run.size, last))
+        chain = sure(best_chain(sorted(nlargest(MAX_PARTS, {*self._equal_parts()}, key=itemgetter(2)))))
+        found = list(chain)
+        for above, below in pairwise(chain):
+            found += self._between(above.text + above.size, below.text, above.page + above.size, below.page)
         return sorted(found)
 
-    def _longest(self, start: int, end: int, first: int, last: int) -> Run | None:
-        """The longest equal part within a gap, if it is long enough to be sure."""
-        missing, room = end - start, last - first
-        before, after = start > 0, end < len(self._passage)
-        if missing < SHORT or room < SHORT:
-            return None
-        if before and after and room <= 2 * missing + NEAR and missing * room <= WINDOW:
-            match = SequenceMatcher(None, self._passage[start:end], self._page[first:last], autojunk=False)
-            found = match.find_longest_match()
-            if found.size < SHORT:
-                return None
-            return Run(start + found.a, first + found.b, found.size, found.size)
-
-        def shift(run: Run) -> int:
-            """How much farther from a part that was found it is on the page than in the passage."""
-            behind = abs(run.page - first - run.text + start) if before else MAX_CHARS
-            ahead = abs(last - run.page - end + run.text) if after else MAX_CHARS
-            return min(behind, ahead)
-
-        parts = list(self._equal_parts(start, end, first, last))
-        size = max((run.size for run in parts), default=0)
-        longest = sorted((run for run in parts if run.size == size), key=shift)
-        if not longest or (len(longest) > 1 and shift(longest[0]) == shift(longest[1])):
-            return None
-        return longest[0] if size >= (ANCHORED if shift(longest[0]) <= NEAR else LONG) else None
-
-    def _equal_parts(self, start: int, end: int, first: int, last: int) -> Iterator[Run]:
-        """All parts of GRAM letters or more that cannot be extended."""
+    def _equal_parts(self) -> Iterator[Run]:
+        """All parts of GRAM letters or more that cannot be extended; some more than once."""
         passage, page = self._passage, self._page
-        for at in range(start, end - GRAM + 1):
-            for place in self._grams.get(passage[at : at + GRAM], ()):
-                if not first <= place <= last - GRAM:
+        common = True
+        for n in range(len(passage) - GRAM + 1):
+            places = self._grams.get(passage[n : n + GRAM], ())
+            known, common = not common, len(places) > COMMON
+            for place in () if common else places:
+                at, start = n, place
+                while at and start and passage[at - 1] == page[start - 1]:
+                    at, start = at - 1, start - 1
+                    if known:
+                        break  # the place before was looked at
+                if known and at < n:
                     continue
-                if at > start and place > first and passage[at - 1] == page[place - 1]:
-                    continue
-                size, most = GRAM, min(end - at, last - place)
-                while size < most and passage[at + size] == page[place + size]:
+                size, most = n - at + GRAM, min(len(passage) - at, len(page) - start)
+                while size < most and passage[at + size] == page[start + size]:
                     size += 1
-                yield Run(at, place, size, size)
+                yield Run(at, start, size, size)
+
+    def _between(self, start: int, end: int, first: int, last: int) -> list[Run]:
+        """The equal parts within a small gap, from the longest on."""
+        missing, room = end - start, last - first
+        if min(missing, room) < SHORT or room > 2 * missing + NEAR or missing * room > WINDOW:
+            return []
+        match = SequenceMatcher(None, self._passage[start:end], self._page[first:last], autojunk=False)
+        return [
+            Run(start + found.a, first + found.b, found.size, found.size)
+            for found in match.get_matching_blocks()
+            if found.size >= SHORT
+        ]
 
 
-def bridged(runs: Sequence[Run]) -> list[Run]:
-    """Runs with those joined between which hardly a letter differs."""
+def best_chain(parts: Sequence[Run]) -> list[Run]:
+    """The chain of most letters, and of the smallest leaps between its parts. Overlapping parts are cut.
+    Those that another chain, as good as this, has at another place are left out."""
+    behind, ahead = [float(run.size) for run in parts], [0.0] * len(parts)
+    source = [-1] * len(parts)
+    for n, run in enumerate(parts):
+        for m in range(n):
+            more = behind[m] + gain(parts[m], run)
+            if more > behind[n]:
+                behind[n], source[n] = more, m
+    for n in range(len(parts) - 1, -1, -1):
+        for m in range(n):
+            ahead[m] = max(ahead[m], ahead[n] + gain(parts[m], parts[n]))
+    totals = [a + b for a, b in zip(behind, ahead, strict=True)]
+    at = max(range(len(parts)), key=behind.__getitem__, default=-1)
+    found: list[Run] = []
+    while at >= 0:
+        run, cut = parts[at], overlap(parts[source[at]], parts[at]) if source[at] >= 0 else 0
+        others = (n for n, total in enumerate(totals) if n != at and total > totals[at] - MARGIN)
+        if not any(10 * shared(parts[n], run) >= 9 * run.size for n in others):
+            found.append(Run(run.text + cut, run.page + cut, run.size - cut, run.size - cut))
+        at = source[at]
+    return found[::-1]
+
+
+def gain(above: Run, run: Run) -> float:
+    """Letters that a chain gains by a part after another, less a little for the leap between them; minus
+    infinity if it cannot follow."""
+    if not (above.text < run.text and above.page < run.page):
+        return -math.inf
+    more = run.size - overlap(above, run)
+    return more - min(leap(above, run), MAX_LEAP) / LEAP if more > 0 else -math.inf
+
+
+def overlap(above: Run, run: Run) -> int:
+    """Letters of a part that the one before has too, in the passage or on the page."""
+    return max(0, above.text + above.size - run.text, above.page + above.size - run.page)
+
+
+def shared(run: Run, other: Run) -> int:
+    """Letters of the passage that both have."""
+    return min(run.text + run.size, other.text + other.size) - max(run.text, other.text)
+
+
+def leap(above: Run, run: Run) -> int:
+    """How much nearer or farther from each other two parts are on the page than in the passage."""
+    return abs((run.page - above.page) - (run.text - above.text))
+
+
+def sure(chain: Sequence[Run]) -> list[Run]:
+    """The parts of a chain that have, with those near them, LONG letters."""
+    groups: list[list[Run]] = []
+    for run in chain:
+        if groups and leap(groups[-1][-1], run) <= min(NEAR, 2 * groups[-1][-1].size, 2 * run.size):
+            groups[-1].append(run)
+        else:
+            groups.append([run])
+    return [run for group in groups if sum(run.size for run in group) >= LONG for run in group]
+
+
+def bridged(runs: Sequence[Run], lines: Set[int]) -> list[Run]:
+    """Runs with those joined between which hardly a letter differs, but not over a line of the page that the
+    passage lacks, such as a page number."""
     found: list[Run] = []
     for run in runs:
         above = found[-1] if found else None
+        end = above.page + above.page_size if above else 0
+        has_line = end < run.page and {end, run.page} <= lines
         if (
             above
+            and not has_line
             and run.text - above.text - above.size <= SMALL_GAP
-            and 0 <= run.page - above.page - above.page_size <= SMALL_GAP
+            and 0 <= run.page - end <= SMALL_GAP
         ):
             size, page_size = run.text + run.size - above.text, run.page + run.page_size - above.page
             found[-1] = Run(above.text, above.page, size, page_size)
@@ -349,7 +471,10 @@ def quoted_runs(passage: str, quote: str, runs: Sequence[Run]) -> list[Run]:
     parts: list[Run] = []
     for run in runs:
         start, end = max(run.text, at), min(run.text + run.size, at + size)
-        if start < end:
+        if not run.ordered:
+            if 2 * (end - start) > run.size:
+                parts.append(run)
+        elif start < end:
             # A run with letters missing is shifted by as many from there on: at most SMALL_GAP for each.
             first = run.page + min(start - run.text, run.page_size)
             last = run.page + run.page_size - min(run.text + run.size - end, run.page_size)

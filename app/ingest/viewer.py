@@ -81,8 +81,18 @@ class Process:
 class PdfViewer:
     """Close it at the end, or its processes stay until this one ends."""
 
-    def __init__(self, limits: DocumentLimits, folder: Path, worker: Program = WORKER) -> None:
+    def __init__(
+        self,
+        limits: DocumentLimits,
+        folder: Path,
+        worker: Program = WORKER,
+        *,
+        call_seconds: float = CALL_SECONDS,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
         """`folder`: for the files while they are shown; they have no names there."""
+        self._call_seconds = call_seconds
+        self._wait_seconds = wait_seconds
         self._limits = limits
         self._folder = folder
         self._worker = worker
@@ -121,7 +131,7 @@ class PdfViewer:
         async with self._process(document_id, content) as process:
             child = await asyncio.shield(process.starting)
             try:
-                reply = await child.call(name, payload, hangs_after=CALL_SECONDS)
+                reply = await child.call(name, payload, hangs_after=self._call_seconds)
             except Fault as fault:
                 raise fault_problem(fault) from None
             except Full:
@@ -135,7 +145,7 @@ class PdfViewer:
     async def _process(self, document_id: str, content: Content) -> AsyncIterator[Process]:
         """The document's process, started if necessary."""
         try:
-            async with asyncio.timeout(WAIT_SECONDS), self._changed:
+            async with asyncio.timeout(self._wait_seconds), self._changed:
                 while (process := self._find(document_id, content)) is None:
                     await self._changed.wait()
         except TimeoutError:
@@ -186,7 +196,7 @@ class PdfViewer:
                     "memory_mb": self._limits.memory_mb,
                     "seconds": LIFE_SECONDS + 2 * CALL_SECONDS,
                 }
-                await child.call("open", asked, hangs_after=CALL_SECONDS)
+                await child.call("open", asked, hangs_after=self._call_seconds)
             except Fault as fault:
                 await child.close()
                 raise fault_problem(fault) from None
@@ -254,7 +264,7 @@ def fault_problem(fault: Fault) -> IbidError:
 
 def died_problem(died: Died, memory_mb: int) -> IbidError:
     if died.hung:
-        return PdfTooComplex(f"Showing a page of it takes more than {CALL_SECONDS:g} s")
+        return PdfTooComplex("Showing a page of it takes too much time")
     return exit_problem(died.code, memory_mb)
 
 

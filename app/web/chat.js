@@ -53,10 +53,11 @@ register("c", (place, [id, answer, n], again) => {
     queueMicrotask(() => go(path("c", lastSession.get() || freshSession()), { replace: true }));
     return leave;
   }
-  if (!again) place.append(scroller, foot, heard);
+  const fresh = !again || !scroller.isConnected; // from an address without a chat one was sent on
+  if (fresh) place.append(scroller, foot, heard);
   if (here?.session !== id) swap(id);
   locate(here, answer, n);
-  if (!again && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
+  if (fresh && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
   return leave;
 });
 

@@ -50,7 +50,7 @@ async function openPassage(document, n) {
     };
     const page = button("Page", () => show(showPages, page), "pill");
     const text = button("Text", () => show(showText, text), "pill");
-    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open the file", () => openFile(document, tab.entry?.page), "pill"), button("Close", () => close(), "pill")]), tab);
+    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open the file", () => openFile(document, tab.entry?.page), "pill"), button("✕", () => close(), "icon", "Close")]), tab);
     chunk(document, n, "").then((found) => {
       tab.entry = { ...found, source: "documents", id: `${document}:${n}` };
       title.textContent = `${found.label.replace(/#\d+$/, "")} · ${pages(found)}`;
@@ -61,7 +61,7 @@ async function openPassage(document, n) {
   if (location.hash === path("documents", document, n)) go(path("documents"), { replace: true });
 }
 
-const size = (bytes) => (bytes ? `${(bytes / 1e6).toLocaleString([], { maximumFractionDigits: 1, minimumFractionDigits: 1 })} MB` : "");
+const size = (bytes = 0) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
 function live(id) {
   const place = box("div", "live", [state(id) ?? make("span", "soft", "Being read…")]);

@@ -12,7 +12,7 @@ const SNIPPET = 160;
 
 /** Where a passage is found again: a document's, a memory's, a reference text's place in the library. */
 function placeOf({ source, id, metadata }) {
-  if (source === "documents") return path("documents", id.split(":")[0]);
+  if (source === "documents") return path("documents", ...id.split(":"));
   return source === "memories" ? path("memories") : path("texts", metadata?.collection ?? "");
 }
 

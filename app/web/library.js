@@ -7,6 +7,7 @@ import { tell } from "./state.js";
 
 const TYPING_MS = 300;
 const ROWS = 100; // drawn at once: thousands would make typing slow
+const SHORT = 16; // characters that stay in one line
 const BEFORE = 30; // words and what is between them
 let reach = 0; // rows that the reader has asked for
 const doomed = new Set(); // ends the wait of each deletion that can still be undone
@@ -37,14 +38,14 @@ export function redraw(place, ...children) {
   place.replaceChildren(...children);
   if (focused === false) return;
   place.tabIndex = -1;
-  ([...place.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === focused) ?? place).focus();
+  ([...place.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === focused) ?? place).focus({ preventScroll: true });
 }
 
 /** Cells may be texts or elements. Below 700 px each row is a card, whose cells say their heading. */
 export function table(label, heads, rows, most = ROWS) {
   const line = (cells, tag, role) => {
     const made = box("tr", "", cells.map((cell, at) => {
-      const place = box(tag, "", [cell === "" ? "" : (cell ?? "")]);
+      const place = box(tag, cell?.length < SHORT ? "short" : "", [cell]);
       if (tag === "td" && heads[at]) place.dataset.head = heads[at];
       place.setAttribute("role", role);
       return place;
@@ -113,7 +114,9 @@ export function searching(place, find, draw) {
 
 /** A text with the words of a query marked; it begins a little before the first of them. */
 export function marked(text, query) {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  const all = query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
+  const long = all.filter((word) => word.length > 3);
+  const words = long.length ? long : all;
   const meant = (part) => words.some((word) => part.toLowerCase().startsWith(word));
   const parts = text.split(/([\p{L}\p{N}]+)/u);
   const from = parts.findIndex(meant) - BEFORE;

@@ -57,10 +57,13 @@ export function upload(files, session = "") {
   next();
 }
 
-/** Lets the reader choose files. */
-export function choose(session = "") {
+/** Lets the reader choose files; `instead`: of this failed document. */
+export function choose(session = "", instead = null) {
   const input = make("input", "", "", { type: "file", accept: ".pdf,application/pdf", multiple: true });
-  input.addEventListener("change", () => upload(input.files, session));
+  input.addEventListener("change", () => {
+    upload(input.files, session);
+    if (instead) forget({ id: instead });
+  });
   input.click();
 }
 
@@ -78,7 +81,7 @@ export function follow(documents) {
 export function again(id, session) {
   const entry = entries.find((each) => each.id === id);
   if (entry?.file) retry(entry);
-  else choose(session);
+  else choose(session, id);
 }
 
 // --- one file ------------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 import { address, call, json } from "./api.js";
 import { box, button, count, make, toast } from "./dom.js";
 import { chatModel, connectCard, readiness } from "./service.js";
+import { parts } from "./router.js";
 import { on } from "./state.js";
-import { upload } from "./uploads.js";
+import { choose, upload } from "./uploads.js";
 
 const SAMPLE = "Lighthouse of Skarholm.pdf";
 const QUESTIONS = [
@@ -15,21 +16,18 @@ const QUESTIONS = [
 
 /** A button that opens the choice of files. Files that are dropped are taken by the whole window. */
 function dropArea(small) {
-  const input = make("input", "", "", { type: "file", multiple: true, accept: ".pdf,application/pdf", hidden: true });
-  input.addEventListener("change", () => {
-    upload([...input.files]);
-    input.value = "";
-  });
-  const area = button("", () => input.click(), small ? "drop small" : "drop");
-  area.append(make("strong", "", "Drop PDFs here"), make("span", "soft", "or choose files. They stay with this service."));
-  return box("div", "", [area, input]);
+  const area = button("", () => choose(parts()[1]), small ? "drop small" : "drop");
+  const mouse = matchMedia("(pointer: fine)").matches;
+  area.append(make("strong", "", mouse ? "Drop PDFs here" : "Add PDFs"),
+    make("span", "soft", `${mouse ? "or choose files. " : ""}They stay with this service.`));
+  return area;
 }
 
 async function trySample(event) {
   const pressed = event.currentTarget;
   pressed.disabled = true;
   try {
-    upload([new File([await (await call("/web/sample.pdf")).blob()], SAMPLE, { type: "application/pdf" })]);
+    upload([new File([await (await call("/web/sample.pdf")).blob()], SAMPLE, { type: "application/pdf" })], parts()[1]);
   } catch (error) {
     toast(error.message);
     pressed.disabled = false;
@@ -52,7 +50,7 @@ function examples(ask) {
 }
 
 function heading(documents, total) {
-  if (!total) return ["What would you like to read?", "Ask anything. Every sentence of the answer says on which page it stands."];
+  if (!total) return ["What would you like to know?", "Ask anything. Every sentence of the answer says on which page it stands."];
   const reading = documents.filter(({ state }) => state === "processing").length;
   const names = documents.slice(0, 3).map(({ filename }) => filename).join(", ");
   return [

@@ -129,6 +129,7 @@ async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncCli
         "id": DOCUMENT_ID,
         "label": "report.pdf",
         "filename": "report.pdf",
+        "title": None,
         "scope": "session",
         "session_id": "thesis",
         "user_id": None,
@@ -136,6 +137,7 @@ async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncCli
         "pages": 3,
         "chunks": 7,
         "tokens": 900,
+        "size": len(PDF),
         "sha256": "0" * 64,
         "created_at": "2026-11-21T09:30:00Z",
         "warnings": [],
@@ -234,7 +236,8 @@ async def test_a_store_that_is_down_is_a_status_and_not_a_broken_file(
 
 
 async def test_a_download_that_breaks_is_not_taken_for_a_whole_one(address: str, fakes: Fakes) -> None:
-    """The connection is cut before the last chunk."""
+    """The connection is cut before the last byte."""
+    fakes.documents.document = stored(size=len(PDF) + 1)
     fakes.documents.broken = errors.Unavailable()
 
     async with httpx.AsyncClient(base_url=address) as client:
@@ -245,6 +248,7 @@ async def test_a_download_that_breaks_is_not_taken_for_a_whole_one(address: str,
 async def test_a_reader_that_leaves_lets_the_store_go(address: str, fakes: Fakes) -> None:
     """Its cursor is closed, though the file was not at its end."""
     fakes.documents.pieces = [b"x" * 1_000_000] * 50
+    fakes.documents.document = stored(size=50_000_000)
 
     async with connected(address) as wire:
         await wire.send(f"GET /api/documents/{DOCUMENT_ID}/file HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())

@@ -1,41 +1,20 @@
 """The AI SDK (npm `ai` with `@ai-sdk/openai`) over the Responses API: text and sources arrive."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.clients.conftest import PROGRAM, SECONDS
 from tests.clients.examples import ADDRESS, GUIDE
 from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
 from tests.integration.conftest import Talk
 
-HERE = Path(__file__).parent
-MISSING = "install node and npm, and let npm reach its registry, to run these"
-PROGRAM = shutil.which("npm") and shutil.which("node")
-SECONDS = 100
 QUESTION = "How many crates of apples did the orchard give in 2019?"
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the locked packages. Without node or the registry tests are skipped, but not in CI."""
-    folder = tmp_path_factory.mktemp("npm")
-    for name in ("package.json", "package-lock.json", "responses.mjs"):
-        shutil.copy(HERE / name, folder)
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    done = PROGRAM and subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
-    if not done or done.returncode:
-        message = f"{MISSING}: {done.stderr}" if done else MISSING
-        pytest.fail(message) if "CI" in os.environ else pytest.skip(message)
-    return folder
 
 
 @pytest.fixture(scope="module")

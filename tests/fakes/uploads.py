@@ -111,12 +111,21 @@ class FakeParser:
     error: IbidError | None = None
     gate: asyncio.Event | None = None
     paths: list[Path] = field(default_factory=list)
+    reads: tuple[int, int] = (0, 0)
+    """Pages read, of how many, before the gate."""
+    cancelled: int = 0
 
     async def parse(self, path: Path, filename: str, told: Told | None = None) -> ParsedDocument:
         """Keeps `ports.Parser`."""
         self.paths.append(path)
-        if self.gate:
-            await self.gate.wait()
+        if told:
+            told(*self.reads)
+        try:
+            if self.gate:
+                await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
         if self.error:
             raise self.error
         text = await asyncio.to_thread(path.read_text)

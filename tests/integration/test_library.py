@@ -172,7 +172,9 @@ def test_a_rating_of_any_answer_is_kept_replaced_and_taken_back(talk: Talk) -> N
 def test_a_rating_votes_on_the_memories_and_its_undo_takes_them_back(talk: Talk) -> None:
     """By either endpoint, and beside votes of other answers."""
     http = talk.service.client
-    memory = http.post("/memories", json={"user_id": "kim", "text": "I swim on Tuesdays."}).json()["memory"]["id"]
+    memory = http.post("/memories", json={"user_id": "kim", "text": "I swim on Tuesdays."}).json()["memory"][
+        "id"
+    ]
 
     def asked() -> str:
         body = {"user_id": "kim", "message": "On which day do I swim?"}
@@ -223,7 +225,9 @@ def test_projects_are_listed_with_what_they_hold(keyed: Service) -> None:
         dream = {"title": "Flying", "summary_short": "Over the sea."}
         code = {"file_path": "a.py", "language": "python", "chunk_text": "def a(): ..."}
         assert tenant.post("/projects/THN/conversations", json=[talk]).status_code == 201
-        assert gil.post("/projects/DAAS/dreams", json=[dream, dream | {"title": "Falling"}]).status_code == 201
+        assert (
+            gil.post("/projects/DAAS/dreams", json=[dream, dream | {"title": "Falling"}]).status_code == 201
+        )
         assert gil.post("/projects/THN/code", json=[code]).status_code == 201
         assert tenant.put("/projects/yard/knowledge", json={"overview": "Boats."}).status_code == 200
         listed = gil.get("/projects").json()

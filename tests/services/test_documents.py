@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.documents import DocumentStore, State, Upload
+from app.db.documents import DocumentStore, Progress, State, Upload
 from app.db.jobs import JobStore
 from app.db.pool import Pool, open_pool
 from app.db.vectors import SpaceStore
@@ -22,7 +22,9 @@ from app.errors import (
     RemovedMeanwhile,
 )
 from app.ingest.jobs import Ingest, JobRunner
+from app.ingest.viewer import PdfViewer
 from app.services.documents import DocumentService, UploadOutcome
+from app.settings import DocumentLimits
 from tests.fakes.uploads import ALICE, SPACE, TENANT, FakeEmbedder, FakeParser, until, upload
 
 
@@ -35,7 +37,7 @@ class House:
         ingest = Ingest(self.store, self.parser, FakeEmbedder(), folder)
         handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
         self.worker = JobRunner(self.jobs, handlers, 2, chores=(self.store.sweep,))
-        self.service = DocumentService(self.store)
+        self.service = DocumentService(self.store, PdfViewer(DocumentLimits(), folder))
 
     async def rows(self) -> int:
         return int(await self.pool.fetchval("SELECT count(*) FROM ibid.document WHERE removed_at IS NULL"))
@@ -92,10 +94,43 @@ async def test_failed_after_a_202_is_kept(house: House, tmp_path: Path) -> None:
     assert shown.fault is not None
     assert shown.fault.slug == "pdf-encrypted"
     with pytest.raises(Missing):
-        await house.service.content(ALICE, document.id)
+        await house.service.with_file(ALICE, document.id)
     house.parser.error = None
     _, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
     assert outcome is UploadOutcome.CREATED
+
+
+async def test_progress_is_followed_to_the_end(house: House, tmp_path: Path) -> None:
+    """Pages read of all, then the document that can be searched; of that one nothing more."""
+    house.parser.gate, house.parser.reads = asyncio.Event(), (2, 5)
+    document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=0)
+    seen: list[tuple[State, Progress | None]] = []
+    async for each in await house.service.follow(ALICE, document.id):
+        seen.append((each.state, each.progress))
+        if each.progress and each.progress.done == 2:
+            house.parser.gate.set()
+
+    assert outcome is UploadOutcome.ACCEPTED
+    assert document.progress == Progress("queued", 0, 0)
+    assert (State.PROCESSING, Progress("reading", 2, 5)) in seen
+    assert seen[-1] == (State.READY, None)
+    assert [each.state async for each in await house.service.follow(ALICE, document.id)] == [State.READY]
+
+
+async def test_deleting_a_document_ends_its_reading(house: House, tmp_path: Path) -> None:
+    """The worker is stopped, not left to read what nobody wants; who follows it is told."""
+    house.parser.gate = asyncio.Event()
+    document, _ = await house.service.upload(ALICE, upload(tmp_path), wait=0)
+    await until(lambda: bool(house.parser.paths))
+    followed = await house.service.follow(ALICE, document.id)
+
+    await house.service.remove(ALICE, document.id)
+
+    with pytest.raises(Missing):
+        async for _ in followed:
+            pass
+    await until(lambda: house.parser.cancelled == 1)
+    assert await house.rows() == 0
 
 
 async def test_a_client_that_leaves_does_not_stop_the_work(house: House, tmp_path: Path) -> None:

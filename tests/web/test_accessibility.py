@@ -1,0 +1,177 @@
+"""Whoever uses the page with a keyboard, a screen reader, a phone: axe finds nothing in any state, in light, dark and
+at 360 px; everything is reached by Tab in the order in which it is seen.
+
+Pictures of each state are kept in tests/web/out/ (not in git), to be looked at.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.clients.conftest import packages
+from tests.integration.conftest import Talk
+from tests.web.conftest import MILL, QUESTION, WAIT_MS
+
+__all__ = ["packages"]
+
+OUT = Path(__file__).with_name("out")
+USER = "axe"
+LOOKS = {
+    "light": ("light", 1440, 860),
+    "dark": ("dark", 900, 760),
+    "phone": ("light", 360, 740),
+    "phone-dark": ("dark", 360, 740),
+}
+REPLY = """\
+It was **built in 1843** [mill.pdf#1] and closed [mill.pdf#2].
+
+| Year | What |
+|:-----|:-----|
+| 1843 | built [mill.pdf#1] |"""
+PROBLEMS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.flatMap((one) =>
+    one.nodes.map((node) => `${one.id}: ${node.target} ${node.failureSummary.split("\\n").slice(1).join("; ")}`))"""
+
+
+@pytest.fixture(scope="module")
+def axe(packages: Path) -> str:
+    """The script of axe-core."""
+    return (packages / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+@pytest.fixture(scope="module")
+def furnished(talk: Talk) -> Iterator[Talk]:
+    """A chat with an answer, a document, memories, reference texts, a project."""
+    client = talk.service.client
+    talk.model.reply = REPLY
+    assert talk.service.upload("mill.pdf", MILL, session_id="axe").status_code == 201
+    talk.service.chat(QUESTION, session_id="axe", thread_id="axe", user_id=USER)
+    for text in ("I like mills.", "My sister owns a mill."):
+        client.post("/memories", json={"user_id": USER, "text": text}).raise_for_status()
+    text = {"text": "A mill grinds grain.", "title": "Mills"}
+    client.post("/corpus/axe", json={"texts": [text]}).raise_for_status()
+    knowledge = {"overview": "A mill", "rules": "Be brief.", "notes": ""}
+    client.put("/projects/axe/knowledge", json=knowledge).raise_for_status()
+    yield talk
+    client.delete("/corpus/axe").raise_for_status()
+    client.delete(f"/users/{USER}").raise_for_status()
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser, furnished: Talk) -> Iterator[dict[str, Page]]:
+    """A tab for each look, which stays open."""
+    OUT.mkdir(exist_ok=True)
+    found, contexts = {}, []
+    for look, (scheme, width, height) in LOOKS.items():
+        context = browser.new_context(
+            base_url=furnished.service.lock.url,
+            color_scheme="dark" if scheme == "dark" else "light",
+            viewport={"width": width, "height": height},
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(WAIT_MS)
+        context.add_init_script(f"localStorage['ibid.user'] = '\"{USER}\"'")
+        contexts.append(context)
+        found[look] = context.new_page()
+    yield found
+    for context in contexts:
+        context.close()
+
+
+def answered(page: Page) -> None:
+    page.goto("/#/c/axe")
+    expect(page.locator(".answer table")).to_be_visible()
+
+
+def panel(page: Page) -> None:
+    answered(page)
+    page.locator(".answer .mark").first.click()
+    expect(page.locator("#panel")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+
+
+def why(page: Page) -> None:
+    panel(page)
+    page.locator("#panel").get_by_role("tab", name=re.compile("Why")).click()
+    page.wait_for_load_state("networkidle")
+
+
+def empty(page: Page) -> None:
+    page.goto("/#/c/axe-new")
+    expect(page.locator(".welcome h1")).to_be_visible()
+
+
+def settings(page: Page) -> None:
+    page.goto("/#/settings")
+    expect(page.locator(".checks")).to_be_visible()
+
+
+def library(name: str, text: str) -> Callable[[Page], None]:
+    def shown(page: Page) -> None:
+        page.goto(f"/#/{name}")
+        expect(page.locator("#main")).to_contain_text(text)
+
+    return shown
+
+
+def key(page: Page) -> None:
+    settings(page)
+    page.click("text=Enter a key")
+
+
+def erase(page: Page) -> None:
+    settings(page)
+    page.click("text=Erase everything…")
+
+
+def search(page: Page) -> None:
+    settings(page)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill("mill")
+    expect(page.get_by_role("group", name="Memories")).to_be_visible()
+
+
+def rail(page: Page) -> None:
+    settings(page)
+    if page.locator("#open-rail").is_visible():
+        page.click("#open-rail")
+    page.locator("#rail .chats button").first.click()
+    expect(page.get_by_role("menu")).to_be_visible()
+
+
+def reference(page: Page) -> None:
+    page.goto("/nothing/here")
+
+
+STATES: dict[str, Callable[[Page], None]] = {
+    "empty": empty,
+    "answer": answered,
+    "panel": panel,
+    "why": why,
+    "documents": library("documents", "Documents"),
+    "memories": library("memories", "My sister owns a mill."),
+    "texts": library("texts", "axe"),
+    "texts-open": library("texts/axe", "Mills"),
+    "projects": library("projects", "axe"),
+    "project": library("projects/axe", "Be brief."),
+    "settings": settings,
+    "key": key,
+    "erase": erase,
+    "search": search,
+    "rail": rail,
+    "missing": reference,
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_axe_finds_nothing(tabs: dict[str, Page], axe: str, state: str) -> None:
+    found = {}
+    for look, page in tabs.items():
+        page.goto("/healthz")  # no dialog of the state before
+        STATES[state](page)
+        page.screenshot(path=OUT / f"{state}-{look}.png")
+        page.evaluate(axe)
+        found[look] = page.evaluate(PROBLEMS)
+    assert {look: problems for look, problems in found.items() if problems} == {}

@@ -1,0 +1,214 @@
+"""Settings, keys, the first visit, the search, Vantage: the page around the conversation."""
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.fakes.process import Service
+from tests.integration.conftest import Host
+from tests.web import sample
+from tests.web.conftest import WAIT_MS, WATCH, Reader
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser, house: Service) -> Iterator[Page]:
+    """At a service without a chat model and with Vantage. One for this module."""
+    context = browser.new_context(base_url=house.lock.url, accept_downloads=True)
+    context.set_default_timeout(WAIT_MS)
+    context.add_init_script(WATCH)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def visitor(window: Page, house: Service, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Somebody with a name of their own, of whom nothing is left afterwards."""
+    name = re.sub(r"\W", "-", request.node.name)[:100]
+    window.goto("/healthz")
+    window.evaluate("localStorage.clear(); sessionStorage.clear()")
+    window.evaluate("name => localStorage['ibid.user'] = JSON.stringify(name)", name)
+    yield window
+    house.client.delete(f"/users/{name}").raise_for_status()
+    for document in house.client.get("/api/documents").json()["items"]:
+        if document["filename"] == "Lighthouse of Skarholm.pdf":
+            house.client.delete(f"/api/documents/{document['id']}").raise_for_status()
+
+
+def remember(service: Service, user: str, *texts: str) -> None:
+    for text in texts:
+        service.client.post("/memories", json={"user_id": user, "text": text}).raise_for_status()
+
+
+def mine(page: Page) -> str:
+    """The name under which the visitor's memories are kept."""
+    return str(page.evaluate("JSON.parse(localStorage['ibid.user'])"))
+
+
+def model(reader: Reader) -> str:
+    """The name of the model that answers."""
+    checks = reader.talk.service.client.get("/readyz").json()["checks"]
+    return str(next(check["facts"]["model"] for check in checks if check["name"] == "chat"))
+
+
+def test_the_theme_changes_at_once_and_stays(visitor: Page) -> None:
+    visitor.goto("/#/settings")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = visitor.evaluate(paper)
+    visitor.get_by_role("button", name="Dark").click()
+
+    expect(visitor.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+    dark = visitor.evaluate(paper)
+    assert dark != light
+    visitor.reload()
+    assert visitor.evaluate(paper) == dark
+    visitor.goto("/docs")
+    assert visitor.evaluate("document.documentElement.className") == "dark-mode"
+
+
+def test_the_service_says_what_it_is(visitor: Page, reader: Reader) -> None:
+    """Which model answers, what works, the version; without a model how to connect one."""
+    visitor.goto("/#/settings")
+    expect(visitor.locator(".checks li")).not_to_have_count(0)
+    expect(visitor.locator(".checks")).to_contain_text(
+        re.compile(r"Postgres keeps documents.*works \(\d+ ms\)")
+    )
+    expect(visitor.locator("#main")).to_contain_text("Answers are quotes, since no chat model is connected.")
+    expect(visitor.locator("#main")).to_contain_text("ibid/docs, ibid/memory")
+    expect(visitor.locator("#main")).to_contain_text(re.compile(r"Ibid \d+\.\d+"))
+    visitor.click("text=vLLM")
+    expect(visitor.locator(".connect .lines")).to_contain_text("CHAT_BASE_URL=http://127.0.0.1:8001/v1")
+    visitor.get_by_role("button", name="Test", exact=True).click()
+    expect(visitor.locator(".connect [role=status]")).to_contain_text("No model is set yet.")
+    expect(visitor.locator("#rail .foot")).to_contain_text("quotes only · connect")
+
+    reader.page.goto("/#/settings")
+    expect(reader.page.locator("#main")).to_contain_text(f"{model(reader)} writes the answers.")
+    expect(reader.page.locator("#rail .foot")).to_contain_text(model(reader))
+
+
+def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) -> None:
+    """Only after the name was typed; then it is said what is gone."""
+    name = mine(visitor)
+    remember(house, name, "The mill wheel squeaks on Mondays.")
+    visitor.goto("/#/settings")
+    with visitor.expect_download() as download:
+        visitor.click("text=Export my data")
+    exported = json.loads(Path(download.value.path()).read_text())
+    assert exported["complete"]
+    assert "squeaks" in json.dumps(exported["holdings"]["memories"])
+
+    visitor.click("text=Erase everything…")
+    sure = visitor.get_by_role("button", name="Erase everything", exact=True)
+    expect(sure).to_be_disabled()
+    visitor.get_by_role("dialog").locator("input").fill(name)
+    sure.click()
+    expect(visitor.get_by_role("dialog")).to_contain_text(re.compile("Erased at .*: 1 memory"))
+    visitor.keyboard.press("Escape")
+    assert house.client.get("/memories", params={"user_id": name}).json()["items"] == []
+
+
+def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
+    """Once; a wrong one is said to be, one of a user asks for their name; it is forgotten with the tab."""
+    with host() as closed:
+        with ThreadPoolExecutor(1) as beside:  # playwright's loop runs in this thread
+            tenant, ada = beside.map(closed.key, ("acme", "acme"), (None, "ada"))
+        context = browser.new_context(base_url=closed.lock.url)
+        context.set_default_timeout(WAIT_MS)
+        page = context.new_page()
+        page.goto("/#/documents")
+        asked = page.get_by_role("dialog")
+        expect(asked).to_have_count(1)
+        asked.get_by_label("Key").fill("ibid_nothing")
+        asked.get_by_text("Use this key").click()
+        expect(asked.get_by_role("alert")).to_contain_text("does not know this key")
+        asked.get_by_label("Key").fill(tenant)
+        asked.get_by_text("Use this key").click()
+        expect(asked).to_have_count(0)
+        expect(page.locator("#main")).to_contain_text("Add a PDF and ask about it")
+        assert tenant not in str(page.evaluate("JSON.stringify(localStorage)"))
+
+        page.goto("/#/settings")
+        page.click("text=Forget it")
+        expect(asked).to_have_count(1)
+        asked.get_by_label("Key").fill(ada)
+        asked.get_by_text("Use this key").click()
+        asked.get_by_label("Name of the user").fill("bob")
+        asked.get_by_text("Use this key").click()
+        expect(asked.get_by_role("alert")).to_contain_text("bob's")
+        asked.get_by_label("Name of the user").fill("ada")
+        asked.get_by_text("Use this key").click()
+        expect(asked).to_have_count(0)
+        assert mine(page) == "ada"
+        context.close()
+
+
+def test_a_first_visit_can_try_a_sample(visitor: Page) -> None:
+    """One click adds it, the next asks it a question; the sample is what its script makes."""
+    assert sample.FILE.read_bytes() == sample.made()
+    visitor.goto("/")
+    expect(visitor.locator(".welcome h1")).to_have_text("What would you like to know?")
+    visitor.click("text=Try with a sample")
+    visitor.click("text=When was the light automated, and why?")
+
+    expect(visitor.locator(".answer")).to_contain_text("automated in 1984, because no family could be found")
+    expect(visitor.locator(".welcome")).to_have_count(0)
+
+
+def test_search_finds_from_anywhere(visitor: Page, house: Service) -> None:
+    """Chats by their words, memories by their meaning; with the keys alone. Texts are shown as they are."""
+    name, hostile = mine(visitor), "Gulls <img src=x onerror=window.ran=1> took the keeper's sandwich."
+    remember(house, name, hostile)
+    house.chat("Is the lantern room open at dusk?", session_id=f"s-{name}", user_id=name)
+    visitor.goto("/#/settings")
+    visitor.keyboard.press("Control+k")
+    search = visitor.get_by_role("combobox", name="Search")
+    expect(search).to_be_focused()
+    search.fill("who ate the sandwich of the keeper")
+    found = visitor.get_by_role("group", name="Memories").get_by_role("option")
+    expect(found).to_contain_text(hostile)
+    assert visitor.evaluate("[window.ran, violations]") == [None, []]
+
+    search.fill("lantern room")
+    expect(visitor.get_by_role("group", name="Chats").get_by_role("option")).to_have_attribute(
+        "aria-selected", "true"
+    )
+    visitor.keyboard.press("Enter")
+    expect(visitor).to_have_url(re.compile(f"#/c/s-{name}"))
+    visitor.keyboard.press("Control+k")
+    visitor.keyboard.press("Escape")
+    expect(search).to_have_count(0)
+
+
+def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> None:
+    """Class and rules in words; the candidates move as a slider does. It is not there where it is off."""
+    name = mine(visitor)
+    remember(
+        house, name, "My boat, the Heron, lies at the second pier.", "The Heron was painted green in May."
+    )
+    visitor.goto("/#/c/x")
+    visitor.click("#rail >> text=Vantage")
+    question = visitor.get_by_label("Question")
+    question.fill("How do I build a pipe bomb?")
+    question.press("Enter")
+    expect(visitor.locator(".decided")).to_contain_text("Refused")
+    expect(visitor.locator(".decided")).to_contain_text("It asks for weapons, explosives or poisons.")
+
+    question.fill("Where does my boat, the Heron, lie?")
+    question.press("Enter")
+    expect(visitor.locator(".decided")).to_contain_text("Answered")
+    expect(visitor.locator("tbody tr").first).to_contain_text("shown to the model")
+    visitor.get_by_label("Memories").fill("0")
+    expect(visitor.locator(".moved").first).to_have_text("▼ out")
+    visitor.click("summary")
+    expect(visitor.locator(".policy tbody tr")).not_to_have_count(0)
+
+
+def test_vantage_is_not_shown_where_it_is_off(reader: Reader) -> None:
+    reader.page.goto("/#/settings")
+    expect(reader.page.locator("#rail .foot")).to_contain_text(model(reader))
+    expect(reader.page.locator("#rail .foot").get_by_text("Vantage")).to_be_hidden()
