@@ -19,6 +19,7 @@ let here = null; // the chat that is shown
 
 // --- the view ------------------------------------------------------------------------------------
 
+const title = make("h1", "only-heard");
 const heard = make("p", "only-heard");
 heard.setAttribute("aria-live", "polite");
 const scroller = make("div", "talk", "", { tabIndex: -1 });
@@ -54,7 +55,7 @@ register("c", (place, [id, answer, n], again) => {
     return leave;
   }
   const fresh = !again || !scroller.isConnected; // from an address without a chat one was sent on
-  if (fresh) place.append(scroller, foot, heard);
+  if (fresh) place.append(title, scroller, foot, heard);
   if (here?.session !== id) swap(id);
   locate(here, answer, n);
   if (fresh && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
@@ -89,7 +90,9 @@ function chat(session) {
 }
 
 function entitle({ turns }) {
-  document.title = turns.length ? `${turns[0].question.slice(0, 60)} · Ibid` : "Ibid";
+  const asked = turns[0]?.question.slice(0, 60);
+  title.textContent = asked ?? "New chat";
+  document.title = asked ? `${asked} · Ibid` : "Ibid";
 }
 
 /** What an address names comes into view. The panel opens by itself. */

@@ -51,7 +51,7 @@ function showAll(place) {
       content.replaceChildren(table("Projects", ["Project", "Holds", ""], items.map((one) => () => [
         box("div", "stack", [make("a", "", one.project, { href: path("projects", one.project) }), make("span", "soft", KNOWN[one.project])]),
         holds(one),
-        box("div", "row end", [button("Use in chat", () => use(one.project), "pill", `Use ${one.project} in chat`)]),
+        box("div", "row end", [button("Use in chat", () => use(one.project), "pill", `Use in chat: ${one.project}`)]),
       ])));
     } catch (error) {
       content.replaceChildren(trouble(error, load));

@@ -79,7 +79,7 @@ export function fill(place, ask) {
     const now = JSON.stringify([title, line, sample?.state]);
     if (now === shown) return;
     shown = now;
-    head.replaceChildren(make("h1", "", title), make("p", "soft", line));
+    head.replaceChildren(make("h2", "", title), make("p", "soft", line));
     body.replaceChildren(...[
       dropArea(documents.length > 0),
       sample?.state === "ready" && examples(ask),

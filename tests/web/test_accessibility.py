@@ -1,5 +1,5 @@
-"""Whoever uses the page with a keyboard, a screen reader, a phone: axe finds nothing in any state, in light, dark and
-at 360 px; everything is reached by Tab in the order in which it is seen.
+"""The page for keyboards, screen readers and phones: axe finds nothing in any state, in light, dark and at
+360 px; Tab reaches everything in the order in which it is seen.
 
 Pictures of each state are kept in tests/web/out/ (not in git), to be looked at.
 """
@@ -23,7 +23,6 @@ LOOKS = {
     "light": ("light", 1440, 860),
     "dark": ("dark", 900, 760),
     "phone": ("light", 360, 740),
-    "phone-dark": ("dark", 360, 740),
 }
 REPLY = """\
 It was **built in 1843** [mill.pdf#1] and closed [mill.pdf#2].
@@ -31,8 +30,10 @@ It was **built in 1843** [mill.pdf#1] and closed [mill.pdf#2].
 | Year | What |
 |:-----|:-----|
 | 1843 | built [mill.pdf#1] |"""
-PROBLEMS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.flatMap((one) =>
-    one.nodes.map((node) => `${one.id}: ${node.target} ${node.failureSummary.split("\\n").slice(1).join("; ")}`))"""
+PROBLEMS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.flatMap(
+    ({id, nodes}) => nodes.map(({target, failureSummary}) => `${id}: ${target} ${failureSummary}`))"""
+
+CLOSE = "document.querySelectorAll('dialog[open]').forEach((one) => one.close())"
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +51,9 @@ def furnished(talk: Talk) -> Iterator[Talk]:
     talk.service.chat(QUESTION, session_id="axe", thread_id="axe", user_id=USER)
     for text in ("I like mills.", "My sister owns a mill."):
         client.post("/memories", json={"user_id": USER, "text": text}).raise_for_status()
-    text = {"text": "A mill grinds grain.", "title": "Mills"}
-    client.post("/corpus/axe", json={"texts": [text]}).raise_for_status()
-    knowledge = {"overview": "A mill", "rules": "Be brief.", "notes": ""}
+    texts = [{"text": "A mill grinds grain.", "title": "Mills"}]
+    client.post("/corpus/axe", json={"texts": texts}).raise_for_status()
+    knowledge = {"overview": "A mill", "rules": "Be brief."}
     client.put("/projects/axe/knowledge", json=knowledge).raise_for_status()
     yield talk
     client.delete("/corpus/axe").raise_for_status()
@@ -89,18 +90,18 @@ def panel(page: Page) -> None:
     answered(page)
     page.locator(".answer .mark").first.click()
     expect(page.locator("#panel")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    expect(page.locator("#panel :is(img, mark)").first).to_be_visible()
 
 
 def why(page: Page) -> None:
     panel(page)
     page.locator("#panel").get_by_role("tab", name=re.compile("Why")).click()
-    page.wait_for_load_state("networkidle")
+    expect(page.locator("#panel [role=tabpanel]:visible")).to_contain_text(re.compile("\\w"))
 
 
 def empty(page: Page) -> None:
     page.goto("/#/c/axe-new")
-    expect(page.locator(".welcome h1")).to_be_visible()
+    expect(page.locator(".welcome h2")).to_be_visible()
 
 
 def settings(page: Page) -> None:
@@ -155,7 +156,7 @@ STATES: dict[str, Callable[[Page], None]] = {
     "texts": library("texts", "axe"),
     "texts-open": library("texts/axe", "Mills"),
     "projects": library("projects", "axe"),
-    "project": library("projects/axe", "Be brief."),
+    "project": library("projects/axe", "What the model is told"),
     "settings": settings,
     "key": key,
     "erase": erase,
@@ -169,9 +170,10 @@ STATES: dict[str, Callable[[Page], None]] = {
 def test_axe_finds_nothing(tabs: dict[str, Page], axe: str, state: str) -> None:
     found = {}
     for look, page in tabs.items():
-        page.goto("/healthz")  # no dialog of the state before
+        page.evaluate(CLOSE)
         STATES[state](page)
         page.screenshot(path=OUT / f"{state}-{look}.png")
-        page.evaluate(axe)
+        if not page.evaluate("Boolean(window.axe)"):
+            page.evaluate(axe)
         found[look] = page.evaluate(PROBLEMS)
     assert {look: problems for look, problems in found.items() if problems} == {}

@@ -45,12 +45,18 @@ def remember(talk: Talk, *texts: str) -> None:
 
 def kept(talk: Talk) -> list[str]:
     """The reader's memories, newest first."""
-    return [item["text"] for item in talk.service.client.get(f"/memories?user_id={USER}&limit=200").json()["items"]]
+    return [
+        item["text"]
+        for item in talk.service.client.get(f"/memories?user_id={USER}&limit=200").json()["items"]
+    ]
 
 
 def test_a_document_is_found_by_its_words_opened_at_its_page_and_removed(page: Page, talk: Talk) -> None:
     mill = text_pdf(["The mill grinds rye.", "The weir was rebuilt in 1931 by Anna Keller."])
-    for name, content, where in (("mill.pdf", mill, "global"), ("barn.pdf", text_pdf("The barn is red."), "global")):
+    for name, content, where in (
+        ("mill.pdf", mill, "global"),
+        ("barn.pdf", text_pdf("The barn is red."), "global"),
+    ):
         assert talk.service.upload(name, content, scope=where).status_code == 201
     page.goto("/#/documents")
     expect(page.locator("tbody tr")).to_have_count(2)
@@ -106,7 +112,9 @@ def test_memories_are_added_searched_and_deleted(page: Page, talk: Talk) -> None
     page.fill("dialog textarea", "My bicycle is stored at the lighthouse.")
     page.get_by_label("Tags").fill("bicycle, places")
     page.locator("dialog").get_by_role("button", name="Add").click()
-    expect(page.locator("tbody tr")).to_contain_text(["My bicycle is stored at the lighthouse.notebicycle, places"])
+    expect(page.locator("tbody tr")).to_contain_text(
+        ["My bicycle is stored at the lighthouse.notebicycle, places"]
+    )
     remember(talk, *(f"On day {n} the baker sold {n} loaves." for n in range(120)))
     page.reload()
     expect(page.locator("tbody tr")).to_have_count(100)
@@ -129,7 +137,9 @@ def test_reference_texts_are_pasted_read_from_files_and_corrected(page: Page, ta
     page.get_by_label("Collection").fill("house-rules")
     page.get_by_label("Title", exact=True).fill("Quiet hours")
     page.get_by_role("textbox", name="Text", exact=True).fill("Quiet hours begin at ten in the evening.")
-    lines = "\n".join(json.dumps({"title": f"Rule {n}", "text": f"Rule {n} is about the cellar."}) for n in (1, 2))
+    lines = "\n".join(
+        json.dumps({"title": f"Rule {n}", "text": f"Rule {n} is about the cellar."}) for n in (1, 2)
+    )
     long = "\n\n".join(f"Paragraph {n} of the chronicle of the village." for n in range(1500))
     files: list[FilePayload] = [
         {"name": "rules.jsonl", "mimeType": "application/jsonl", "buffer": lines.encode()},
@@ -138,7 +148,14 @@ def test_reference_texts_are_pasted_read_from_files_and_corrected(page: Page, ta
     page.get_by_label("Or files").set_input_files(files)
     page.locator("dialog").get_by_role("button", name="Add").click()
     expect(page.locator("h1")).to_have_text("house-rules")
-    titles = {"Quiet hours", "Rule 1", "Rule 2", "chronicle (1 of 3)", "chronicle (2 of 3)", "chronicle (3 of 3)"}
+    titles = {
+        "Quiet hours",
+        "Rule 1",
+        "Rule 2",
+        "chronicle (1 of 3)",
+        "chronicle (2 of 3)",
+        "chronicle (3 of 3)",
+    }
     expect(page.locator("tbody tr")).to_have_count(len(titles))
     assert set(page.locator("tbody td:first-child").all_inner_texts()) == titles
 
@@ -209,7 +226,14 @@ def test_nothing_in_a_text_runs_and_nothing_is_wider_than_a_phone(page: Page, ta
         knowledge = {"overview": HOSTILE, "notes": [note]}
         assert client.put(f"/projects/{project}/knowledge", json=knowledge).status_code == 200
     page.set_viewport_size(PHONE)
-    views = {"documents": "loam", "memories": "script", "texts": "", "texts/hostile": "loam", "projects": "", "projects/loam": ""}
+    views = {
+        "documents": "loam",
+        "memories": "script",
+        "texts": "",
+        "texts/hostile": "loam",
+        "projects": "",
+        "projects/loam": "",
+    }
     for view, query in views.items():
         page.goto(f"/#/{view}")
         expect(page.locator("#main")).to_contain_text("loam" if view == "projects" else "")

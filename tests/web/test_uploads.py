@@ -150,7 +150,9 @@ def test_what_is_no_pdf_or_too_large_is_refused_before_it_is_sent(desk: Desk) ->
         }
         route.fulfill(status=413, content_type="application/problem+json", body=json.dumps(problem))
 
-    desk.page.route("**/api/documents", lambda route: route.continue_() if route.request.method == "GET" else large(route))
+    desk.page.route(
+        "**/api/documents", lambda route: route.continue_() if route.request.method == "GET" else large(route)
+    )
     word: FilePayload = {"name": "letter.pdf", "mimeType": "application/pdf", "buffer": b"PK\3\4 a letter"}
     note: FilePayload = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"A note."}
     none: FilePayload = {"name": "none.pdf", "mimeType": "application/pdf", "buffer": b""}
@@ -182,7 +184,10 @@ def test_a_failed_one_says_why_and_can_be_dismissed(desk: Desk) -> None:
 
 
 def test_what_did_not_arrive_is_tried_again(desk: Desk) -> None:
-    desk.page.route("**/api/documents", lambda route: route.continue_() if route.request.method == "GET" else route.abort())
+    desk.page.route(
+        "**/api/documents",
+        lambda route: route.continue_() if route.request.method == "GET" else route.abort(),
+    )
     desk.add(pdf("wire.pdf"))
     expect(desk.entry("wire.pdf")).to_contain_text("cannot be reached")
     desk.page.unroute_all()
@@ -231,5 +236,8 @@ def test_a_key_that_may_not_write_for_all_adds_to_the_chat(desk: Desk) -> None:
         assert desk.page.evaluate(DROP, ["drop", name, text, "#rail"])
         expect(desk.page.locator("#tray li[data-stage=ready]", has_text=name)).to_be_visible()
     reach = desk.talk.service.client.get("/api/documents?session_id=keyed").json()["items"]
-    assert {item["filename"] for item in reach if item["session_id"] == "keyed"} == {"mine.pdf", "mine-too.pdf"}
+    assert {item["filename"] for item in reach if item["session_id"] == "keyed"} == {
+        "mine.pdf",
+        "mine-too.pdf",
+    }
     assert len(desk.sent) == 2, "what the key may do is learnt once"
