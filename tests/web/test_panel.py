@@ -86,7 +86,7 @@ def test_the_quoted_sentence_is_marked_where_it_stands(reader: Reader, page: Pag
     assert bottom == pytest.approx((HEIGHT - BASE) / HEIGHT, abs=PATIENCE)
 
     page.click("text=↓ Sheet 3")
-    expect(page.get_by_label("Sheet 3 of 3").locator("img")).to_be_visible()
+    expect(page.get_by_alt_text("Sheet 3 of 3")).to_be_visible()
     expect(page.locator("text=↓ Sheet")).to_have_count(0)
     page.click("#tab-text")
     expect(page.locator("#panel-text mark")).to_have_text(QUOTED)
