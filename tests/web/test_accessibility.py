@@ -184,10 +184,10 @@ def walk(page: Page, most: int = 80) -> list[str]:
     found: list[str] = []
     for _ in range(most):
         page.keyboard.press("Tab")
-        part, seen = page.evaluate(FOCUSED)
+        part, seen, name = page.evaluate(FOCUSED)
         if not part:
             break
-        assert seen, f"the focus is not seen in {part}, after {found}"
+        assert seen, f"the focus is not seen at {name} in {part}"
         if found[-1:] != [part]:
             found.append(part)
     return found
@@ -195,11 +195,13 @@ def walk(page: Page, most: int = 80) -> list[str]:
 
 FOCUSED = """() => {
     const one = document.activeElement;
-    const part = one.closest("#rail, #main, #panel, #bar, dialog")?.id || one.closest("dialog")?.tagName || "";
-    const style = getComputedStyle(one), box = one.getBoundingClientRect();
-    const around = one.closest("form") ? getComputedStyle(one.closest("form")) : style;
-    const marked = style.outlineStyle !== "none" || style.boxShadow !== "none" || around.borderColor !== rest;
-    return [part, !part || (box.width > 0 && box.height > 0 && marked)];
+    const part = one.closest("#rail, #main, #panel")?.id ?? "";
+    const style = getComputedStyle(one);
+    const box = one.getBoundingClientRect();
+    const frame = one.closest(".composer > .card"); // shows it for its field
+    const drawn = style.outlineStyle !== "none" || style.backgroundImage !== "none"; // the edge of the panel is a line
+    const marked = drawn || (frame && getComputedStyle(frame).borderColor !== rest);
+    return [part, !part || Boolean(box.width && box.height && marked), one.outerHTML.slice(0, 90)];
 }"""
 
 
@@ -207,8 +209,8 @@ def test_tab_goes_from_the_rail_to_the_answer_to_its_source(tabs: dict[str, Page
     page = tabs["light"]
     page.evaluate(CLOSE)
     panel(page)
-    page.evaluate("window.rest = getComputedStyle(document.querySelector('#main form')).borderColor")
     page.evaluate("document.activeElement.blur()")
+    page.evaluate("window.rest = getComputedStyle(document.querySelector('.composer > .card')).borderColor")
     page.evaluate(
         "document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex')"
     )

@@ -85,7 +85,7 @@ def seen(reader: Reader, text: str) -> None:
 
 
 def clipboard(page: Page) -> str:
-    """What was copied."""
+    """The text that was copied."""
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
@@ -113,8 +113,10 @@ def test_nothing_in_a_text_runs(reader: Reader) -> None:
     """Of a model, a PDF, a file's name or a question: it is shown, and the browser has nothing to refuse."""
     page, name = reader.page, "<img src=x onerror=window.ran=1>.pdf"
     reader.upload(name, text_pdf(["The loam of the mill is brown."]))
+    listed = reader.talk.service.client.get("/api/documents", params={"session_id": reader.session}).json()
+    label = next(each["label"] for each in listed["items"] if each["filename"] == name)
     reader.asked(
-        f"{QUESTION} And its loam? <img src=x onerror=window.ran=1>", HOSTILE.replace("{name}", name)
+        f"{QUESTION} And its loam? <img src=x onerror=window.ran=1>", HOSTILE.replace("{name}", label)
     )
     reader.last.locator(".mark").last.hover()
     expect(page.locator("#hover")).to_contain_text("mill")
@@ -122,7 +124,7 @@ def test_nothing_in_a_text_runs(reader: Reader) -> None:
     expect(reader.last.locator(".source").first).to_be_visible()
 
     assert '<img src=x onerror="window.ran = 1">' in reader.last.locator(".answer").inner_text()
-    assert reader.last.locator(".source", has_text=name).count() == 1
+    assert reader.last.locator(".source", has_text=label).count() == 1
     assert page.locator(".turns :is(script, img, iframe), .answer svg, #hover img").count() == 0
     links = [one.get_attribute("href") for one in page.locator(".answer a").all()]
     assert links == ["https://evil.example/i.png"], "an image is a link that one may follow"
@@ -137,7 +139,7 @@ def test_a_reload_shows_what_was_said(reader: Reader) -> None:
     expect(page.locator("#toasts")).to_contain_text("Rated as good.")
     reader.asked(reply="The year is 1843, as [ghost.pdf#7] says.")
     expect(page.locator(".source", has_text="mill.pdf")).to_have_count(2)
-    expect(page.locator(".turn").first.locator(".acts")).to_contain_text("passages")
+    expect(page.locator(".turn").first.locator(".acts")).to_contain_text("passage")
     shown = page.locator(".turn").all_inner_texts()
     page.reload()
     expect(page.locator(".turn .acts")).to_have_count(2)
@@ -343,7 +345,8 @@ def test_answers_are_copied_and_shared(reader: Reader) -> None:
     """As text, as Markdown with its sources as footnotes, and as an address."""
     page = reader.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    reader.asked(reply="**Built** in 1843 [mill.pdf#1], closed in 1960 [mill.pdf#2].")
+    reader.upload("river.pdf", RIVER)
+    reader.asked(f"{QUESTION} Which river?", "**Built** in 1843 [mill.pdf#1], by the Saale [river.pdf#1].")
     base = reader.talk.service.lock.url
     answer = reader.last.locator(".source").first.get_attribute("href")
     assert answer
@@ -351,12 +354,12 @@ def test_answers_are_copied_and_shared(reader: Reader) -> None:
 
     reader.last.get_by_text("Copy", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("Answer copied.")
-    assert clipboard(page) == "**Built** in 1843, closed in 1960."
+    assert clipboard(page) == "**Built** in 1843, by the Saale."
     reader.last.get_by_text("Copy with sources").click()
     expect(page.locator("#toasts")).to_contain_text("Answer and sources copied.")
     text = clipboard(page)
-    assert text.startswith("**Built** in 1843[^1], closed in 1960[^2].\n\n[^1]: mill.pdf")
-    assert re.search(rf"page 1, {re.escape(base)}/{re.escape(answer)}/\d\n", text)
+    assert text.startswith("**Built** in 1843[^1], by the Saale[^2].\n\n[^1]: mill.pdf")
+    assert re.search(rf"\[\^2\]: river.pdf.*, page 1, {re.escape(base)}/{re.escape(answer)}/\d\n", text)
     reader.last.get_by_text("Share link").click()
     expect(page.locator("#toasts")).to_contain_text("Link copied.")
     assert unquote(clipboard(page)) == f"{base}/{unquote(answer)}"
