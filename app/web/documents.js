@@ -50,7 +50,7 @@ async function openPassage(document, n) {
     };
     const page = button("Page", () => show(showPages, page), "pill");
     const text = button("Text", () => show(showText, text), "pill");
-    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open the file", () => openFile(document, tab.entry?.page), "pill"), button("✕", () => close(), "icon", "Close")]), tab);
+    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open file", () => openFile(document, tab.entry?.page), "pill"), button("✕", () => close(), "icon", "Close")]), tab);
     chunk(document, n, "").then((found) => {
       tab.entry = { ...found, source: "documents", id: `${document}:${n}` };
       title.textContent = `${found.label.replace(/#\d+$/, "")} · ${pages(found)}`;
@@ -126,7 +126,12 @@ register("documents", (place, [id, n], again) => {
 
   draw = () => {
     const words = input.value.trim().toLowerCase();
-    const here = items.filter(({ id }) => !hidden.has(id));
+    const newer = new Set();
+    const here = items.filter(({ id, state: is, filename, session_id: session }) => {
+      const again = newer.has(`${session}\n${filename}`); // the newest come first
+      newer.add(`${session}\n${filename}`);
+      return !hidden.has(id) && !(is === "failed" && again);
+    });
     here.sort((one, other) => (other.id === wanted) - (one.id === wanted));
     const shown = here.filter(({ filename, title }) => `${filename}\n${title ?? ""}`.toLowerCase().includes(words));
     input.hidden = !here.length;

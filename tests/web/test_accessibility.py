@@ -177,3 +177,71 @@ def test_axe_finds_nothing(tabs: dict[str, Page], axe: str, state: str) -> None:
             page.evaluate(axe)
         found[look] = page.evaluate(PROBLEMS)
     assert {look: problems for look, problems in found.items() if problems} == {}
+
+
+def walk(page: Page, most: int = 80) -> list[str]:
+    """The parts of the page that Tab goes through, in order; what has the focus is always seen to have it."""
+    found: list[str] = []
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        part, seen, name = page.evaluate(FOCUSED)
+        if not part:
+            break
+        assert seen, f"the focus is not seen at {name} in {part}"
+        if found[-1:] != [part]:
+            found.append(part)
+    return found
+
+
+FOCUSED = """() => {
+    const one = document.activeElement;
+    const part = one.closest("#rail, #main, #panel, #bar, dialog")?.id || one.closest("dialog")?.tagName || "";
+    const style = getComputedStyle(one);
+    const box = one.getBoundingClientRect();
+    const around = one.closest("form") ? getComputedStyle(one.closest("form")) : style;
+    const marked = style.outlineStyle !== "none" || style.boxShadow !== "none" || around.borderColor !== rest;
+    return [part, !part || (box.width > 0 && box.height > 0 && marked), one.outerHTML.slice(0, 90)];
+}"""
+
+
+def test_tab_goes_from_the_rail_to_the_answer_to_its_source(tabs: dict[str, Page]) -> None:
+    page = tabs["light"]
+    page.evaluate(CLOSE)
+    panel(page)
+    page.evaluate("document.activeElement.blur()")
+    page.evaluate("window.rest = getComputedStyle(document.querySelector('#main form')).borderColor")
+    page.evaluate(
+        "document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex')"
+    )
+
+    assert walk(page) == ["rail", "main", "panel"]
+    page.keyboard.press("Escape")
+
+
+def test_the_rail_of_a_phone_opens_and_closes_by_keys(tabs: dict[str, Page]) -> None:
+    """The focus goes in and comes back; while it is closed, no key reaches what is in it."""
+    page = tabs["phone"]
+    page.evaluate(CLOSE)
+    settings(page)
+    opener = page.locator("#open-rail")
+    assert page.evaluate("document.getElementById('rail').inert")
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    assert page.evaluate("document.getElementById('rail').contains(document.activeElement)")
+    page.keyboard.press("Escape")
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    expect(opener).to_be_focused()
+    assert page.evaluate("document.getElementById('rail').inert")
+
+
+def test_a_dialog_gives_the_focus_back(tabs: dict[str, Page]) -> None:
+    page = tabs["light"]
+    page.evaluate(CLOSE)
+    settings(page)
+    erasing = page.get_by_role("button", name="Erase everything…")
+    erasing.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Type axe to confirm")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(erasing).to_be_focused()
