@@ -1,4 +1,4 @@
-"""`make bench`: speed beside a floor of the same run, the stages of an answer, growth with what is stored.
+"""`make bench`: speed beside a floor of the same run, the stages of an answer, the page in a browser, growth.
 
 usage: python -m bench [--quick] [--full] [--rounds N]
 --quick: a look in two minutes; --full (FULL=1 make bench): growth up to 100,000 passages. Figures go to
@@ -9,7 +9,7 @@ import argparse
 import asyncio
 from dataclasses import replace
 
-from bench import growth, page, speed
+from bench import browser, growth, page, speed
 from bench.figures import keep
 from bench.picture import draw
 
@@ -33,6 +33,10 @@ async def main() -> None:
     keep("stages", parts)
     draw(found)
     print(page.speed(found, parts), flush=True)
+    if browser.PROGRAM:
+        seen = await browser.measure(1 if asked.quick else browser.ROUNDS)
+        keep("browser", seen)
+        print(browser.section(seen), flush=True)
     if not asked.quick:
         grown = await growth.measure(full=asked.full)
         keep("growth", grown)

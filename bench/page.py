@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench import browser
 from bench.figures import OUT, kept
 from bench.promise import Found, cell, excess, promised
 from bench.table import Cell, table
@@ -216,7 +217,13 @@ def figures() -> str:
     return "\n\n".join(sections)
 
 
-SECTIONS = (("growth", growth), ("memories", memories), ("memory", memory), ("health", health))
+SECTIONS = (
+    ("browser", browser.section),
+    ("growth", growth),
+    ("memories", memories),
+    ("memory", memory),
+    ("health", health),
+)
 
 
 def main() -> None:

@@ -29,13 +29,13 @@ SWAGGER_FILES = ("swagger-ui-bundle.js", "swagger-ui.css")
 FILE = re.compile(r"[a-z0-9-]+\.(js|css|svg|png|woff2|pdf)")
 COMMON = {
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     # Revalidated each time: the page and the service change together.
     "Cache-Control": "no-cache",
     "Vary": "Accept-Encoding",
 }
+DOCUMENT = {"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin"}
+"""Headers that mean something only for a page."""
 CLOSED = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self';"
@@ -144,7 +144,7 @@ async def served(request: Request, path: Path, policy: str = "", status: int = 2
     file = await asyncio.to_thread(looked_up, path)
     packs = bool(file.packed) and "gzip" in request.headers.get("accept-encoding", "")
     etag = f'"{file.etag}{"-gzip" if packs else ""}"'
-    headers = COMMON | {"ETag": etag} | ({"Content-Security-Policy": policy} if policy else {})
+    headers = COMMON | {"ETag": etag} | (DOCUMENT | {"Content-Security-Policy": policy} if policy else {})
     if packs:
         headers["Content-Encoding"] = "gzip"
     if status == 200 and etag in request.headers.get("if-none-match", ""):

@@ -1,6 +1,6 @@
 // The conversation: its turns as they were and as they come, what is in view, and its addresses.
 
-import { address, all, json, problem } from "./api.js";
+import { Problem, all, json, problem } from "./api.js";
 import { composer, enter, put, reach, settings, working } from "./composer.js";
 import { $, box, button, make } from "./dom.js";
 import * as exchange from "./exchange.js";
@@ -12,6 +12,7 @@ import { fill } from "./welcome.js";
 
 const NEAR = 80; // px from the end, within which the view follows the answer
 const PENDING_MS = 2000;
+const MOST_HISTORY = 400; // turns
 const ALOUD = 3000; // characters that a screen reader says of itself
 
 const chats = new Map(); // by session: the chat that is shown, and those that are being answered
@@ -19,6 +20,7 @@ let here = null; // the chat that is shown
 
 // --- the view ------------------------------------------------------------------------------------
 
+const title = make("h1", "only-heard");
 const heard = make("p", "only-heard");
 heard.setAttribute("aria-live", "polite");
 const scroller = make("div", "talk", "", { tabIndex: -1 });
@@ -32,6 +34,10 @@ scroller.addEventListener("scroll", () => {
   here.pinned = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= NEAR;
   if (here.pinned) below.hidden = true;
 }, { passive: true });
+
+// What becomes higher later, or leaves less room (headings of sources, the question's field), does not hide the end.
+const grows = new ResizeObserver(() => here?.pinned && (scroller.scrollTop = scroller.scrollHeight));
+grows.observe(scroller);
 
 function toEnd(chat) {
   if (chat !== here) return;
@@ -54,7 +60,7 @@ register("c", (place, [id, answer, n], again) => {
     return leave;
   }
   const fresh = !again || !scroller.isConnected; // from an address without a chat one was sent on
-  if (fresh) place.append(scroller, foot, heard);
+  if (fresh) place.append(title, scroller, foot, heard);
   if (here?.session !== id) swap(id);
   locate(here, answer, n);
   if (fresh && matchMedia("(pointer: fine)").matches && !n) asking.field.focus();
@@ -64,6 +70,7 @@ register("c", (place, [id, answer, n], again) => {
 function leave() {
   if (!here) return;
   here.top = scroller.scrollTop;
+  grows.unobserve(here.place);
   if (!here.turn) chats.delete(here.session);
   here = null;
   document.title = "Ibid";
@@ -74,6 +81,7 @@ function swap(id) {
   lastSession.set(id);
   here = chats.get(id) ?? chat(id);
   scroller.replaceChildren(here.place);
+  grows.observe(here.place);
   scroller.scrollTop = here.pinned ? scroller.scrollHeight : here.top;
   below.hidden = true;
   enter(asking, id);
@@ -89,7 +97,9 @@ function chat(session) {
 }
 
 function entitle({ turns }) {
-  document.title = turns.length ? `${turns[0].question.slice(0, 60)} · Ibid` : "Ibid";
+  const asked = turns[0]?.question.slice(0, 60);
+  title.textContent = asked ?? "New chat";
+  document.title = asked ? `${asked} · Ibid` : "Ibid";
 }
 
 /** What an address names comes into view. The panel opens by itself. */
@@ -133,7 +143,7 @@ async function ask(chat, question, before = null) {
   const turn = add(chat, question);
   const history = before?.filter(({ writing }) => writing?.text).flatMap((each) => [
     { role: "user", content: each.question }, { role: "assistant", content: each.writing.text },
-  ]);
+  ]).slice(-MOST_HISTORY);
   entitle(chat);
   const searched = reach(asking);
   waiting(turn, searched ? `Searching ${searched}…` : "Searching…");
@@ -149,10 +159,20 @@ async function run(chat, turn, exchanged) {
     await exchanged((event, data) => EVENTS[event]?.(chat, turn, data), (tries) => lost(chat, turn, tries));
   } catch (error) {
     if (error.name === "AbortError") stopped(turn);
-    else fail(turn, `${error.message} `, [button("Retry", () => retry(chat, turn), "pill")]);
+    else broken(chat, turn, error);
     toEnd(chat); // it is what the reader waits for
   }
   if (chat.turn === turn) done(chat);
+}
+
+/** What went wrong, with a way on: an answer that only its reader has lost is taken up again. */
+function broken(chat, turn, { message, status }) {
+  const line = fail(turn, `${message} `, [button("Retry", () => {
+    if (status || !turn.id) return retry(chat, turn);
+    line.remove();
+    resume(chat, turn);
+  }, "pill")]);
+  if (status === 401) put(asking, turn.question);
 }
 
 function done(chat) {
@@ -232,12 +252,14 @@ function pending(chat, turn, files) {
 // --- what was said before ------------------------------------------------------------------------
 
 async function restore(chat) {
+  chat.turns = [];
+  chat.place.replaceChildren();
   try {
     const items = await all(`/api/sessions/${encodeURIComponent(chat.session)}/turns`, { thread_id: chat.session, citations: 1 });
     for (const { role, content, answer_id: id, answer } of items) {
       if (role === "user") Object.assign(add(chat, content), { id });
       const turn = chat.turns.at(-1);
-      if (turn && (answer || role === "assistant")) complete(turn, role === "assistant" ? content : "", answer, id);
+      if (turn && (answer || role === "assistant")) complete(chat, turn, role === "assistant" ? content : "", answer, id);
     }
     for (const turn of chat.turns) turn.item.setAttribute("aria-busy", "false");
   } catch (error) {
@@ -245,8 +267,12 @@ async function restore(chat) {
     return;
   }
   const left = exchange.underway(chat.session);
-  if (left && !chat.turns.some(({ id }) => id && id === left.id)) resume(chat, left);
-  else if (!chat.turns.length) fill(chat.place, (question) => ask(chat, question));
+  const over = left && (left.id ? chat.turns.some(({ id }) => id === left.id) : chat.turns.at(-1)?.question === left.question);
+  if (left && !over) {
+    const known = new Set(chat.turns.map(({ id }) => id));
+    resume(chat, Object.assign(add(chat, left.question), { id: left.id ?? "", known }));
+  }
+  if (!chat.turns.length) fill(chat.place, (question) => ask(chat, question));
   if (chat === here) {
     entitle(chat);
     toEnd(chat);
@@ -254,20 +280,20 @@ async function restore(chat) {
 }
 
 /** An answer as it ended. Without a record it is its text alone. */
-function complete(turn, text, answer, id) {
+function complete(chat, turn, text, answer, id) {
   turn.rating = answer?.rating ?? null;
   opened(turn, { ...(answer ?? { citations: [], rag: { used: false, passages: 0 } }), answer_id: id });
   turn.writing.text = text;
   turn.writing.end();
   if (!answer) return;
   cited(turn, answer);
-  finish(turn, answer);
-  if (answer.problem || !answer.finish_reason) fail(turn, `${problem(answer.problem?.status, answer.problem).message} `, [button("Retry", () => turn.acts.retry(turn), "pill")]);
+  if (answer.finish_reason) finish(turn, answer);
+  else broken(chat, turn, answer.problem ? problem(answer.problem.status, answer.problem) : new Problem("This answer broke off.", 500));
 }
 
-/** The answer that was under way when the page was left. */
-function resume(chat, { question, id = "" }) {
-  const turn = Object.assign(add(chat, question), { id });
+/** An answer that goes on in the service: the page or the connection was lost meanwhile. */
+function resume(chat, turn) {
+  turn.item.setAttribute("aria-busy", "true");
   waiting(turn, "Searching…");
   run(chat, turn, (told, lost) => exchange.resume(turn, told, lost));
 }

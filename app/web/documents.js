@@ -50,7 +50,7 @@ async function openPassage(document, n) {
     };
     const page = button("Page", () => show(showPages, page), "pill");
     const text = button("Text", () => show(showText, text), "pill");
-    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open the file", () => openFile(document, tab.entry?.page), "pill"), button("✕", () => close(), "icon", "Close")]), tab);
+    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open file", () => openFile(document, tab.entry?.page), "pill"), button("✕", () => close(), "icon", "Close")]), tab);
     chunk(document, n, "").then((found) => {
       tab.entry = { ...found, source: "documents", id: `${document}:${n}` };
       title.textContent = `${found.label.replace(/#\d+$/, "")} · ${pages(found)}`;
@@ -63,6 +63,9 @@ async function openPassage(document, n) {
 
 const size = (bytes = 0) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
+/** Letters and digits: a title that only repeats the name says nothing. */
+const plain = (text) => text.toLowerCase().replace(/\.pdf$|[^\p{L}\p{N}]/gu, "");
+
 function live(id) {
   const place = box("div", "live", [state(id) ?? make("span", "soft", "Being read…")]);
   place.dataset.id = id;
@@ -74,7 +77,7 @@ function first({ id, filename, title, state: is, problem, warnings }) {
   const told = is === "failed" ? make("span", "bad", `Could not be read. ${why(problem)}`)
     : is === "processing" ? live(id)
     : warnings.length && make("span", "soft", `⚠ ${warnings.join(" ")}`);
-  return box("div", id === wanted ? "stack wanted" : "stack", [name, title && title !== filename && make("span", "soft", title), told]);
+  return box("div", id === wanted ? "stack wanted" : "stack", [name, title && plain(title) !== plain(filename) && make("span", "soft", title), told]);
 }
 
 function acts(entry, draw) {
@@ -126,7 +129,12 @@ register("documents", (place, [id, n], again) => {
 
   draw = () => {
     const words = input.value.trim().toLowerCase();
-    const here = items.filter(({ id }) => !hidden.has(id));
+    const newer = new Set();
+    const here = items.filter(({ id, state: is, filename, session_id: session }) => {
+      const again = newer.has(`${session}\n${filename}`); // the newest come first
+      newer.add(`${session}\n${filename}`);
+      return !hidden.has(id) && !(is === "failed" && again);
+    });
     here.sort((one, other) => (other.id === wanted) - (one.id === wanted));
     const shown = here.filter(({ filename, title }) => `${filename}\n${title ?? ""}`.toLowerCase().includes(words));
     input.hidden = !here.length;

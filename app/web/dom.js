@@ -120,7 +120,7 @@ export function menu(anchor, items) {
     list.remove();
     anchor.focus();
   });
-  document.body.append(list);
+  (anchor.closest("nav, main, aside, dialog") ?? document.body).append(list); // within its landmark
   list.showPopover();
   const at = anchor.getBoundingClientRect();
   list.style.left = `${Math.max(8, Math.min(at.left, innerWidth - list.offsetWidth - 8))}px`;

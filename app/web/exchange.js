@@ -1,12 +1,12 @@
 // Answers on their way: asked, followed, resumed when the connection is lost or the page is reloaded, stopped.
 
-import { Problem, call, events } from "./api.js";
+import { Problem, address, call, events, json } from "./api.js";
 
 const ASKED = "ibid.asked"; // in sessionStorage: by session, the question under way and the id of its answer
 const TRIES = 2; // to resume
 const PAUSE_MS = 1000;
 const LOST = "The connection to the service was lost.";
-const WAIT_MS = 60_000; // for an answer whose id is not known yet
+const WAIT_MS = 15_000; // for an answer whose id is not known yet
 
 let leaving = false;
 addEventListener("pagehide", () => (leaving = true));
@@ -38,7 +38,8 @@ export async function ask(turn, body, told, lost) {
   await follow(turn, post, told, lost);
 }
 
-/** Follow an answer that is under way, from the event after the last that came. */
+/** Follow an answer that is under way, from the event after the last that came. Without its id it is looked for:
+ *  `turn.known` are the ids that it cannot have. */
 export async function resume(turn, told, lost) {
   note(turn.session, { question: turn.question, id: turn.id });
   await follow(turn, async () => again(turn, turn.id || await idOf(turn)), told, lost);
@@ -49,40 +50,43 @@ const again = (turn, id) => call(`/answers/${id}/events`, {
   signal: turn.control.signal,
 });
 
-/** The id of the newest answer under way in a session. It is known once the model has begun. */
+/** The id of the answer under way in a session, known once the model has begun; or of one that has just ended. */
 async function idOf(turn) {
   for (const end = Date.now() + WAIT_MS; Date.now() < end; await pause(PAUSE_MS)) {
     const control = new AbortController();
     const response = await call(`/api/chat/ui/${encodeURIComponent(turn.session)}/stream`, { signal: control.signal });
-    if (response.status === 204) continue;
-    for await (const { data } of events(response)) {
-      control.abort();
-      return data.messageId;
+    if (response.status !== 204) {
+      for await (const { data } of events(response)) {
+        control.abort();
+        return data.messageId;
+      }
     }
+    const [newest] = (await json(address("/answers", { session_id: turn.session, limit: 1 }))).items;
+    if (newest?.question === turn.question && !turn.known.has(newest.answer_id)) return newest.answer_id;
   }
-  throw new Problem("The answer did not come.");
+  throw new Problem("The answer did not come.", 404);
 }
 
 async function follow(turn, open, told, lost) {
-  try {
-    for (let tries = 0; ; tries += 1) {
-      try {
-        if (await heard(turn, await (tries ? again(turn, turn.id) : open()), told)) return;
-        throw new Problem(LOST);
-      } catch (error) {
-        const cut = error instanceof TypeError;
-        if (!cut && (error.status ?? 1)) throw error;
-        if (!turn.id || tries === TRIES) throw cut ? new Problem(LOST) : error;
-        lost(tries + 1);
-        await pause(PAUSE_MS * (tries + 1));
-      }
+  for (let tries = 0; ; tries += 1) {
+    try {
+      if (await heard(turn, await (tries ? again(turn, turn.id) : open()), told)) return forget(turn);
+      throw new Problem(LOST);
+    } catch (error) {
+      const cut = error instanceof TypeError;
+      const gone = cut || error.status === 0;
+      if (turn.stopped || !gone || !turn.id) forget(turn);
+      if (turn.stopped) return;
+      if (!gone) throw error;
+      if (!turn.id || tries === TRIES) throw cut ? new Problem(LOST) : error;
+      lost(tries + 1);
+      await pause(PAUSE_MS * (tries + 1));
     }
-  } catch (error) {
-    if (!turn.stopped) throw error;
-  } finally {
-    if (!leaving) note(turn.session, null); // a reload finds it again
   }
 }
+
+/** It is over, unless the page is left: then a reload goes on with it. */
+const forget = ({ session }) => leaving || note(session, null);
 
 /** Tell the events of a response; true if the last has come. */
 async function heard(turn, response, told) {

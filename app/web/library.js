@@ -45,7 +45,7 @@ export function redraw(place, ...children) {
 export function table(label, heads, rows, most = ROWS) {
   const line = (cells, tag, role) => {
     const made = box("tr", "", cells.map((cell, at) => {
-      const place = box(tag, cell?.length < SHORT ? "short" : "", [cell]);
+      const place = box(tag, cell?.length < SHORT ? "short" : "", [tag === "th" && !cell ? make("span", "only-heard", "Actions") : cell]);
       if (tag === "td" && heads[at]) place.dataset.head = heads[at];
       place.setAttribute("role", role);
       return place;

@@ -11,6 +11,7 @@ const PURPOSE = "A project gives every answer its overview and rules, and lets c
 const KNOWN = { THN: "Home network", DAAS: "Dreams" }; // what the service's own short names stand for
 const MOST = 32_000;
 const FILE_MOST = 1 << 20;
+const SECRET = /(^|\/)(id_(rsa|dsa|ecdsa|ed25519)|credentials[^/]*)$|\.(pem|key|p12|pfx|jks|keystore)$/i;
 const FILES = 200; // of a request
 const BYTES = 1_500_000;
 
@@ -51,7 +52,7 @@ function showAll(place) {
       content.replaceChildren(table("Projects", ["Project", "Holds", ""], items.map((one) => () => [
         box("div", "stack", [make("a", "", one.project, { href: path("projects", one.project) }), make("span", "soft", KNOWN[one.project])]),
         holds(one),
-        box("div", "row end", [button("Use in chat", () => use(one.project), "pill", `Use ${one.project} in chat`)]),
+        box("div", "row end", [button("Use in chat", () => use(one.project), "pill", `Use in chat: ${one.project}`)]),
       ])));
     } catch (error) {
       content.replaceChildren(trouble(error, load));
@@ -105,6 +106,7 @@ function knowledge(name, { overview, rules, notes }) {
 /** Why a file of a folder is left out; "" if it is not. */
 function left(file, where) {
   if (where.split("/").some((part) => part.startsWith(".") || part === "node_modules" || part === "__pycache__")) return "hidden or made by a tool";
+  if (SECRET.test(where)) return "may hold a secret, by its name";
   return file.size > FILE_MOST ? "larger than 1 MB" : "";
 }
 
@@ -184,7 +186,8 @@ function code(name) {
     load();
   }));
   load();
-  return box("section", "", [box("div", "row", [make("h2", "grow", "Code"), folder, button("Add a folder", () => folder.click())]), said, rows]);
+  const hint = box("p", "soft", ["For a repository, ", make("code", "", "ibid index code"), " also keeps to .gitignore and masks secrets in texts."]);
+  return box("section", "", [box("div", "row", [make("h2", "grow", "Code"), folder, button("Add a folder", () => folder.click())]), hint, said, rows]);
 }
 
 async function removeAll(name, { conversations, dreams, code: pieces, knowledge: told }) {

@@ -25,7 +25,6 @@ function disclose(open) {
   const was = rail.classList.contains("open");
   rail.classList.toggle("open", open);
   rail.inert = PHONE.matches && !open;
-  $("main").inert = $("panel").inert = PHONE.matches && open;
   $("open-rail").setAttribute("aria-expanded", String(open));
   if (open) rail.querySelector("a, button").focus();
   else if (was && (document.activeElement === document.body || rail.contains(document.activeElement))) $("open-rail").focus();
@@ -206,6 +205,7 @@ export function setUp() {
   begin.append("+ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
   $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
   $("open-rail").addEventListener("click", () => disclose(!$("rail").classList.contains("open")));
+  $("rail").addEventListener("focusout", ({ relatedTarget: next }) => next?.closest("#main, #panel") && shut());
   PHONE.addEventListener("change", shut);
   shut();
   $("bar-new").addEventListener("click", newChat);

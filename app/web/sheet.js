@@ -31,7 +31,7 @@ export async function showPages(tab, entry, from) {
   ends(view);
   from.about(document).then((found) => {
     view.last = found.pages;
-    for (const [number, sheet] of view.pages) named(view, sheet, number);
+    for (const [number, sheet] of view.pages) for (const image of sheet.querySelectorAll("img")) image.alt = named(view, number);
     ends(view);
   }, () => {});
   try {
@@ -65,8 +65,6 @@ async function marks(document, n, { session, quotes }) {
 /** A page, in its place among those that are shown. */
 function add(view, number) {
   const sheet = make("div", "sheet");
-  sheet.setAttribute("role", "img");
-  named(view, sheet, number);
   sheet.style.aspectRatio = `1 / ${ratios.get(view.document) ?? 11 / 8.5}`;
   sheet.style.width = `${ZOOMS[view.zoom] * 100}%`;
   const next = [...view.pages].filter(([each]) => each > number).sort(([one], [other]) => one - other)[0];
@@ -78,8 +76,7 @@ function add(view, number) {
   return sheet;
 }
 
-const named = ({ word, last }, sheet, number) =>
-  sheet.setAttribute("aria-label", `${word} ${number}${last < Infinity ? ` of ${last}` : ""}`);
+const named = ({ word, last }, number) => `${word} ${number}${last < Infinity ? ` of ${last}` : ""}`;
 
 /** The picture of a page, as sharp as the screen can show it. */
 async function draw(view, number) {
@@ -92,7 +89,7 @@ async function draw(view, number) {
   let source;
   try {
     source = await blob(address(`/api/documents/${view.document}/pages/${number}.webp`, { scale, session_id: view.session }));
-    const image = make("img", "", "", { src: source, alt: "" });
+    const image = make("img", "", "", { src: source, alt: named(view, number) });
     await image.decode();
     const ratio = image.naturalHeight / image.naturalWidth;
     ratios.set(view.document, ratio);
@@ -141,8 +138,8 @@ function ends(view) {
   view.before?.remove();
   view.after?.remove();
   const [first, last] = [Math.min(...view.pages.keys()), Math.max(...view.pages.keys())];
-  view.before = first > 1 && turn(view, first - 1, "↑");
-  view.after = last < view.last && turn(view, last + 1, "↓");
+  view.before = first > 1 ? turn(view, first - 1, "↑") : null;
+  view.after = last < view.last ? turn(view, last + 1, "↓") : null;
   if (view.before) view.desk.prepend(view.before);
   if (view.after) view.desk.append(view.after);
 }

@@ -131,6 +131,7 @@ export function fail(turn, text, actions = []) {
   const line = box("p", "error bad", [text, ...actions]);
   line.setAttribute("role", "alert");
   turn.after.append(line);
+  return line;
 }
 
 /** Stopped before there was an answer. */
@@ -163,7 +164,7 @@ function thumb(way, label, turn) {
 function actions(turn, took) {
   const says = turn.meta.model === QUOTES ? "quotes only" : turn.meta.model;
   const { used, passages } = turn.meta.rag;
-  const facts = [took === undefined ? "" : `${(took / 1000).toFixed(1)} s`, used ? count(passages, "passage") : "", says];
+  const facts = [took === undefined ? "" : `${Math.max(took / 1000, 0.1).toFixed(1)} s`, used ? count(passages, "passage") : "", says];
   const how = facts.filter(Boolean).join(" · ");
   turn.thumbs = { up: thumb("up", "Good answer", turn), down: thumb("down", "Bad answer", turn) };
   showRating(turn);

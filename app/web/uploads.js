@@ -154,6 +154,7 @@ function fail(entry, error) {
     own = true;
     return send(entry);
   }
+  if (kind === "name-taken" && entry.both) return keepBoth(entry); // that number is taken too
   const most = error.status === 413 && /(\d+) MiB/.exec(error.body?.detail)?.[1];
   if (most) limit = Number(most);
   const text = most ? tooLarge(most)
@@ -212,7 +213,7 @@ function retry(entry) {
 }
 
 /** The failed document itself, of which the service keeps the reason for a day. */
-const forget = ({ id }) => call(`/api/documents/${id}`, { method: "DELETE" }).then(() => tell("documents"), () => {});
+const forget = ({ id }) => call(`/api/documents/${id}`, { method: "DELETE", keepalive: true }).then(() => tell("documents"), () => {});
 
 function drop(entry) {
   entries = entries.filter((each) => each !== entry);
@@ -239,6 +240,7 @@ function cancel(entry) {
 function keepBoth(entry) {
   const [, stem, number, end] = /^(.*?)(?: \((\d+)\))?(\.[^.]*)?$/s.exec(entry.name);
   entry.name = `${stem} (${Number(number ?? 1) + 1})${end ?? ""}`;
+  entry.both = true;
   send(entry);
 }
 

@@ -71,7 +71,7 @@ export function fill(place, ask) {
   let shown = ""; // what stands there: it is only made anew when that changes
   async function look() {
     if (!view.isConnected) return;
-    const found = await json(address("/api/documents", { limit: 50 })).catch(() => null);
+    const found = await json(address("/api/documents", { session_id: parts()[1], limit: 50 })).catch(() => null);
     if (!found) return;
     const documents = found.items.filter(({ state }) => state !== "failed");
     const [title, line] = heading(documents, Math.max(documents.length, found.total ?? 0));
@@ -79,7 +79,7 @@ export function fill(place, ask) {
     const now = JSON.stringify([title, line, sample?.state]);
     if (now === shown) return;
     shown = now;
-    head.replaceChildren(make("h1", "", title), make("p", "soft", line));
+    head.replaceChildren(make("h2", "", title), make("p", "soft", line));
     body.replaceChildren(...[
       dropArea(documents.length > 0),
       sample?.state === "ready" && examples(ask),

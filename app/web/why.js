@@ -47,6 +47,7 @@ const CHANGES = {
 const NUMBERS = [
   ["similarity", "how near the passage's meaning is to the question's: 1 is the same, 0 unrelated."],
   ["words", "what the question's words, names and dates in the passage add to it, or take away."],
+  ["evidence", "what the threshold looks at: the similarity, and more or less of it by the question's words."],
   ["×1.05", "a boost: ratings, preferences, age."],
   ["the last number", "the score, by which passages are ordered. Boosts never lift one above the threshold."],
 ];
@@ -59,13 +60,14 @@ export const figure = (number) => (number ?? 0).toFixed(2).replace(/^(-?)0\./, "
 const seconds = (ms) => `${(ms / 1000).toFixed(ms < 950 ? 2 : 1)}\u00a0s`;
 const verdict = (entry, answer) => (answer.cited.includes(entry.label) ? "cited" : entry.verdict);
 
-/** A candidate as a line: number and first words, verdict, score. Its words are put in by `fill`. */
-export function line(entry, answer, onClick, details = false) {
+/** A candidate as a line: number and first words, verdict, score; with `details` its figures, `named` its file. Its words
+ *  are put in by `fill`. */
+export function line(entry, answer, onClick, { details = false, named = false } = {}) {
   const number = place(entry) ? entry.label.slice(entry.label.lastIndexOf("#")) : "";
   const name = make("span", "what", number || entry.title || entry.label);
   const made = button("", onClick, "candidate");
   made.append(name, make("span", "verdict", VERDICTS[verdict(entry, answer)][0]), make("span", "score", figure(entry.score)));
-  const numbers = make("span", "figures", figures(entry));
+  const numbers = make("span", "figures", figures(entry, named));
   if (details) made.append(numbers);
   made.entry = entry;
   made.classList.toggle("out", entry.verdict !== "packed");
@@ -74,7 +76,7 @@ export function line(entry, answer, onClick, details = false) {
     made.words = "";
     try {
       const found = await read(entry, from);
-      numbers.textContent = figures(entry);
+      numbers.textContent = figures(entry, named);
       made.words = `${found.heading ?? ""} ${found.text}`.toLowerCase();
       name.textContent = `${number} ${found.text.slice(0, 200).replace(/\s*\|[\s|-]*/g, " ")}`.trim();
     } catch {
@@ -84,13 +86,14 @@ export function line(entry, answer, onClick, details = false) {
   return made;
 }
 
-function figures({ label, similarity, score, relevance, boosts, ...entry }) {
+function figures({ label, similarity, score, relevance, boosts, evidence, ...entry }, named) {
   const added = (relevance ?? score) - similarity;
   const near = similarity === null ? ["found by its words alone"] : [`similarity ${figure(similarity)}`];
   if (similarity !== null && Math.abs(added) >= LEAST) near.push(`words ${added < 0 ? "−" : "+"}${figure(Math.abs(added))}`);
+  if (Math.abs(evidence ?? 1) < 1) near.push(`evidence ${figure(evidence)}`);
   const factors = Object.entries(boosts).filter(([, factor]) => Math.abs(factor - 1) >= LEAST)
     .map(([name, factor]) => `${BOOSTS[name] ?? name} ×${factor.toFixed(2)}`);
-  return [label.slice(0, label.lastIndexOf("#")), pages(entry), ...near, ...factors].filter(Boolean).join(" · ");
+  return [named && label.slice(0, label.lastIndexOf("#")), pages(entry), ...near, ...factors].filter(Boolean).join(" · ");
 }
 
 /** Three candidates in comparison: this one, the best that was read in vain, the best that was left out. */
@@ -120,9 +123,10 @@ export function showWhy(tab, from, onPick) {
 }
 
 function searched({ rag, sources, timings }) {
-  const names = Object.entries(sources).map(([name, how]) => (how === "exact" ? name : `${name} (by its index)`));
-  const took = `${rag.cached ? "from the cache" : `in ${seconds(rag.took_ms)}`}; the whole answer took ${seconds(timings.total ?? 0)}`;
-  return [names.length ? `${names.join(", ")} ${took}` : took, ...(rag.used ? [] : [make("br"), REASONS[rag.reason] ?? rag.reason])];
+  const names = Object.keys(sources).map((name) => (name === "corpus" ? "reference texts" : name)).join(", ");
+  const took = rag.cached ? "found a moment before" : `in ${seconds(rag.took_ms)}`;
+  const told = names && `${names}, ${took}; the whole answer took ${seconds(timings.total ?? 0)}`;
+  return [told, !rag.used && (REASONS[rag.reason] ?? rag.reason)].filter(Boolean).map((each) => make("div", "", each));
 }
 
 function budget({ rag, candidates }) {
@@ -135,7 +139,7 @@ function budget({ rag, candidates }) {
 function ruling(found) {
   if (!found) return [];
   const { response_class: kind, rules = [], policy_version: version, class_check: check, limits, mix } = found;
-  const settings = (values) => Object.entries(values ?? {}).filter(([, value]) => value !== null && typeof value !== "object")
+  const settings = (values) => Object.entries(values ?? {}).filter(([, value]) => ["number", "string"].includes(typeof value))
     .map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ");
   const kept = check && (check.held ? "The answer keeps to it." : `The model broke it: ${check.broken.join(", ")}.`);
   return [
@@ -181,13 +185,14 @@ function today(id) {
 function bound(entries) {
   const passed = entries.filter(({ verdict: each }) => each !== "below_threshold" && each !== "duplicate" && each !== "skipped");
   const least = Math.min(...passed.map(({ evidence, similarity }) => evidence ?? similarity ?? 2));
-  return least <= 1 ? ` (those above have at least ${figure(least)})` : "";
+  return least <= 1 ? ` (those above it have an evidence of ${figure(least)} or more)` : "";
 }
 
 function list(from, onPick) {
   const { answer, entries } = from;
   const rows = make("div", "candidates");
-  const lines = entries.map((entry) => line(entry, answer, () => onPick(entry), true));
+  const named = new Set(entries.map(({ label }) => label.slice(0, label.lastIndexOf("#")))).size > 1;
+  const lines = entries.map((entry) => line(entry, answer, () => onPick(entry), { details: true, named }));
   for (const [kind, [, heading]] of Object.entries(VERDICTS)) {
     const own = lines.filter(({ entry }) => entry.verdict === kind);
     if (heading && own.length) rows.append(make("h3", "line", `${heading}${kind === "below_threshold" ? bound(entries) : ""}`));

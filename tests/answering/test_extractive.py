@@ -88,7 +88,7 @@ async def test_every_statement_is_a_cited_quote() -> None:
 @pytest.mark.parametrize(
     ("reason", "part"),
     [
-        (Reason.EMPTY, "Add a PDF in the browser"),
+        (Reason.EMPTY, "Add a PDF and ask again"),
         (Reason.PROCESSING, "still being read"),
         (Reason.SKIPPED, "too short"),
         (Reason.NO_MATCH, "Nothing that is stored fits"),

@@ -85,7 +85,7 @@ def seen(reader: Reader, text: str) -> None:
 
 
 def clipboard(page: Page) -> str:
-    """What was copied."""
+    """The text that was copied."""
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
@@ -113,8 +113,10 @@ def test_nothing_in_a_text_runs(reader: Reader) -> None:
     """Of a model, a PDF, a file's name or a question: it is shown, and the browser has nothing to refuse."""
     page, name = reader.page, "<img src=x onerror=window.ran=1>.pdf"
     reader.upload(name, text_pdf(["The loam of the mill is brown."]))
+    listed = reader.talk.service.client.get("/api/documents", params={"session_id": reader.session}).json()
+    label = next(each["label"] for each in listed["items"] if each["filename"] == name)
     reader.asked(
-        f"{QUESTION} And its loam? <img src=x onerror=window.ran=1>", HOSTILE.replace("{name}", name)
+        f"{QUESTION} And its loam? <img src=x onerror=window.ran=1>", HOSTILE.replace("{name}", label)
     )
     reader.last.locator(".mark").last.hover()
     expect(page.locator("#hover")).to_contain_text("mill")
@@ -122,7 +124,7 @@ def test_nothing_in_a_text_runs(reader: Reader) -> None:
     expect(reader.last.locator(".source").first).to_be_visible()
 
     assert '<img src=x onerror="window.ran = 1">' in reader.last.locator(".answer").inner_text()
-    assert reader.last.locator(".source", has_text=name).count() == 1
+    assert reader.last.locator(".source", has_text=label).count() == 1
     assert page.locator(".turns :is(script, img, iframe), .answer svg, #hover img").count() == 0
     links = [one.get_attribute("href") for one in page.locator(".answer a").all()]
     assert links == ["https://evil.example/i.png"], "an image is a link that one may follow"
@@ -137,7 +139,7 @@ def test_a_reload_shows_what_was_said(reader: Reader) -> None:
     expect(page.locator("#toasts")).to_contain_text("Rated as good.")
     reader.asked(reply="The year is 1843, as [ghost.pdf#7] says.")
     expect(page.locator(".source", has_text="mill.pdf")).to_have_count(2)
-    expect(page.locator(".turn").first.locator(".acts")).to_contain_text("passages")
+    expect(page.locator(".turn").first.locator(".acts")).to_contain_text("passage")
     shown = page.locator(".turn").all_inner_texts()
     page.reload()
     expect(page.locator(".turn .acts")).to_have_count(2)
@@ -189,6 +191,20 @@ def test_marks_tell_their_source_and_open_it(reader: Reader) -> None:
     page.reload()
     expect(page.locator("#panel")).to_contain_text("river.pdf")
     expect(reader.last.locator(".source").first).to_have_attribute("aria-current", "true")
+
+
+def test_one_sees_what_is_done_while_one_waits(reader: Reader) -> None:
+    """Searching, then reading, with the titles; once whole, the answer is there for a screen reader."""
+    page = reader.page
+    expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
+    reader.talk.model.fault = Fault(only="chat", head_delay=4)
+    reader.ask()
+    expect(reader.last).to_contain_text("Searching 1 document…")
+    expect(reader.last).to_contain_text("Reading 1 passage…")
+    assert "mill.pdf" in reader.last.inner_text()
+    reader.ended()
+    assert "passage…" not in reader.last.inner_text()
+    expect(page.locator("#main > .only-heard[aria-live=polite]")).to_have_text("It was built in 1843 1.")
 
 
 def test_the_view_follows_the_answer(reader: Reader) -> None:
@@ -270,7 +286,7 @@ def test_a_retry_is_asked_as_the_first_time(reader: Reader) -> None:
     reader.asked(reply="The first answer [mill.pdf#1].")
     reader.asked("And who built the mill?", "The second answer [mill.pdf#1].")
     reader.page.locator(".turn").first.get_by_text("Retry").click()
-    expect(reader.page.locator(".turn")).to_have_count(2)
+    expect(reader.page.locator(".turn")).to_have_count(3)
     reader.ended()
 
     said = str(reader.talk.model.requests[-1].body)
@@ -343,7 +359,8 @@ def test_answers_are_copied_and_shared(reader: Reader) -> None:
     """As text, as Markdown with its sources as footnotes, and as an address."""
     page = reader.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    reader.asked(reply="**Built** in 1843 [mill.pdf#1], closed in 1960 [mill.pdf#2].")
+    reader.upload("river.pdf", RIVER)
+    reader.asked(f"{QUESTION} Which river?", "**Built** in 1843 [mill.pdf#1], by the Saale [river.pdf#1].")
     base = reader.talk.service.lock.url
     answer = reader.last.locator(".source").first.get_attribute("href")
     assert answer
@@ -351,12 +368,12 @@ def test_answers_are_copied_and_shared(reader: Reader) -> None:
 
     reader.last.get_by_text("Copy", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("Answer copied.")
-    assert clipboard(page) == "**Built** in 1843, closed in 1960."
+    assert clipboard(page) == "**Built** in 1843, by the Saale."
     reader.last.get_by_text("Copy with sources").click()
     expect(page.locator("#toasts")).to_contain_text("Answer and sources copied.")
     text = clipboard(page)
-    assert text.startswith("**Built** in 1843[^1], closed in 1960[^2].\n\n[^1]: mill.pdf")
-    assert re.search(rf"page 1, {re.escape(base)}/{re.escape(answer)}/\d\n", text)
+    assert text.startswith("**Built** in 1843[^1], by the Saale[^2].\n\n[^1]: mill.pdf")
+    assert re.search(rf"\[\^2\]: river.pdf.*, page 1, {re.escape(base)}/{re.escape(answer)}/\d\n", text)
     reader.last.get_by_text("Share link").click()
     expect(page.locator("#toasts")).to_contain_text("Link copied.")
     assert unquote(clipboard(page)) == f"{base}/{unquote(answer)}"
@@ -432,6 +449,33 @@ def test_the_switches_say_what_is_searched(reader: Reader) -> None:
     memories.click()
     page.wait_for_timeout(100)
     expect(memories).to_have_attribute("aria-pressed", "true")  # one source is always asked
+
+
+def test_a_project_can_be_asked(reader: Reader) -> None:
+    """Of those that there are; then its own sources are searched, until others are pressed."""
+    page, client, model = reader.page, reader.talk.service.client, reader.talk.model
+    knowledge = {"overview": "Mill is a museum.", "rules": "", "notes": []}
+    assert client.put("/projects/Watermill/knowledge", json=knowledge).status_code < 300
+    page.reload()
+    page.get_by_text("Project: none").click()
+    page.get_by_role("menuitem", name="Watermill").click()
+    expect(page.get_by_text("Project: Watermill")).to_be_visible()
+    expect(page.locator("[data-source=documents]")).to_have_attribute("aria-pressed", "false")
+    reader.asked("What is the mill?", "A museum.")
+    assert "Mill is a museum." in str(model.requests[-1].body)
+    page.locator("[data-source=documents]").click()
+    expect(page.locator("[data-source=documents]")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_pasted_file_is_added(reader: Reader) -> None:
+    """Instead of its name."""
+    page = reader.page
+    page.locator("#message").evaluate("""(field) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add(new File(["no PDF"], "pasted.pdf"));
+        field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+    }""")
+    expect(page.locator("#tray")).to_contain_text("pasted.pdf")
 
 
 def test_nothing_makes_the_page_wider(reader: Reader) -> None:

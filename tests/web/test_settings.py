@@ -151,7 +151,7 @@ def test_a_first_visit_can_try_a_sample(visitor: Page) -> None:
     """One click adds it, the next asks it a question; the sample is what its script makes."""
     assert sample.FILE.read_bytes() == sample.made()
     visitor.goto("/")
-    expect(visitor.locator(".welcome h1")).to_have_text("What would you like to know?")
+    expect(visitor.locator(".welcome h2")).to_have_text("What would you like to know?")
     visitor.click("text=Try with a sample")
     visitor.click("text=When was the light automated, and why?")
 
