@@ -43,7 +43,7 @@ export function composer(acts) {
     submit(self, acts);
   });
   for (const name of ["documents", "memories", "texts", "projects"]) state.on(name, () => look(self));
-  state.on("settings", (name) => (["sources", "project"].includes(name) ? draw(self) : look(self)));
+  state.on("settings", (name) => ({ sources: draw, project: draw, user: look, key: look }[name]?.(self)));
   state.on("uploads", () => drawFiles(self));
   working(self, false);
   return self;

@@ -193,6 +193,20 @@ def test_marks_tell_their_source_and_open_it(reader: Reader) -> None:
     expect(reader.last.locator(".source").first).to_have_attribute("aria-current", "true")
 
 
+def test_one_sees_what_is_done_while_one_waits(reader: Reader) -> None:
+    """Searching, then reading, with the titles; once whole, the answer is there for a screen reader."""
+    page = reader.page
+    expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
+    reader.talk.model.fault = Fault(only="chat", head_delay=4)
+    reader.ask()
+    expect(reader.last).to_contain_text("Searching 1 document…")
+    expect(reader.last).to_contain_text("Reading 1 passage…")
+    assert "mill.pdf" in reader.last.inner_text()
+    reader.ended()
+    assert "passage…" not in reader.last.inner_text()
+    expect(page.locator("#main > .only-heard[aria-live=polite]")).to_have_text("It was built in 1843 1.")
+
+
 def test_the_view_follows_the_answer(reader: Reader) -> None:
     """While its reader is at the end; who has gone up stays there, and is shown that there is more."""
     page = reader.page
@@ -272,7 +286,7 @@ def test_a_retry_is_asked_as_the_first_time(reader: Reader) -> None:
     reader.asked(reply="The first answer [mill.pdf#1].")
     reader.asked("And who built the mill?", "The second answer [mill.pdf#1].")
     reader.page.locator(".turn").first.get_by_text("Retry").click()
-    expect(reader.page.locator(".turn")).to_have_count(2)
+    expect(reader.page.locator(".turn")).to_have_count(3)
     reader.ended()
 
     said = str(reader.talk.model.requests[-1].body)
@@ -435,6 +449,33 @@ def test_the_switches_say_what_is_searched(reader: Reader) -> None:
     memories.click()
     page.wait_for_timeout(100)
     expect(memories).to_have_attribute("aria-pressed", "true")  # one source is always asked
+
+
+def test_a_project_can_be_asked(reader: Reader) -> None:
+    """Of those that there are; then its own sources are searched, until others are pressed."""
+    page, client, model = reader.page, reader.talk.service.client, reader.talk.model
+    knowledge = {"overview": "Mill is a museum.", "rules": "", "notes": []}
+    assert client.put("/projects/Watermill/knowledge", json=knowledge).status_code < 300
+    page.reload()
+    page.get_by_text("Project: none").click()
+    page.get_by_role("menuitem", name="Watermill").click()
+    expect(page.get_by_text("Project: Watermill")).to_be_visible()
+    expect(page.locator("[data-source=documents]")).to_have_attribute("aria-pressed", "false")
+    reader.asked("What is the mill?", "A museum.")
+    assert "Mill is a museum." in str(model.requests[-1].body)
+    page.locator("[data-source=documents]").click()
+    expect(page.locator("[data-source=documents]")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_pasted_file_is_added(reader: Reader) -> None:
+    """Instead of its name."""
+    page = reader.page
+    page.locator("#message").evaluate("""(field) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add(new File(["no PDF"], "pasted.pdf"));
+        field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+    }""")
+    expect(page.locator("#tray")).to_contain_text("pasted.pdf")
 
 
 def test_nothing_makes_the_page_wider(reader: Reader) -> None:
