@@ -3,8 +3,8 @@ and drawing a page takes.
 
 usage: python -m bench.boxes FOLDER     (part of make eval DATA=FOLDER)
 A row for each PDF that can be read: passages; those with a box; those of which nine tenths of the letters are
-in boxes; median milliseconds to find a passage; of every tenth page to draw it as WebP, and kB. In one
-process, without HTTP. Exits with 1 if less than 97 % of all passages have a box.
+in boxes; the median processor time (ms) to find a passage, and to draw every tenth page as WebP, and its kB.
+In one process, without HTTP. Exits with 1 if less than 97 % of all passages have a box.
 """
 
 import sys
@@ -45,15 +45,15 @@ def row(path: Path) -> Row | None:
     find, draw, sizes = list[float](), list[float](), list[int]()
     pdf = pdfium.PdfDocument(path)
     for chunk in chunks:
-        began = time.perf_counter()
+        began = time.process_time()
         found = pages.boxes(pdf, chunk.page, chunk.page_end, chunk.text, "")
-        find.append(time.perf_counter() - began)
+        find.append(time.process_time() - began)
         boxed += bool(found.boxes)
         whole += found.found >= WHOLE * found.letters
     for n in range(0, len(pdf), EACH):
-        began = time.perf_counter()
+        began = time.process_time()
         sizes.append(len(pages.drawn(pdf[n], None)))
-        draw.append(time.perf_counter() - began)
+        draw.append(time.process_time() - began)
     pdf.close()
     return Row(len(chunks), boxed, whole, 1e3 * median(find), 1e3 * median(draw), median(sizes) / 1e3)
 

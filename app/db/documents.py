@@ -382,10 +382,13 @@ PROGRESS = """
     UPDATE ibid.document SET stage = $2, pages_done = $3, pages = $4
     WHERE id = $1 AND removed_at IS NULL AND state = 'processing'
 """
-READY = "UPDATE ibid.document SET state = 'ready', ready_at = now() WHERE id = $1"
+READY = """
+    UPDATE ibid.document SET state = 'ready', ready_at = now(), stage = '', pages_done = 0 WHERE id = $1
+"""
 GONE = "UPDATE ibid.document SET removed_at = now() WHERE id = $1"
 FAILED = """
-    UPDATE ibid.document SET state = 'failed', fault_slug = $2, fault_detail = $3, chunks = 0, tokens = 0
+    UPDATE ibid.document SET state = 'failed', fault_slug = $2, fault_detail = $3, chunks = 0, tokens = 0,
+        pages = 0, stage = '', pages_done = 0
     WHERE id = $1 AND removed_at IS NULL AND state = 'processing' RETURNING id
 """
 SIZE = "SELECT size FROM ibid.document WHERE id = $1 AND removed_at IS NULL AND state <> 'failed'"

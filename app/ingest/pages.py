@@ -16,7 +16,9 @@ import io
 import json
 import math
 import os
+import re
 import unicodedata
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
@@ -51,9 +53,9 @@ LONG, SHORT = 20, 4
 """Least letters of parts near each other, together, and of one between two that were found."""
 NEAR = 60
 """Letters by which parts are nearer or farther from each other on the page, up to which they are near."""
-COMMON, MAX_PARTS = 50, 400
+COMMON, MAX_PARTS = 50, 250
 """Places of GRAM letters on the pages, beyond which they say nothing, and parts that are chained."""
-LEAP, MAX_LEAP, MARGIN = 100, 200, 0.5
+LEAP, MAX_LEAP, MARGIN = 20, 200, 4.0
 """Letters of a leap that count as one letter less, most of them, and letters by which a chain is better."""
 SMALL_GAP = 3
 """Letters that may be missing or added within a part: a ligature, a footnote's mark."""
@@ -62,9 +64,12 @@ WINDOW = 40_000
 
 APART = frozenset("|/\\–—")
 """Signs between words, beside white space."""
+RULE = "---"
+"""The line below the head of a table in a passage (`columns.py`)."""
+WORDS = re.compile(r"[^\s|/\\–—]+")
 LINE_ENDS = frozenset("\r\n")
-ROW_LINES, MAX_ROW = 3, 400
-"""Lines of the page that a row of a table may be, and most letters of a row."""
+ROW_LINES, MAX_ROW, MAX_LINES = 3, 400, 5_000
+"""Lines of a page that a row of a table may be, most letters of a row, and lines that are tried."""
 SAME_LINE = 0.6
 """Heights of a line by which the base lines of its letters differ at most."""
 PADDING = 0.12
@@ -96,6 +101,10 @@ def main() -> None:
     parent.serve(partial(viewer.answer, parent.pid))
 
 
+class NoSuchPage(Exception):
+    """The file has fewer pages."""
+
+
 class Viewer:
     """The open file. `open` (file, memory_mb, seconds) must be the first call."""
 
@@ -118,7 +127,7 @@ class Viewer:
             call.fail({"fault": "pdf-damaged", "detail": "The page cannot be read"})
         except MemoryError:
             call.fail({"fault": "pdf-too-complex", "detail": "The page takes more memory than a worker has"})
-        except LookupError:
+        except NoSuchPage:
             call.fail({"fault": "not-found", "detail": "there is no such page"})
 
     def _opened(self) -> pdfium.PdfDocument:
@@ -129,7 +138,7 @@ class Viewer:
     def _page_of(self, number: int) -> pdfium.PdfPage:
         pdf = self._opened()
         if not 1 <= number <= len(pdf):
-            raise LookupError(number)
+            raise NoSuchPage
         return pdf[number - 1]
 
 
@@ -174,9 +183,8 @@ def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str)
     if len(numbers) > MAX_PAGES:
         numbers = [numbers[0], *numbers[1 - MAX_PAGES :]]
     with opened_pages(pdf, numbers) as pages:
-        letters, rows = Letters.of(pages), [fold(row) for row in text.split("\n")]
-        passage = "".join(rows)
-        runs = found_runs(rows, letters)
+        letters, passage = Letters.of(pages), fold(text)
+        runs = found_runs(text, letters)
         quoted = quoted_runs(passage, fold(quote), runs) if quote else []
         return Found(
             rectangles(pages, letters, runs),
@@ -265,14 +273,55 @@ class Letters:
         return cls("".join(found), places, starts.union(lines), sorted({*lines}))
 
 
-def found_runs(rows: Sequence[str], letters: Letters) -> list[Run]:
-    """The parts of a passage, of which these are the lines, that are on the pages; in its order."""
-    passage = "".join(rows)
+def found_runs(text: str, letters: Letters) -> list[Run]:
+    """The parts of a passage that are on the pages, in its order."""
+    passage = fold(text)
     if not passage:
         return []
     place = letters.text.find(passage)
     if place >= 0 and (len(passage) >= LONG or letters.text.find(passage, place + 1) < 0):
         return [Run(0, place, len(passage), len(passage))]
+    lines = text.split("\n")
+    rows, heads, at = list[str](), list[tuple[int, str]](), 0
+    for line, below in pairwise([*lines, ""]):
+        row = fold(line)
+        if below.startswith(RULE):
+            heads.append((at, line))
+            row = "\0" * len(row)  # keeps the places of the others
+        rows.append(row)
+        at += len(row)
+    found = body_runs(rows, letters)
+    for at, head in heads:
+        found += head_runs(at, head, found, letters)
+    return sorted(found)
+
+
+def head_runs(at: int, head: str, runs: Sequence[Run], letters: Letters) -> list[Run]:
+    """The lines of a table's head: those right above its first row on the page that consist of words of the
+    head. In a passage it repeats what is above several columns, and a later part of a table has it too."""
+    row = at + len(fold(head))
+    below = min((run for run in runs if run.text <= row < run.text + run.size), default=None)
+    if below is None:
+        return []
+    end = below.page + (row - below.text if below.ordered else 0)
+    above = max((run.page + run.page_size for run in runs if run.page + run.page_size <= end), default=0)
+    words = {word for each in WORDS.findall(head) if (word := fold(each))}
+    starts = sorted(letters.starts)
+    found: list[Run] = []
+    for line, after in pairwise(reversed([n for n in letters.lines if above <= n <= end])):
+        places = [n for n in starts[bisect_left(starts, after) :] if n <= line] if line <= end else []
+        known = [(first, last) for first, last in pairwise(places) if letters.text[first:last] in words]
+        if 10 * sum(last - first for first, last in known) < 6 * (line - after):
+            break
+        found.append(Run(at, known[0][0], 0, known[-1][1] - known[0][0], ordered=False))
+    if found:
+        found[0] = found[0]._replace(size=len(fold(head)))
+    return found
+
+
+def body_runs(rows: Sequence[str], letters: Letters) -> list[Run]:
+    """The parts of a passage, of which these are the lines, without the heads of tables."""
+    passage = "".join(rows)
     aligned = Alignment(passage, letters.text).runs()
     found = [run for each in bridged(aligned, {*letters.lines}) if (run := whole_words(each, letters.starts))]
     return with_mixed_rows(found, rows, letters)
@@ -282,7 +331,7 @@ def with_mixed_rows(runs: Sequence[Run], rows: Sequence[str], letters: Letters) 
     """Runs with rows of tables whose cells are in another order on the page: all letters of a row are those
     of one to three lines, of no others between the parts that were found before and after."""
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for n, start in enumerate(letters.lines):
+    for n, start in enumerate(letters.lines[:MAX_LINES]):
         for end in letters.lines[n + 1 : n + 1 + ROW_LINES]:
             if end - start <= MAX_ROW:
                 places["".join(sorted(letters.text[start:end]))].append((start, end))

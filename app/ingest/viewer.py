@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.errors import IbidError, Missing, Overloaded, PdfDamaged, PdfTooComplex, Unavailable
 from app.ingest.pdf import DETAIL_CHARS, RETRY_SECONDS, UNREADABLE, decode_problem, exit_problem
-from app.process import Child, ChildReply, Died, Fault, Full, NotStarted, Program, python
+from app.process import Child, ChildReply, Died, Fault, NotStarted, Program, python
 from app.settings import DocumentLimits
 
 PROCESSES = 2
 """Documents that are shown at a time; further ones wait for one that nobody is waiting for."""
 WAIT_SECONDS = 10.0
-"""How long a request waits for a process."""
+"""How long a request waits for a process, and for its turn."""
 CALL_SECONDS = 15.0
 """After this a page or a passage counts as too complex. Most take a twentieth of a second."""
 IDLE_SECONDS = 60.0
@@ -32,9 +32,9 @@ LIFE_SECONDS = 600.0
 """After this a process gets no more calls; its own limits end it two calls later."""
 MAX_OUTPUT = 64 << 20
 """Bytes that a process may send: some 500 pages. From half of it on, it gets no more calls."""
-QUEUE = 16
-"""Calls of one process at a time: a browser's few, of several readers."""
-WORKER = Program("pages", python("app.ingest.pages"), close_seconds=0.0, calls=QUEUE, output_bytes=MAX_OUTPUT)
+QUEUE = 64
+"""Calls that wait for one process: those of a few browsers."""
+WORKER = Program("pages", python("app.ingest.pages"), close_seconds=0.0, output_bytes=MAX_OUTPUT)
 HEADER = b"RIFF"
 
 Content: TypeAlias = Callable[[], AsyncIterator[bytes]]
@@ -66,7 +66,9 @@ class Process:
     starting: asyncio.Task[Child]
     until: float
     """Loop time after which it gets no more calls."""
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     calls: int = 0
+    """Waiting ones included."""
     sent: int = 0
     """Bytes."""
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
@@ -130,16 +132,29 @@ class PdfViewer:
     ) -> ChildReply:
         async with self._process(document_id, content) as process:
             child = await asyncio.shield(process.starting)
+            await self._take_turn(process)
             try:
+                if child.ended:  # at the call before
+                    raise Overloaded("the process that shows this document begins anew", retry_after=1)
                 reply = await child.call(name, payload, hangs_after=self._call_seconds)
             except Fault as fault:
                 raise fault_problem(fault) from None
-            except Full:
-                raise Overloaded("too many pages of this document at once", retry_after=1) from None
             except Died as died:
                 raise died_problem(died, self._limits.memory_mb) from None
+            finally:
+                process.turn.release()
             process.sent += len(reply.data)
             return reply
+
+    async def _take_turn(self, process: Process) -> None:
+        """One call at a time, so that the deadline of each is its own, and who leaves costs nothing."""
+        try:
+            if process.calls > QUEUE:
+                raise TimeoutError
+            async with asyncio.timeout(self._wait_seconds):
+                await process.turn.acquire()
+        except TimeoutError:
+            raise Overloaded("too many pages of this document at once", retry_after=1) from None
 
     @asynccontextmanager
     async def _process(self, document_id: str, content: Content) -> AsyncIterator[Process]:

@@ -63,6 +63,9 @@ async function openPassage(document, n) {
 
 const size = (bytes = 0) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
+/** Letters and digits: a title that only repeats the name says nothing. */
+const plain = (text) => text.toLowerCase().replace(/\.pdf$|[^\p{L}\p{N}]/gu, "");
+
 function live(id) {
   const place = box("div", "live", [state(id) ?? make("span", "soft", "Being read…")]);
   place.dataset.id = id;
@@ -74,7 +77,7 @@ function first({ id, filename, title, state: is, problem, warnings }) {
   const told = is === "failed" ? make("span", "bad", `Could not be read. ${why(problem)}`)
     : is === "processing" ? live(id)
     : warnings.length && make("span", "soft", `⚠ ${warnings.join(" ")}`);
-  return box("div", id === wanted ? "stack wanted" : "stack", [name, title && title !== filename && make("span", "soft", title), told]);
+  return box("div", id === wanted ? "stack wanted" : "stack", [name, title && plain(title) !== plain(filename) && make("span", "soft", title), told]);
 }
 
 function acts(entry, draw) {

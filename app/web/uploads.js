@@ -213,7 +213,7 @@ function retry(entry) {
 }
 
 /** The failed document itself, of which the service keeps the reason for a day. */
-const forget = ({ id }) => call(`/api/documents/${id}`, { method: "DELETE" }).then(() => tell("documents"), () => {});
+const forget = ({ id }) => call(`/api/documents/${id}`, { method: "DELETE", keepalive: true }).then(() => tell("documents"), () => {});
 
 function drop(entry) {
   entries = entries.filter((each) => each !== entry);

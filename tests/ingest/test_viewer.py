@@ -1,4 +1,4 @@
-"""The processes that show pages: what happens when one dies, hangs, lies or is busy."""
+"""The processes that show pages: one that dies, hangs, answers nonsense or is busy."""
 
 import asyncio
 import sys
@@ -79,7 +79,9 @@ async def test_several_documents_are_shown_one_after_the_other(tmp_path: Path) -
         ("call.fail({'fault': 'unheard-of'})", PdfDamaged),
     ],
 )
-async def test_a_process_that_dies_hangs_or_lies(tmp_path: Path, does: str, error: type[Exception]) -> None:
+async def test_a_process_that_dies_hangs_or_answers_nonsense(
+    tmp_path: Path, does: str, error: type[Exception]
+) -> None:
     """Each is a problem of the file, and the next call gets a new process."""
     shown = viewer(tmp_path, worker(does))
     try:

@@ -195,12 +195,13 @@ def walk(page: Page, most: int = 80) -> list[str]:
 
 FOCUSED = """() => {
     const one = document.activeElement;
-    const part = one.closest("#rail, #main, #panel, #bar, dialog")?.id || one.closest("dialog")?.tagName || "";
+    const part = one.closest("#rail, #main, #panel")?.id ?? "";
     const style = getComputedStyle(one);
     const box = one.getBoundingClientRect();
-    const around = one.closest("form") ? getComputedStyle(one.closest("form")) : style;
-    const marked = style.outlineStyle !== "none" || style.boxShadow !== "none" || around.borderColor !== rest;
-    return [part, !part || (box.width > 0 && box.height > 0 && marked), one.outerHTML.slice(0, 90)];
+    const frame = one.closest(".composer > .card"); // shows it for its field
+    const drawn = style.outlineStyle !== "none" || style.backgroundImage !== "none"; // the panel's edge
+    const marked = drawn || (frame && getComputedStyle(frame).borderColor !== rest);
+    return [part, !part || Boolean(box.width && box.height && marked), one.outerHTML.slice(0, 90)];
 }"""
 
 
@@ -209,7 +210,7 @@ def test_tab_goes_from_the_rail_to_the_answer_to_its_source(tabs: dict[str, Page
     page.evaluate(CLOSE)
     panel(page)
     page.evaluate("document.activeElement.blur()")
-    page.evaluate("window.rest = getComputedStyle(document.querySelector('#main form')).borderColor")
+    page.evaluate("window.rest = getComputedStyle(document.querySelector('.composer > .card')).borderColor")
     page.evaluate(
         "document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex')"
     )

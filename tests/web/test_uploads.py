@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Error, FilePayload, Locator, Page, Route, expect
 
 from tests.fakes.pdfs import encrypted_pdf, text_pdf
+from tests.fakes.process import wait_for
 from tests.integration.conftest import Talk
 
 LONG = [f"Page {n}: the lighthouse keeper counts {n} ships." for n in range(600)]
@@ -127,9 +128,7 @@ def test_one_that_is_being_read_is_seen_after_a_reload_and_can_be_cancelled(desk
     expect(desk.entry("ships.pdf")).to_be_visible()
     desk.page.get_by_role("button", name="Cancel ships.pdf").click()
     expect(desk.page.locator("#tray")).to_be_hidden()
-    desk.page.goto("/#/documents")
-    expect(desk.row("ships.pdf")).to_have_count(0)
-    assert "ships.pdf" not in desk.names()
+    wait_for(lambda: "ships.pdf" not in desk.names())
 
 
 @pytest.mark.parametrize("where", ["#rail", "#main h1", ".search, .nothing"])
@@ -183,7 +182,7 @@ def test_a_failed_one_says_why_and_can_be_dismissed(desk: Desk) -> None:
     desk.page.get_by_role("button", name="Dismiss locked.pdf").click()
     expect(desk.page.locator("#tray")).to_be_hidden()
     expect(desk.row("locked.pdf")).to_have_count(0)
-    assert "locked.pdf" not in desk.names()
+    wait_for(lambda: "locked.pdf" not in desk.names())
 
 
 def test_what_did_not_arrive_is_tried_again(desk: Desk) -> None:
