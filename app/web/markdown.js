@@ -113,7 +113,7 @@ function lined(token) {
 /** Lines of code as a block of their own, so that the browser does not set all lines anew for each that comes. */
 function group(lines) {
   if (!lines.length) return [];
-  return [element("span", [lines.join("\n") + (lines.at(-1) ? "" : "\n")], "lines")];
+  return [element("span", [lines.join("\n") + (lines.at(-1) ? "" : "\n")], "part")];
 }
 
 /** Markdown that grows in `place`. Blocks that can change no more stay as they are, the last is made anew; of a long
