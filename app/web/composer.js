@@ -17,7 +17,8 @@ export function composer(acts) {
   told.setAttribute("role", "status");
   const files = make("p", "facts files", "", { hidden: true });
   const picker = make("input", "", "", { type: "file", accept: ".pdf,application/pdf", multiple: true, hidden: true, id: "add-files" });
-  const add = button("+ Add files", () => picker.click(), "pill");
+  const add = button("+", () => picker.click(), "pill add", "Add files");
+  add.append(make("span", "", " Add files"));
   const switches = make("div", "row switches");
   const send = make("button", "strong", "Ask ↵", { id: "send" });
   const stop = button("Stop", acts.stop, "strong", "Stop the answer (Esc)");

@@ -9,7 +9,7 @@ const MARKS = new RegExp(LABEL, "g");
 const HALF = /\[[^\[\]\n]{0,160}$/; // the beginning of a mark, at the end of what has come so far
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: "\u00a0", "#39": "'" };
 const FRAME = 16; // ms
-const STEP = 3_000; // characters that are shown at once
+const STEP = 1_500; // characters that are shown at once
 const MANY = 12; // lines from which a table or block of code is not made anew
 const PROTOCOLS = ["http:", "https:", "mailto:"];
 
@@ -110,6 +110,12 @@ function lined(token) {
   return { head: `${lines.slice(0, before).join("\n")}\n`, lines: lines.slice(before, before + count) };
 }
 
+/** Lines of code as a block of their own, so that the browser does not set all lines anew for each that comes. */
+function group(lines) {
+  if (!lines.length) return [];
+  return [element("span", [lines.join("\n") + (lines.at(-1) ? "" : "\n")], "part")];
+}
+
 /** Markdown that grows in `place`. Blocks that can change no more stay as they are, the last is made anew; of a long
  *  table or block of code only its last line is. */
 export class Writing {
@@ -197,7 +203,7 @@ export class Writing {
     const lines = lined(token)?.lines ?? [];
     const rows = token.type === "table"
       ? (from, to) => token.rows.slice(from, to).map((cells) => row("td", cells, this.cite))
-      : (from, to) => [token.text.split("\n").slice(from, to).map((line) => `${line}\n`).join("")];
+      : (from, to) => group(token.text.split("\n").slice(from, to));
     const keep = open ? Math.max(lines.length - 1, 0) : lines.length;
     body.append(...rows(0, keep));
     if (open) {

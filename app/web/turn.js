@@ -144,6 +144,9 @@ function settle(turn) {
   turn.ended = true;
   waiting(turn, "");
   turn.item.setAttribute("aria-busy", "false");
+  for (const each of turn.answer.querySelectorAll(".table, pre")) {
+    if (each.scrollWidth > each.clientWidth) each.tabIndex = 0; // so that keys scroll it
+  }
 }
 
 // --- what can be done with it --------------------------------------------------------------------

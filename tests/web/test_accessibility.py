@@ -199,7 +199,7 @@ FOCUSED = """() => {
     const style = getComputedStyle(one);
     const box = one.getBoundingClientRect();
     const frame = one.closest(".composer > .card"); // shows it for its field
-    const drawn = style.outlineStyle !== "none" || style.backgroundImage !== "none"; // the edge of the panel is a line
+    const drawn = style.outlineStyle !== "none" || style.backgroundImage !== "none"; // the panel's edge
     const marked = drawn || (frame && getComputedStyle(frame).borderColor !== rest);
     return [part, !part || Boolean(box.width && box.height && marked), one.outerHTML.slice(0, 90)];
 }"""
