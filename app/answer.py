@@ -12,10 +12,10 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from app.text.sanitise import one_line, quote, sanitise_name
 from app.types import DOCUMENTS, Passage, Reason, Trace
@@ -164,6 +164,36 @@ class ShownCitation(Citation):
     similarity: float | None = None
     score: float | None = None
     """Both where it includes `scores`."""
+
+
+def cited_of(told: Mapping[str, Any]) -> ShownCitation:
+    """A citation from its JSON."""
+    names = (each.name for each in fields(ShownCitation))
+    return ShownCitation(**{name: told[name] for name in names if name in told})
+
+
+def pages_of(citation: Citation) -> str:
+    """`page 3`, `pages 3–4`, as printed if that is known; "" without pages."""
+    first, last = citation.page, citation.page_end
+    physical = "" if first is None else f"{first}" if last in (None, first) else f"{first}–{last}"
+    shown = citation.page_label or physical
+    return shown and f"{'pages' if '–' in shown else 'page'} {shown}"
+
+
+def named(citation: Citation, otherwise: str = "") -> str:
+    """A citation in words: `Annual report, pages 3–4`. `otherwise`: in place of a title that it lacks."""
+    return ", ".join(filter(None, (citation.title or otherwise, pages_of(citation))))
+
+
+def address_of(citation: ShownCitation, base: str = "", *, own: bool = False) -> str | None:
+    """The address that a browser can open, of a document its file at the page; None: there is none. `base`:
+    where the service is. `own`: the passage's, which no other passage has; clients number sources by it."""
+    if citation.web_url or citation.url is None:
+        return citation.web_url
+    if citation.source == DOCUMENTS and not own:
+        document = citation.id.rpartition(":")[0]
+        return f"{base}/api/documents/{document}/file#page={citation.page or 1}"
+    return f"{base}{citation.url}" if citation.url.startswith("/") else citation.url
 
 
 class Support(StrEnum):

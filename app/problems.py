@@ -126,10 +126,12 @@ class OpenAIErrorEnvelope(BaseModel):
     error: OpenAIError = Field(description="What went wrong.")
 
 
-OPENAI_PATHS = re.compile(r"/v1/(?:models|chat/completions|responses)(?:/.*)?", re.DOTALL)
+OPENAI_PATHS = re.compile(r"/v1/(?!search(?:/|$)).*", re.DOTALL)
+"""All of /v1 but our own search: clients of that protocol also ask for what there is not."""
 OPENAI_CODES: Mapping[type[IbidError], str] = {
     tree.Unauthorized: "invalid_api_key",
     tree.InvalidField: "invalid_value",
+    tree.BadInput: "invalid_json",
 }
 
 

@@ -36,12 +36,13 @@ UNBRACKET = str.maketrans("[]【】", "()()")
 
 
 class CitationMark(NamedTuple):
-    """A citation in the output: `text[start:end]` is `[label]`. In a link's text and in inline code, which
-    are not changed, it is the brackets as written."""
+    """A citation in the output: `text[start:end]` is `[label]`."""
 
     label: str
     start: int
     end: int
+    written: bool = False
+    """Of inline code or a link, which are not changed: the brackets are as the model wrote them."""
 
 
 def marks_of(labels: Iterable[str], at: int) -> list[CitationMark]:
@@ -516,7 +517,7 @@ class CitationFilter:
     def _cite(self, cited: Iterable[str], start: int, end: int) -> None:
         """Labels in brackets that are sent as they are."""
         self._count(cited, ())
-        self.marks += [CitationMark(name, start, end) for name in cited]
+        self.marks += [CitationMark(name, start, end, written=True) for name in cited]
 
     def _count(self, cited: Iterable[str], unknown: Iterable[str]) -> None:
         self.cited += [name for name in cited if name not in self.cited]

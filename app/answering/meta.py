@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import orjson
 
-from app.answer import Citation, ShownCitation
+from app.answer import Citation, ShownCitation, address_of
 from app.db.memories import Moment, Tally
 from app.retrieval.tags import FORMATS, Gravity, of_family
-from app.types import CODE, CONVERSATIONS, CORPUS, DOCUMENTS, DREAMS, MEMORIES, Entry, Passage, Trace
+from app.types import CODE, CONVERSATIONS, CORPUS, DREAMS, MEMORIES, Entry, Passage, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,10 @@ def links(
 
 def linked(citation: Citation, public_url: str | None, url: str | None = None) -> ShownCitation:
     """`url`: the address for browsers, if it is not the passage's own."""
-    url = url or web_url(citation, public_url)
-    return ShownCitation(*CITED(citation), web_url=url)  # type: ignore[misc] # it lacks none of them
+    shown = ShownCitation(*CITED(citation))
+    if public_url is None:
+        return shown
+    return replace(shown, web_url=url or address_of(shown, public_url))
 
 
 def shown(citation: ShownCitation, passage: Passage, include: Collection[str]) -> ShownCitation:
@@ -162,16 +164,6 @@ def shown(citation: ShownCitation, passage: Passage, include: Collection[str]) -
     if SCORES in include:
         facts |= {"similarity": passage.similarity, "score": passage.score}
     return replace(citation, **facts) if facts else citation
-
-
-def web_url(citation: Citation, public_url: str | None) -> str | None:
-    """A passage's address for a browser: a document's file at its page, or the passage's `url`."""
-    if public_url is None or citation.url is None:
-        return None
-    if citation.source == DOCUMENTS:
-        document = citation.id.rpartition(":")[0]
-        return f"{public_url}/api/documents/{document}/file#page={citation.page or 1}"
-    return f"{public_url}{citation.url}" if citation.url.startswith("/") else citation.url
 
 
 def url_of(passage: Passage) -> str | None:

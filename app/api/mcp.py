@@ -5,6 +5,7 @@ and not in a tool's arguments: a model that reads foreign texts must not choose 
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Annotated
@@ -27,10 +28,11 @@ Project = Annotated[Name | None, Header(alias="X-Ibid-Project")]
 
 
 class Handled(Response):
-    """The response of another ASGI application."""
+    """The response of another ASGI application, or of `check` if it refuses the body."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, check: Callable[[bytes], Response | None]) -> None:
         self.app = app
+        self.check = check
         self.status_code = 200
         self.background = None
         self.init_headers(None)
@@ -40,6 +42,9 @@ class Handled(Response):
         messages = [await receive()]
         while messages[-1].get("more_body"):
             messages.append(await receive())
+        if refusal := self.check(b"".join(message.get("body", b"") for message in messages)):
+            await refusal(scope, receive, send)
+            return
         waiting = iter(messages)
 
         async def replay() -> Message:
@@ -68,6 +73,8 @@ async def mcp(
     scope = scope_of(who, user_id=user, session_id=session, project=project)
     # The package takes .7 s to import: the first request pays, not every start.
     await asyncio.to_thread(import_module, "app.api.tools")
-    from app.api.tools import Connection, handler  # noqa: PLC0415
+    from app.api.tools import Connection, handler, refusal_of  # noqa: PLC0415
 
-    return Handled(handler(Connection(opened, scope, request.app.state.settings.ibid.public_url)))
+    media = request.headers.get("content-type", "")
+    app = handler(Connection(opened, scope, request.app.state.settings.ibid.public_url))
+    return Handled(app, lambda body: refusal_of(media, body))

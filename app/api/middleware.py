@@ -7,12 +7,14 @@ answer (RFC 9112 §9.6). Sizes are bytes, times seconds.
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import problems
@@ -105,9 +107,17 @@ def granted(scope: Scope) -> Grant | None:
 
 
 def route_of(scope: Scope) -> str | None:
-    """The template of the request's route, such as `/answers/{answer_id}`; None if its path has none."""
-    path: str | None = getattr(scope.get("route"), "path", None)
-    return path and path.replace(":path}", "}")
+    """The template of the request's route, such as `/answers/{answer_id}`; None if its path has none. A body
+    that is too large is refused before its route is found."""
+    route = scope.get("route") or next(
+        (each for each in scope["app"].routes if each.matches(scope)[0] is Match.FULL), None
+    )
+    path: str | None = getattr(route, "path", None)
+    return path and CONVERTED.sub("}", path)
+
+
+CONVERTED = re.compile(r":\w+\}")
+"""How a template says what its parameter matches."""
 
 
 class BodyLimit:

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Depends, Header, Path, Request
 from starlette.responses import Response
 
 from app import errors
-from app.answer import BREAK, Role, ShownCitation, Turn, Usage
+from app.answer import BREAK, Finish, Role, ShownCitation, Turn, Usage, address_of, named
 from app.answering.citations import LEADS, SOURCES, CitationMark
 from app.answering.errands import is_errand
 from app.answering.prompt import overlay_to_instructions
@@ -46,7 +46,7 @@ from app.api.schemas.openai import (
     ModelOut,
     UrlCitation,
 )
-from app.api.sse import EVENT_HEADERS, PreparedAnswer, prepared
+from app.api.sse import ENDS, EVENT_HEADERS, Ended, PreparedAnswer, prepared
 from app.db.keys import Caller
 from app.errors import IbidError, InvalidField, Missing
 from app.problems import openai_error
@@ -113,7 +113,7 @@ AskedInSession = Annotated[Asking, Depends(in_session)]
 class UnknownModel(Missing):
     """A name that GET /v1/models does not list."""
 
-    code = "model_not_found"
+    code, field = "model_not_found", "body.model"
 
 
 # Marks and annotations
@@ -161,14 +161,14 @@ class Marks:
         here = [mark for mark in self._marks[self._next :] if mark.end <= end]
         self._next += len(here)
         pieces, at = list[str](), 0
-        for (start, stop), group in groupby(here, key=lambda mark: mark[1:]):
+        for (start, stop, as_is), group in groupby(here, key=lambda mark: mark[1:]):
             labels = [mark.label for mark in group]
             before, written = text[at : start - self._at], text[start - self._at : stop - self._at]
             at = stop - self._at
             numbers = [self._numbers.setdefault(label, len(self._numbers) + 1) for label in labels]
             if self._style == "number":
                 written = f"[{', '.join(map(str, numbers))}]"
-            elif self._style == "none":
+            elif self._style == "none" and not as_is:
                 before, written = before[:-1] if before.endswith(LEADS) else before, ""
             self._count(before)
             first = self._sent
@@ -201,11 +201,9 @@ class Links:
 
     def of(self, place: Placed) -> UrlCitation:
         found = self.citations.get(place.label)
-        title = (found.title if found else "") or place.label
-        page = (found.page_label or found.page) if found else None
         return UrlCitation(
             url=self.url(place.label),
-            title=f"{title}, p. {page}" if page else title,
+            title=named(found, place.label) if found else place.label,
             start_index=place.start,
             end_index=place.end,
         )
@@ -213,9 +211,8 @@ class Links:
     def url(self, label: str) -> str:
         """The passage's; if it has none, its place in the answer's trace."""
         found = self.citations.get(label)
-        url = (found.web_url or found.url) if found else None
-        url = url or f"/answers/{self.answer_id}#{quote(label, safe='')}"
-        return f"{self.base}{url}" if url.startswith("/") else str(url)
+        url = address_of(found, self.base, own=True) if found else None
+        return url or f"{self.base}/answers/{self.answer_id}#{quote(label, safe='')}"
 
 
 def base_of(request: Request) -> str:
@@ -364,8 +361,9 @@ def usage_of(told: object) -> CompletionUsage:
     )
 
 
-def finished(told: Mapping[str, object]) -> Literal["stop", "length"]:
-    return "length" if told["finish_reason"] == "length" else "stop"
+def ended(told: Mapping[str, object]) -> Ended:
+    """How the answer of these facts ended."""
+    return ENDS[Finish(str(told["finish_reason"]))]
 
 
 class Answering:
@@ -443,7 +441,7 @@ class ChatCompletionWire(Answering):
         return Json(
             ChatCompletion(
                 **self._head,
-                choices=[CompletionChoice(message=message, finish_reason=finished(told))],
+                choices=[CompletionChoice(message=message, finish_reason=ended(told).completion)],
                 usage=usage_of(told["usage"]),
                 ibid=AnswerFacts.model_validate(told),
             )
@@ -457,7 +455,7 @@ class ChatCompletionWire(Answering):
 
     def _ended(self, data: Mapping[str, object]) -> bytes:
         facts = AnswerFacts.model_validate(self.facts).model_dump(mode="json")
-        last = self._chunk({}, finished(data), ibid=facts)
+        last = self._chunk({}, ended(data).completion, ibid=facts)
         if self._usage:
             used = usage_of(data["usage"]).model_dump()
             told = {**self._head, "object": "chat.completion.chunk", "choices": [], "usage": used}

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
 from app import errors
-from app.answer import Answer, Finish, Turn, new_id
+from app.answer import Answer, Turn, new_id
 from app.answering.citations import CitationMark
 from app.answering.meta import links, retrieved
 from app.answering.stream import Reply
@@ -36,6 +36,7 @@ from app.api.openai import (
     ask_of,
     base_of,
     dialogue,
+    ended,
     usage_of,
 )
 from app.api.openapi import ASKING, MODEL, SENDING, openai_responses, operation_id, responded
@@ -53,7 +54,7 @@ from app.api.schemas.openai import (
     ResponseUsage,
     UrlAnnotation,
 )
-from app.api.sse import PreparedAnswer, prepared
+from app.api.sse import ENDS, Ended, PreparedAnswer, prepared
 from app.errors import IbidError, Missing
 from app.problems import openai_error
 from app.types import DOCUMENTS, Scope
@@ -192,7 +193,7 @@ class ResponseWire(Answering):
     def error(self, error: IbidError) -> bytes:
         said = openai_error(error).error
         fault = ResponseFault(code=said.code, message=said.message)
-        failed = self._finished("failed", "incomplete").model_copy(update={"error": fault})
+        failed = self._finished(ENDS[None]).model_copy(update={"error": fault})
         return self._event("error", code=said.code, message=said.message, param=said.param) + self._event(
             "response.failed", response=failed.model_dump()
         )
@@ -253,29 +254,27 @@ class ResponseWire(Answering):
         )
 
     def _complete(self, data: Mapping[str, object]) -> ResponseObject:
-        finish = Finish(str(data["finish_reason"]))
-        status, cut = STATUS[finish], finish is Finish.LENGTH
-        return self._finished(status, "completed" if status == "completed" else "incomplete").model_copy(
+        end = ended(data)
+        return self._finished(end).model_copy(
             update={
-                "incomplete_details": IncompleteDetails(reason="max_output_tokens") if cut else None,
+                "incomplete_details": end.incomplete and IncompleteDetails(reason=end.incomplete),
                 "usage": tokens_of(data["usage"]),
                 "ibid": AnswerFacts.model_validate(self.facts),
             }
         )
 
-    def _finished(self, status: str, of_item: str) -> ResponseObject:
+    def _finished(self, end: Ended) -> ResponseObject:
         text = OutputText(text="".join(self._texts), annotations=self._annotations)
-        message = message_of(self.reply.answer_id, of_item, text)
-        return self._object.model_copy(update={"status": status, "output": [message]})
+        message = message_of(self.reply.answer_id, end.item, text)
+        return self._object.model_copy(update={"status": end.response, "output": [message]})
 
 
 def recorded(answer: Answer, links: Links) -> ResponseObject:
     """An answer that is kept."""
     marks = [CitationMark(span.label, span.start, span.end) for span in answer.spans]
     text, found = Marks().feed(answer.text, marks)
-    status = STATUS.get(answer.finish, "completed")
+    end = ENDS[answer.finish]
     part = OutputText(text=text, annotations=annotations_of(found, links))
-    of_item = "completed" if status == "completed" else "incomplete"
     facts: dict[str, Any] = {
         **retrieved(answer.trace, answer.citations),
         **{name: getattr(answer, name) for name in ("cited", "unknown", "appended")},
@@ -285,22 +284,14 @@ def recorded(answer: Answer, links: Links) -> ResponseObject:
         {
             "id": f"{RESPONSE}{answer.id}",
             "created_at": int(answer.created_at.timestamp()),
-            "status": status,
+            "status": end.response,
             "model": NAMES.get(answer.endpoint, PREFIX),
-            "output": [message_of(answer.id, of_item, part)],
+            "output": [message_of(answer.id, end.item, part)],
             "usage": tokens_of(answer.usage),
-            "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
+            "incomplete_details": end.incomplete and {"reason": end.incomplete},
             "ibid": AnswerFacts.model_validate(facts),
         }
     )
-
-
-STATUS: Mapping[Finish | None, str] = {
-    Finish.STOP: "completed",
-    Finish.LENGTH: "incomplete",
-    Finish.CANCELLED: "cancelled",
-    None: "failed",
-}
 
 
 # Routes

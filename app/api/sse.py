@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import structlog
 from fastapi import Request
@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from app.answer import Finish
 from app.answering.live import Numbered
 from app.answering.stream import Event, Reply
 from app.api.bodies import Json, encoded
@@ -86,6 +87,30 @@ class Wire(Protocol):
 
     def whole(self, told: Mapping[str, object]) -> Response:
         """The answer as one object, from `Reply.whole`."""
+
+
+class Ended(NamedTuple):
+    """The words of other protocols for how an answer ended."""
+
+    completion: Literal["stop", "length"]
+    """`finish_reason` of OpenAI's chat completions."""
+    response: str
+    """`status` of their responses."""
+    item: str
+    """`status` of a response's message."""
+    incomplete: str | None
+    """Why a response is incomplete."""
+    ui: str
+    """`finishReason` of the AI SDK."""
+
+
+ENDS: Mapping[Finish | None, Ended] = {
+    Finish.STOP: Ended("stop", "completed", "completed", None, "stop"),
+    Finish.LENGTH: Ended("length", "incomplete", "incomplete", "max_output_tokens", "length"),
+    Finish.CANCELLED: Ended("stop", "cancelled", "incomplete", None, "other"),
+    None: Ended("stop", "failed", "incomplete", None, "error"),
+}
+"""None: in an error."""
 
 
 @dataclass(frozen=True, slots=True)

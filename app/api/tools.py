@@ -11,22 +11,24 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import mcp_types as types
+import orjson
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from pydantic import Field, ValidationError
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from app.answer import ShownCitation
+from app.answer import ShownCitation, address_of, named
 from app.answering.question import Question
 from app.api.health import VERSION
 from app.api.schemas import Body, LongText, Message, Name, Out, absent
 from app.api.schemas.chat import DegradedSource, Reason, Verdict
 from app.db.memories import Draft
 from app.errors import IbidError, InvalidField, Missing
-from app.problems import foreseen
+from app.problems import field_error, foreseen
 from app.services.search import reachable
 from app.services.services import Services
 from app.types import DOCUMENTS, MEMORIES, Passage, Scope
@@ -209,7 +211,7 @@ class DocumentList(Out):
 async def search(on: Connection, given: SearchArguments) -> FoundResults:
     found = await on.services.search.search(on.scope, given.query, top_k=given.top_k)
     pairs = zip(found.results, found.passages, strict=True)
-    return FoundResults(results=[FoundResult(**named(*pair)) for pair in pairs])
+    return FoundResults(results=[FoundResult(**result(*pair)) for pair in pairs])
 
 
 async def fetch(on: Connection, given: FetchArguments) -> FetchedPassage:
@@ -217,7 +219,7 @@ async def fetch(on: Connection, given: FetchArguments) -> FetchedPassage:
     shown, passage = await on.services.search.fetch(on.scope, source, passage_id)
     facts: dict[str, Any] = {"label": shown.label, "source": shown.source}
     facts |= {name: value for name in ("page", "page_end", "page_label") if (value := getattr(shown, name))}
-    return FetchedPassage(**named(shown, passage), text=passage.text, metadata=facts | dict(shown.metadata))
+    return FetchedPassage(**result(shown, passage), text=passage.text, metadata=facts | dict(shown.metadata))
 
 
 async def ask(on: Connection, given: AskArguments) -> AskedAnswer:
@@ -233,7 +235,7 @@ async def ask(on: Connection, given: AskArguments) -> AskedAnswer:
         answer=told["answer"],
         answer_id=told["answer_id"],
         reason=told["rag"]["reason"],
-        sources=[CitedSource(label=label, **named(*pair)) for label, *pair in cited],
+        sources=[CitedSource(label=label, **result(*pair)) for label, *pair in cited],
     )
 
 
@@ -279,14 +281,12 @@ async def list_documents(on: Connection, given: ListArguments) -> DocumentList:
     return DocumentList(documents=listed, next=after)
 
 
-def named(shown: ShownCitation, passage: Passage) -> dict[str, str]:
+def result(shown: ShownCitation, passage: Passage) -> dict[str, str]:
     """Id, title and address of a passage; without IBID_PUBLIC_URL the address is a resource's, or a path."""
-    first, last = shown.page, shown.page_end
-    pages = "" if first is None else f", page {first}" if last in (None, first) else f", pages {first}–{last}"
     return {
         "id": f"{passage.source}:{passage.id}",
-        "title": f"{shown.title or shown.label}{pages}",
-        "url": shown.web_url or resource(passage) or shown.url or "",
+        "title": named(shown, shown.label),
+        "url": shown.web_url or resource(passage) or address_of(shown) or "",
     }
 
 
@@ -450,8 +450,9 @@ async def called(on: Connection, name: str, arguments: Mapping[str, Any]) -> typ
     try:
         given = tool.arguments.model_validate(arguments)
     except ValidationError as error:
-        faults = error.errors(include_input=False)
-        return failed("; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults))
+        faults = error.errors(include_input=False, include_url=False)
+        told = (field_error({**each, "loc": ("arguments", *each["loc"])}).message for each in faults)
+        return failed("; ".join(told))
     try:
         with foreseen():
             result = await tool.run(on, given)
@@ -479,6 +480,29 @@ async def read(on: Connection, uri: str) -> str:
     except IbidError as error:
         raise MCPError(types.INTERNAL_ERROR, f"{error.title}: {error.detail}") from None
     raise MCPError(types.INVALID_PARAMS, "there is no such resource")
+
+
+def refusal_of(media: str, body: bytes) -> Response | None:
+    """The error of a body that is no message; None: it is one. The package's own errors show its validator's
+    words, and a body of another type gets no JSON at all."""
+    if media.partition(";")[0].strip().lower() != "application/json":
+        return refused(415, types.INVALID_REQUEST, "the content type must be application/json")
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return refused(400, types.PARSE_ERROR, "the body is not valid JSON")
+    if isinstance(message, list):
+        return refused(400, types.INVALID_REQUEST, "send one message at a time: batches are not supported")
+    try:
+        types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+    except ValidationError:
+        return refused(400, types.INVALID_REQUEST, "the body is not a JSON-RPC 2.0 message")
+    return None
+
+
+def refused(status: int, code: int, message: str) -> Response:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return Response(orjson.dumps(error), status, media_type="application/json")
 
 
 def handler(on: Connection) -> ASGIApp:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from app import errors
+from app.answer import Finish, address_of, cited_of, named
 from app.api.bodies import Json, JsonRoute, encoded
 from app.api.chat import asked
 from app.api.dependencies import Asker, Opened, scope_of, shows_debug
@@ -21,15 +22,15 @@ from app.api.openapi import ASKING, MODEL, SENDING, operation_id, responses, ui_
 from app.api.schemas import Name
 from app.api.schemas.chat import ChatMeta, ChatRequest, CitationMarks
 from app.api.schemas.ui import UiChatRequest
-from app.api.sse import EVENT_HEADERS, EventStream, PreparedAnswer, Resumed, prepared
+from app.api.sse import ENDS, EVENT_HEADERS, EventStream, PreparedAnswer, Resumed, prepared
 from app.errors import IbidError
+from app.types import DOCUMENTS
 
 router = APIRouter(
     generate_unique_id_function=operation_id, prefix="/api/chat/ui", tags=["chat"], route_class=JsonRoute
 )
 TEXT = "answer"
 """Id of the message's only text part."""
-FINISH = {"stop": "stop", "length": "length"}
 
 
 class UiStream:
@@ -75,7 +76,7 @@ class UiStream:
                 yield {"type": "data-citation", "id": f"citation-{n}", "data": span.model_dump(mode="json")}
         else:
             ending = {name: value for name, value in data.items() if name != "answer_id"}
-            reason = FINISH.get(str(data["finish_reason"]), "other")
+            reason = ENDS[Finish(str(data["finish_reason"]))].ui
             yield {"type": "finish", "finishReason": reason, "messageMetadata": ending}
 
     def _silent(self) -> bytes:
@@ -88,15 +89,16 @@ def framed(chunk: Mapping[str, object]) -> bytes:
     return b"data: %b\n\n" % encoded(chunk)
 
 
-def source(citation: dict[str, Any]) -> dict[str, object]:
+def source(told: dict[str, Any]) -> dict[str, object]:
     """A cited passage: of a document with its file's name, any other with its address if it has one."""
-    name, url = citation["label"].rpartition("#")[0], citation.get("web_url") or citation["url"]
+    citation = cited_of(told)
+    name, url = citation.label.rpartition("#")[0], address_of(citation)
     found: dict[str, object] = {
-        "sourceId": citation["label"],
-        "title": citation["title"] or name,
-        "providerMetadata": {"ibid": citation},
+        "sourceId": citation.label,
+        "title": named(citation, name),
+        "providerMetadata": {"ibid": told},
     }
-    if citation["source"] == "documents":
+    if citation.source == DOCUMENTS:
         return {"type": "source-document", "mediaType": "application/pdf", "filename": name, **found}
     if url:
         return {"type": "source-url", "url": url, **found}

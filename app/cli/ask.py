@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.answer import address_of, cited_of
 from app.cli.client import Answered, connect, events, is_served, taken
-from app.cli.rendering import Printer, address_of, printer, sources
+from app.cli.rendering import Printer, printer, sources
 from app.cli.terminal import (
     DataDir,
     Json,
@@ -163,7 +164,7 @@ async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any], *, last
 
 
 def addresses(meta: Mapping[str, Any], base: str) -> dict[str, str]:
-    found = {each["label"]: address_of(each, base) for each in meta["citations"]}
+    found = {each["label"]: address_of(cited_of(each), base.rstrip("/")) for each in meta["citations"]}
     return {label: address for label, address in found.items() if address}
 
 

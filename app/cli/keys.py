@@ -4,15 +4,12 @@ The commands write to Postgres directly, so that the first key can be created be
 from elsewhere. A running service sees a new or revoked key within two seconds.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from app.cli.store import open_store
-from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, rows, run, tell
 from app.db.keys import ApiKey, KeyStore
 from app.errors import Missing
 from app.settings import Settings
@@ -78,18 +75,12 @@ async def listed(config: Settings, *, json: bool) -> None:
     if not found:
         tell("No keys: the service is open and serves this machine only.")
         return
-    Console(markup=False).print(table(found))
+    rows(("ID", "Tenant", "User", "Name", "Begins", "Made", "Revoked"), map(cells, found), flexible="Name")
 
 
-def table(found: Sequence[ApiKey]) -> Table:
-    drawn = Table(box=None)
-    drawn.add_column("ID", min_width=36)  # never cut: `revoke` needs all of it
-    for title in ("Tenant", "User", "Name", "Begins", "Made", "Revoked"):
-        drawn.add_column(title, overflow="fold")
-    for key in found:
-        dates = [date.date().isoformat() if date else "" for date in (key.created_at, key.revoked_at)]
-        drawn.add_row(key.id, key.tenant, key.user or "any", key.name, key.prefix, *dates)
-    return drawn
+def cells(key: ApiKey) -> list[str]:
+    dates = [date.date().isoformat() if date else "" for date in (key.created_at, key.revoked_at)]
+    return [key.id, key.tenant, key.user or "any", key.name, key.prefix, *dates]
 
 
 async def revoked(config: Settings, key_id: str, *, json: bool) -> None:

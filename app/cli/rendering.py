@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urljoin
 
+from app.answer import cited_of, named
 from app.cli.terminal import is_styled, safe, screen, tell
 
 if TYPE_CHECKING:
@@ -22,30 +22,6 @@ MARK = re.compile(r"\[([^\[\]\n]{1,240}#[^\[\]\n]{1,80})\]")
 FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 REFRESH = 10
 """Times a second that the unfinished paragraph is drawn again."""
-DOCUMENTS = "documents"
-
-
-def address_of(citation: Mapping[str, Any], base: str) -> str | None:
-    """The address that a browser can open: of a document its PDF at the page."""
-    if citation.get("web_url"):
-        return str(citation["web_url"])
-    if citation["source"] == DOCUMENTS:
-        document = str(citation["id"]).rpartition(":")[0]
-        at = f"#page={citation['page']}" if citation["page"] else ""
-        return urljoin(base, f"/api/documents/{document}/file{at}")
-    return urljoin(base, citation["url"]) if citation["url"] else None
-
-
-def place(citation: Mapping[str, Any]) -> str:
-    """`Annual report, pages 3–4`."""
-    return ", ".join(part for part in (citation["title"], page_of(citation)) if part)
-
-
-def page_of(citation: Mapping[str, Any]) -> str:
-    first, last = citation["page"], citation["page_end"]
-    if first is None:
-        return ""
-    return f"page {first}" if last in (None, first) else f"pages {first}–{last}"
 
 
 class Printer(Protocol):
@@ -183,11 +159,11 @@ def sources(citations: Sequence[Mapping[str, Any]], links: Mapping[str, str]) ->
     """A line for each source: its label and where it is."""
     if not is_styled():
         for each in citations:
-            tell(f"  [{each['label']}] {place(each)}")
+            tell(f"  [{each['label']}] {named(cited_of(each))}")
         return
     from rich.text import Text  # noqa: PLC0415 - see above
 
     for each in citations:
         link = links.get(each["label"])
         label = Text(f"[{safe(each['label'])}]", f"cyan link {link}" if link else "cyan")
-        screen().print(Text("  ").append_text(label).append(f" {safe(place(each))}", "dim"))
+        screen().print(Text("  ").append_text(label).append(f" {safe(named(cited_of(each)))}", "dim"))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.answer import cited_of, named
 from app.cli.ask import REASONS, Project, User, known_sources
 from app.cli.client import connect, taken
-from app.cli.rendering import place
 from app.cli.terminal import (
     DataDir,
     Json,
@@ -71,7 +71,7 @@ async def searched(config: "Settings", body: Mapping[str, Any]) -> dict[str, Any
 
 def show(found: Mapping[str, Any]) -> None:
     for result in found["results"]:
-        tell(f"[{result['label']}] {place(result)}".rstrip())
+        tell(f"[{result['label']}] {named(cited_of(result))}".rstrip())
         words = " ".join(result["text"].split())
         tell(f"  {words if len(words) <= SHOWN else words[: SHOWN - 1] + '…'}\n")
     reason = found["rag"]["reason"]

@@ -8,7 +8,7 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -146,9 +146,12 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         return runner.run(work)
 
 
-def screen(*, stderr: bool = False) -> Console:
-    """Rich's console: colours unless NO_COLOR is set, links where the terminal has them."""
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+def screen(*, stderr: bool = False, least: int = 0) -> Console:
+    """Rich's console: colours unless NO_COLOR is set, links where the terminal has them. It breaks no line of
+    up to `least` columns; the terminal may."""
+    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    console.width = max(console.width, least)
+    return console
 
 
 def is_styled() -> bool:
@@ -157,9 +160,9 @@ def is_styled() -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
-def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, flexible: str, hidden: str = "") -> None:
+def rows(titles: Sequence[str], found: Iterable[Sequence[str]], *, flexible: str, hidden: str = "") -> None:
     """Print a table; when piped, lines with tabs between the cells and no head. On a narrow terminal only the
-    column `flexible` is cut; `hidden` is for pipes alone."""
+    column `flexible` is cut, and others run over its edge; `hidden` is for pipes alone."""
     cells = [[" ".join(safe(cell).split()) for cell in row] for row in found]
     if not is_styled():
         for row in cells:
@@ -176,7 +179,7 @@ def rows(titles: Sequence[str], found: Sequence[Sequence[str]], *, flexible: str
         drawn.add_column(titles[at], no_wrap=True, overflow="ellipsis", width=min(room, widest[at]))
     for row in cells:
         drawn.add_row(*(row[at] for at in kept))
-    screen().print(drawn)
+    screen(least=sum((column.width or 0) + 2 for column in drawn.columns)).print(drawn)
 
 
 def prose(text: str) -> None:

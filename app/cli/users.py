@@ -14,11 +14,21 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from app.cli.client import connect, patient, taken
-from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, progress, remark, run, tell
+from app.cli.terminal import (
+    DataDir,
+    Json,
+    as_json,
+    configured,
+    counted,
+    name,
+    progress,
+    remark,
+    rows,
+    run,
+    tell,
+)
 from app.settings import Settings
 from app.types import DEFAULT_TENANT
 
@@ -85,7 +95,8 @@ def erase(
         as_json(receipt)
     else:
         tell(f"{receipt['user_id']} in tenant {receipt['tenant']}, {receipt['erased_at']}")
-        Console(markup=False).print(erased_table(receipt))
+        counts = [(holding, f"{count:,}") for holding, count in receipt["counts"].items()]
+        rows(("Erased", "Count"), counts, flexible="")
         for line in erased_remarks(receipt):
             remark(line)
 
@@ -103,14 +114,6 @@ async def erased(config: Settings, user: str, tenant: str) -> dict[str, Any]:
                 receipt |= {name: now[name] for name in ("files", "engines")}
             bar.add(1)
     return receipt
-
-
-def erased_table(receipt: Mapping[str, Any]) -> Table:
-    rows = Table("Erased", box=None)
-    rows.add_column("Count", justify="right")
-    for holding, count in receipt["counts"].items():
-        rows.add_row(holding, f"{count:,}")
-    return rows
 
 
 def erased_remarks(receipt: Mapping[str, Any]) -> Iterator[str]:

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import typer
 
+from app.answer import address_of, cited_of, pages_of
 from app.cli.ask import REASONS, addresses
 from app.cli.client import Answered, connect, is_served, pages, taken
-from app.cli.rendering import address_of, page_of
 from app.cli.terminal import (
     DataDir,
     Json,
@@ -156,7 +156,7 @@ def passage(
     """`  * [report.pdf#3] page 12 · similarity 0.57 · score 0.61 · Annual report`."""
     label, facts = candidate["label"], list(figures(candidate))
     star = "*" if label in cited else " "
-    page, title = (page_of(citation), citation["title"]) if citation else ("", "")
+    page, title = (pages_of(cited_of(citation)), citation["title"]) if citation else ("", "")
     rest = " · ".join(part for part in (page, *facts, title) if part)
     if not is_styled():
         tell(f"  {star} [{label}] {rest}")
@@ -216,7 +216,9 @@ async def opened(config: "Settings", target: str, *, printed: bool) -> None:
     async with connect(config) as client:
         found = await targets(client, target)
         base = str(client.base_url) if served else f"http://{config.ibid.host}:{config.ibid.port}"
-    links = list(dict.fromkeys(link for each in found if (link := address_of(each, base))))
+    links = list(
+        dict.fromkeys(link for each in found if (link := address_of(cited_of(each), base.rstrip("/"))))
+    )
     if not links:
         raise Missing("this source has no address")
     if printed:

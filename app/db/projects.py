@@ -64,7 +64,7 @@ def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSummary:
-    """What of a project a scope may see."""
+    """The part of a project that a scope may see."""
 
     project: str
     conversations: int

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answering.citations import CitationFilter
+from app.answering.citations import CitationFilter, CitationMark
 from app.api.openai import Marks, Placed, without_numbers
 
 LABELS = ["a.pdf#1", "b.pdf#12", "memory#k3v9q2ax", "app/main.py#L10-42"]
@@ -24,13 +24,18 @@ Style = Literal["number", "label", "none"]
 
 def sent(deltas: list[str], style: Style) -> tuple[str, list[Placed]]:
     """The text that a client joins, and the citations in it."""
+    return read(deltas, style)[:2]
+
+
+def read(deltas: list[str], style: Style) -> tuple[str, list[Placed], list[CitationMark]]:
+    """And what the filter says of them."""
     checked, marks = CitationFilter(LABELS), Marks(style)
     text, found = "", list[Placed]()
     for piece in [*map(checked.feed, deltas), checked.end()]:
         shown, here = marks.feed(piece, checked.marks)
         text += shown
         found += here
-    return joined(text), found
+    return joined(text), found, checked.marks
 
 
 def joined(text: str) -> str:
@@ -60,18 +65,27 @@ def test_annotations_point_at_their_marks(text: str, cuts: list[int]) -> None:
 @given(TEXTS, st.lists(st.integers(0, 500), max_size=12))
 def test_labels_stay_where_they_are_wanted(text: str, cuts: list[int]) -> None:
     """And without marks nothing else is lost."""
-    labelled, places = sent(split(text, cuts), "label")
+    labelled, places, marks = read(split(text, cuts), "label")
+    as_is = [mark.written for mark in marks]
     bare, gone = sent(split(text, cuts), "none")
 
     assert [place.label for place in places] == [place.label for place in gone]
     for place in places:
         assert place.label.split("#")[0] in labelled[place.start : place.end]
     kept, at = "", 0
-    for start, end in dict.fromkeys((place.start, place.end) for place in places):
+    removed = [place for place, stays in zip(places, as_is, strict=True) if not stays]
+    for start, end in dict.fromkeys((place.start, place.end) for place in removed):
         before = labelled[at:start]
         kept, at = kept + before.removesuffix(" ") if before.endswith(" ") else kept + before, end
     assert bare == joined(kept + labelled[at:])
-    assert all(place.start == place.end <= len(bare) for place in gone)
+    for place, stays in zip(gone, as_is, strict=True):
+        assert (place.start < place.end) is stays
+        assert place.end <= len(bare)
+
+
+def test_without_marks_inline_code_stays_whole() -> None:
+    """Emptied it would be no code."""
+    assert sent(["It rose `[a.pdf#1]` again [a.pdf#1]."], "none")[0] == "It rose `[a.pdf#1]` again."
 
 
 @pytest.mark.parametrize(

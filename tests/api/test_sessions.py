@@ -32,6 +32,7 @@ async def test_sessions_come_in_pages(client: httpx.AsyncClient, fakes: Fakes) -
                 "created_at": "2026-11-21T09:30:00Z",
                 "last_active_at": "2026-11-21T09:30:00Z",
                 "title": None,
+                "renamed": False,
             }
         ],
         "next": "cursor-2",

@@ -10,6 +10,7 @@ import pytest
 from app.cli.users import erased_remarks
 from app.db.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
+from tests.cli.test_asking import Screen
 
 
 def test_keys_are_made_listed_and_revoked_while_a_service_runs(held: Ibid, service: Running) -> None:
@@ -23,6 +24,12 @@ def test_keys_are_made_listed_and_revoked_while_a_service_runs(held: Ibid, servi
     revoked = held("keys", "revoke", listed["id"])
 
     assert (made.code, before, revoked.code) == (0, 200, 0)
+    prefix, today = listed["prefix"], listed["created_at"][:10]
+    row = f"{listed['id']}\tacme\tann\tlaptop\t{prefix}\t{today}\t{today}"
+    assert row in held("keys", "list").out.splitlines()
+    narrow = Screen(held, "keys", "list", COLUMNS="60")
+    assert narrow.ended() == 0
+    assert f"{listed['id']}  acme" in narrow.shown
     assert (listed["tenant"], listed["user"], listed["name"]) == ("acme", "ann", "laptop")
     assert key not in json.dumps(listed)
     assert held("keys", "revoke", listed["id"]).code == 1

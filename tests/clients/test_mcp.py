@@ -157,8 +157,9 @@ async def test_a_connection_is_about_its_user_and_session(quay: Service, ann_key
 async def test_mistakes_are_results_that_a_model_can_read(quay: Service) -> None:
     async with connected(quay) as client:
         for tool, arguments, said in (
-            ("search", {}, "query: Field required"),
-            ("search", {"query": ASKED, "session_id": "crew"}, "session_id: Extra inputs"),
+            ("search", {}, "query is required"),
+            ("search", {"query": ASKED, "session_id": "crew"}, "session_id is not a known field"),
+            ("search", {"query": ASKED, "top_k": 99}, "top_k must be at most 40"),
             ("fetch", {"id": "documents:nothing:1"}, "no such passage"),
             ("fetch", {"id": "code:1"}, "no such passage"),
             ("fetch", {"id": "web"}, "no such passage"),
@@ -192,13 +193,41 @@ def test_keys_are_those_of_the_other_routes(quay: Service) -> None:
     assert client.delete("/mcp").status_code == 405
 
 
+JSON = "application/json"
+NOT_JSON = "the body is not valid JSON"
+NO_MESSAGE = "the body is not a JSON-RPC 2.0 message"
+
+
 @pytest.mark.parametrize(
-    ("content", "status"),
-    [(b"{", 400), (b"[]", 400), (b'{"jsonrpc": "2.0"}', 400), (b"\xff", 400), (b"", 400)],
+    ("content", "media", "status", "error"),
+    [
+        (b"{", JSON, 400, (-32700, NOT_JSON)),
+        (b"\xff", JSON, 400, (-32700, NOT_JSON)),
+        (b"", JSON, 400, (-32700, NOT_JSON)),
+        (b"[{}]", JSON, 400, (-32600, "send one message at a time: batches are not supported")),
+        (b'{"jsonrpc": "2.0"}', JSON, 400, (-32600, NO_MESSAGE)),
+        (b"7", f"{JSON}; charset=utf-8", 400, (-32600, NO_MESSAGE)),
+        (b"{}", "text/plain", 415, (-32600, "the content type must be application/json")),
+        (b"{}", "", 415, (-32600, "the content type must be application/json")),
+        (
+            b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call"}',
+            JSON,
+            200,
+            (-32602, "Invalid request parameters"),
+        ),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "sing"}', JSON, 200, (-32601, "Method not found")),
+    ],
 )
-def test_what_is_no_message_is_refused(quay: Service, content: bytes, status: int) -> None:
-    head = message()["headers"] | {"Content-Type": "application/json"}
-    assert quay.client.post("/mcp", content=content, headers=head).status_code == status
+def test_what_is_no_message_is_refused_in_the_protocols_words(
+    quay: Service, content: bytes, media: str, status: int, error: tuple[int, str]
+) -> None:
+    """One plain sentence, never a validator's report."""
+    head = message()["headers"] | ({"Content-Type": media} if media else {})
+    said = quay.client.post("/mcp", content=content, headers=head)
+    assert said.status_code == status
+    assert said.headers["content-type"].startswith(JSON)
+    told = said.json()["error"]
+    assert (told["code"], told["message"]) == error
 
 
 def test_the_open_service_serves_this_machine_alone(host: Host) -> None:

@@ -216,7 +216,7 @@ def test_an_unknown_model_is_not_found(client: OpenAI, name: str) -> None:
     """The policy's is unknown while its endpoints are off."""
     with pytest.raises(openai.NotFoundError) as caught:
         client.chat.completions.create(model=name, messages=asked())
-    assert caught.value.code == "model_not_found"
+    assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve(name or "x")
 
@@ -250,14 +250,18 @@ def test_every_fault_has_openais_envelope(orchard: Talk) -> None:
         http.get(path),
         http.get("/v1/models", headers={"X-Forwarded-For": "1.2.3.4"}),
         http.get("/v1/models/none"),
+        http.post("/v1/embeddings", json={"input": "a"}),
+        http.get("/v1/elsewhere"),
     ]
-    assert [answer.status_code for answer in found] == [400, 415, 413, 405, 403, 404]
+    assert [answer.status_code for answer in found] == [400, 415, 413, 405, 403, 404, 404, 404]
+    assert found[0].json()["error"]["code"] == "invalid_json"
     for answer in found:
         assert answer.headers["content-type"] == "application/json"
         assert answer.headers["x-request-id"]
         assert set(answer.json()) == {"error"}
         assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
-    assert "error" not in http.get("/v1/elsewhere").json()
+    for ours in ("/v1/search", "/v1/search/elsewhere", "/elsewhere"):
+        assert "error" not in http.get(ours).json()
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ MEMORY = """
 TRACE = """
     INSERT INTO public.vantage_answer_trace (answer_id, tenant, owner, user_id) VALUES ($1, $2, $3, $4)
 """
+TITLE = "INSERT INTO ibid.session_title (tenant, owner, session_id, title) VALUES ($1, $2, 's', $3)"
 NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2, $1)"
 
 
@@ -78,6 +79,7 @@ async def some(pool: Pool, scope: Scope, words: str = "why") -> None:
     who = (scope.tenant, scope.user_id or scope.owner)
     await pool.execute("INSERT INTO ibid.memory_vote VALUES ($1, $2, $3, $4, 1)", *who, new_id(), new_id())
     await pool.execute(TRACE, new_id(), scope.tenant, scope.owner, scope.user_id)
+    await pool.execute(TITLE, *who, words)
     for shape in CardShape:
         await CardStore(pool).put(scope, CardDraft(shape, "clinic", words, user_id=who[1]))
 

@@ -365,6 +365,9 @@ class FakeDocuments:
             raise self.error
         return self.document, self.outcome
 
+    async def count(self, scope: Scope) -> int:
+        return 1
+
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Document], str | None]:
@@ -600,6 +603,9 @@ class FakeMemories:
             Written(outcome, None if outcome is MemoryOutcome.ECHO else kept(draft.text))
             for outcome, draft in zip(self.outcomes, drafts, strict=True)
         ]
+
+    async def count(self, scope: Scope) -> int:
+        return 1
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
         """A page of one."""

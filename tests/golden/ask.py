@@ -60,6 +60,11 @@ def put(name: str, path: str, body: Any, key: str = "home", **more: Any) -> Ask:
     return Ask(name=name, method="PUT", path=path, key=key, json=body, **more)
 
 
+def patch(name: str, path: str, body: Any, key: str = "home", **more: Any) -> Ask:
+    """PATCH with JSON."""
+    return Ask(name=name, method="PATCH", path=path, key=key, json=body, **more)
+
+
 CONTROLS = frozenset({"key", "save", "says", "split", "fault", "embed_fault", "only", "headers"})
 """Keyword arguments below that are the request's; all others are fields of the body."""
 

@@ -94,6 +94,19 @@ def test_a_failing_model_is_an_answer_that_ended_in_an_error(talk: Talk) -> None
     assert value(after, "ibid_answers_total", **labels) == value(before, "ibid_answers_total", **labels) + 1
 
 
+def test_refusals_and_odd_templates_count_under_their_route(talk: Talk) -> None:
+    """Also a body that is refused before its route is found."""
+    client = talk.service.client
+    assert client.post("/api/chat", content=b"{" * (3 << 20)).status_code == 413
+    assert client.get("/users/somebody/export").status_code == 200
+    found = scraped(client)
+    for labels in (
+        {"method": "POST", "route": "/api/chat", "status": "413"},
+        {"method": "GET", "route": "/users/{user_id}/export", "status": "200"},
+    ):
+        assert value(found, "ibid_http_requests_total", **labels) == 1
+
+
 def test_what_callers_choose_makes_no_series(talk: Talk) -> None:
     """Unknown paths, methods, ids and users: all of them together are a few series."""
     client = talk.service.client

@@ -205,13 +205,13 @@ class TurnAnswer(Out):
 
 
 class RatingRequest(Body):
-    """What the reader thinks of an answer."""
+    """A reader's rating of an answer."""
 
     rating: Literal["up", "down", "none"] = Field(description="`none`: an earlier one is taken back.")
 
 
 class RatingReply(Out):
-    """What was kept."""
+    """The rating as it was kept."""
 
     answer_id: str = Field(description="The answer's id.")
     rating: Rating | None = Field(description="The rating as it is now; null: none.")

@@ -162,7 +162,7 @@ class SessionOut(Out):
 
 
 class SessionUpdate(Body):
-    """What a session is to be called."""
+    """A new title of a session."""
 
     title: SessionTitle | None = Field(
         description="Its title from now on; blank or null: the beginning of its first question again."

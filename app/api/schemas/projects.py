@@ -57,7 +57,7 @@ class ContextRequest(Body):
 
 
 class ProjectOut(Out):
-    """What a project holds."""
+    """A project in figures."""
 
     project: str = Field(description="Its name.")
     conversations: int = Field(description="Conversations of yours, and of the tenant.")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.golden.ask import Ask, chat, delete, get, post
+from tests.golden.ask import Ask, chat, delete, get, patch, post, put
 
 FERRY = "How many passengers does the ferry carry?"
 TURNS = [
@@ -168,6 +168,11 @@ ASKS = (
     get("turns-page", "/api/sessions/boat/turns?limit=3", save={"turns_next": "next"}),
     get("turns-none", "/api/sessions/nowhere-at-all/turns"),
     get("turns-zeta", "/api/sessions/boat/turns", "zeta"),
+    get("turns-citations", "/api/sessions/boat/turns?thread_id=herring&citations=1"),
+    patch("session-title", "/api/sessions/boat", {"title": "Herring and ferries"}),
+    patch("session-title-back", "/api/sessions/boat", {"title": None}),
+    patch("session-title-lines", "/api/sessions/boat", {"title": "one\ntwo"}),
+    patch("session-title-unknown", "/api/sessions/nowhere-at-all", {"title": "Nothing"}),
     chat("session-doomed", "Hello, is anybody in the session?", session_id="ending"),
     delete("session-delete", "/api/sessions/ending"),
     delete("session-delete-again", "/api/sessions/ending"),
@@ -175,6 +180,9 @@ ASKS = (
     get("answer", "/answers/{chat_answer}"),
     get("answer-stream", "/answers/{stream_answer}"),
     get("answer-other-tenant", "/answers/{chat_answer}", "zeta"),
+    put("rating", "/answers/{chat_answer}/rating", {"rating": "up"}),
+    put("rating-none", "/answers/{chat_answer}/rating", {"rating": "none"}),
+    put("rating-other-tenant", "/answers/{chat_answer}/rating", {"rating": "up"}, "zeta"),
     get("events", "/answers/{stream_answer}/events"),
     get("events-whole", "/answers/{chat_answer}/events"),
     get("events-other-tenant", "/answers/{chat_answer}/events", "zeta"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.golden.ask import Ask, delete, get, post, rag
+from tests.golden.ask import Ask, delete, get, patch, post, rag
 
 NIL = "0192f0c0-0000-7000-8000-000000000000"
 ADA = (
@@ -109,7 +109,7 @@ ASKS = (
     get("memory-one", "/memories/{dentist}"),
     get("memory-one-foreign", "/memories/{zeta_memory}"),
     get("memory-one-unknown", f"/memories/{NIL}"),
-    Ask(name="memory-one-change", method="PATCH", path=f"/memories/{NIL}", json={"tags": ["home"]}),
+    patch("memory-one-change", f"/memories/{NIL}", {"tags": ["home"]}),
     # Reference texts.
     post(
         "corpus",

@@ -99,6 +99,7 @@ def rows(name: str, project: str, kind: str, body: Any, key: str = "home", **mor
 
 
 ASKS = (
+    get("projects-none", "/projects"),
     # Knowledge.
     get("knowledge-none", "/projects/THN/knowledge"),
     put(
@@ -157,6 +158,7 @@ ASKS = (
     rows("empty", "THN", "conversations", {"tags": ["x"]}),
     rows("unknown-field", "THN", "conversations", {"title": "T", "colour": "red"}),
     get("conversations", "/projects/THN/conversations"),
+    get("projects", "/projects?limit=2"),
     get("conversations-page", "/projects/THN/conversations?limit=2", save={"rows_next": "next"}),
     get("conversations-unknown-parameter", "/projects/THN/conversations?tag=vlan"),
     get("conversation", "/projects/THN/conversations/{vlan}"),
