@@ -1,11 +1,17 @@
 // Addresses behind the #: `#/c/{session}`, `#/c/{session}/{answer}`, `#/c/{session}/{answer}/{n}`, `#/documents`, …
 
+import { toast } from "./dom.js";
+
 const views = new Map();
+const waiting = new Map(); // views that were not fetched yet
 let shown = null; // {name, leave}
 
 /** `show(place, parts, again)` fills `place`; `again`: the view is shown already and only the rest of the address
  *  changed. It may return what is to be done when the view is left. */
 export const register = (name, show) => views.set(name, show);
+
+/** A view whose module is fetched when it is first shown; the module registers it. */
+export const later = (name, load) => waiting.set(name, load);
 
 export const path = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
 
@@ -32,6 +38,7 @@ export function parts() {
 
 function follow() {
   const [name, ...rest] = parts();
+  if (waiting.has(name)) return fetchView(name);
   const known = views.has(name) ? name : "c";
   const again = shown?.name === known;
   const place = document.getElementById("main");
@@ -42,6 +49,17 @@ function follow() {
   const leave = views.get(known)(place, views.has(name) ? rest : [], again);
   shown = { name: known, leave: again ? shown.leave : leave };
   dispatchEvent(new CustomEvent("ibid:address", { detail: [known, ...rest] }));
+}
+
+async function fetchView(name) {
+  const load = waiting.get(name);
+  try {
+    await load();
+    waiting.delete(name);
+    if (parts()[0] === name) follow();
+  } catch {
+    toast("This part of the page could not be loaded. Is `ibid serve` still running?");
+  }
 }
 
 export function start() {
