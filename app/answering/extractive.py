@@ -266,9 +266,14 @@ def by_words(question: str, offered: Sequence[Quote]) -> list[Quote]:
         return (own + NEAR * around + cue) * form(quote) * listed + by_passage + year
 
     def leans(quote: Quote) -> bool:
-        return quote.before is not None and share(quote.before) > share(quote)
+        before = quote.before
+        return before is not None and share(before) > share(quote) and pair_words(before, quote) <= MOST_WORDS
 
     return best_first(replace(quote, score=score(quote), leans=leans(quote)) for quote in offered)
+
+
+def pair_words(one: Quote, other: Quote) -> int:
+    return len(one.text.split()) + len(other.text.split())
 
 
 def of_other_years(years: Set[str], quote: Quote) -> bool:

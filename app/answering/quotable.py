@@ -12,6 +12,8 @@ from itertools import groupby
 
 LONGEST = 360
 """Characters of a quote: three lines on a page, and under sixty words."""
+ROW_WORDS = 60
+"""Words of a row with its head and section, bars counted."""
 
 END = re.compile(
     r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨៕]+[\"”»]*)\s*"
@@ -118,7 +120,7 @@ class Rows:
     def whole(self, line: str) -> str:
         for parts in ((self.head, self.section, line), (self.section, line)):
             whole = GAP.join(filter(None, parts))
-            if len(whole) <= LONGEST:
+            if len(whole) <= LONGEST and len(whole.split()) <= ROW_WORDS:
                 return whole
         return line
 
