@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
 from app.answer import DOCUMENT_FORM, GREETING_FORM, MEMORY_FORM, Finish, Prompt, Role
@@ -30,12 +30,18 @@ NEAR, CUE, NAMED, RELEVANT = 0.3, 0.2, 0.3, 2.0
 """Weights relative to the share of the question's terms in the quote itself, which has weight 1."""
 LEAST, LEAST_BY_WORDS = 0.0, 0.45
 """Least score of an answer, as the cross-encoder's logit and by words: unrelated quotes score lower."""
-NEARLY, ENOUGH = 4.0, 0.85
+NEARLY, ENOUGH = 5.0, 0.85
 """A further quote is at most so many logits below the best, or has at least this share of its score."""
 LISTED, READ_LISTED = 0.5, -4.0
 """Factor and logits for tables of contents and indexes of exhibits, which name what is elsewhere."""
 READ_WORDS, READ_NAMED = 1.0, 2.0
 """Logits for a score of 1 by words, and for a document that the question names, where it names some."""
+OTHER_YEAR, READ_OTHER_YEAR = -0.1, -1.5
+"""By words and in logits, for a quote with years but none of the question's."""
+READ_ROW, READ_DENIAL = 2.0, 1.0
+"""Logits for the row of a table where an amount is asked for, and for a no to a yes-or-no question."""
+READ_LEANING = -1.0
+"""Logits for a quote read with the one before it, whose words speak for both."""
 MOST, MOST_WORDS = 3, 60
 """Quotes, and words of all together, unless the first alone has more."""
 SAME = 0.6
@@ -67,6 +73,15 @@ CUES = (
     (r"why|what (caused|led|drove)", r"\b(because|due to|owing to|as a result|caused|driven by|reason)\b"),
 )
 """What a question asks for, and a pattern of sentences that give it."""
+AMOUNT = re.compile(
+    r"\b(?:how (?:many|much|large|big|high|long|old|far|tall)|percent|millions?|billions?|number of|amount"
+    r"|what (?:share|ratio))\b|[%$€£]",
+    re.IGNORECASE,
+)
+YES_OR_NO = re.compile(
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|must|should|may)\b", re.IGNORECASE
+)
+DENIAL = re.compile(r"\b(?:no|not|none|never|cannot)\b", re.IGNORECASE)
 ASKED = [
     (re.compile(rf"\b(?:{asks})(?!\w)", re.IGNORECASE), re.compile(gives, re.IGNORECASE))
     for asks, gives in CUES
@@ -85,6 +100,15 @@ class Quote:
     named: float = 0.0
     """How far the question names its document, in [0, 1]."""
     score: float = 0.0
+    before: "Quote | None" = field(default=None, compare=False, repr=False)
+    """The sentence or line before it in its passage; none at a table."""
+    leans: bool = False
+    """True if the one before has more of the question: “This was due to …”."""
+
+    @property
+    def tabular(self) -> bool:
+        """True for the row of a table."""
+        return BAR in self.text or GAP in self.text
 
     @property
     def listed(self) -> bool:
@@ -105,9 +129,15 @@ def quotes(passages: Sequence[Passage], question: str) -> list[Quote]:
         parts = quotable(passage.text)
         bags = [frozenset(terms(f"{part.context} {part.text}")) for part in parts]
         about = frozenset(terms(f"{passage.title} {passage.fields.get('heading') or ''}"))
+        before: Quote | None = None
+        line: Quote | None = None
         for n, part in enumerate(parts):
             near = about.union(*bags[max(0, n - 1) : n + 2])
             quote = Quote(part.text, passage, part.context, bags[n], near, named[document(passage)])
+            if part.alone:
+                before, line = line, quote
+            if before and not before.tabular and not quote.tabular:
+                quote = replace(quote, before=before)
             found.setdefault(part.text, quote)
     return list(found.values())
 
@@ -221,16 +251,35 @@ def by_words(question: str, offered: Sequence[Quote]) -> list[Quote]:
     total = sum(weights.values()) or 1.0
     gives = [given for asks, given in ASKED if asks.search(question)]
     best = max((quote.passage.score for quote in offered), default=0.0)
+    years = set(YEAR.findall(question))
+
+    def share(quote: Quote) -> float:
+        return sum(weights.get(term, 0.0) for term in quote.terms & asked) / total
 
     def score(quote: Quote) -> float:
-        own = sum(weights[term] for term in quote.terms & asked) / total
+        own = share(quote)
         around = sum(weights.get(term, 0.0) for term in quote.near & asked) / total - own
         cue = CUE if any(given.search(quote.text) for given in gives) else 0.0
         listed = LISTED if quote.listed else 1.0
         by_passage = NAMED * quote.named + RELEVANT * (quote.passage.score - best)
-        return (own + NEAR * around + cue) * form(quote) * listed + by_passage
+        year = OTHER_YEAR * of_other_years(years, quote)
+        return (own + NEAR * around + cue) * form(quote) * listed + by_passage + year
 
-    return best_first(replace(quote, score=score(quote)) for quote in offered)
+    def leans(quote: Quote) -> bool:
+        before = quote.before
+        return before is not None and share(before) > share(quote) and pair_words(before, quote) <= MOST_WORDS
+
+    return best_first(replace(quote, score=score(quote), leans=leans(quote)) for quote in offered)
+
+
+def pair_words(one: Quote, other: Quote) -> int:
+    return len(one.text.split()) + len(other.text.split())
+
+
+def of_other_years(years: Set[str], quote: Quote) -> bool:
+    """True for a quote with years, but none of these."""
+    own = set(YEAR.findall(f"{quote.text} {quote.context}")) if years else set()
+    return bool(own) and not own & years
 
 
 def rarities(asked: Set[int], offered: Sequence[Quote]) -> dict[int, float]:
@@ -251,8 +300,8 @@ def best_first(scored: Iterable[Quote]) -> list[Quote]:
 
 
 def chosen(ranked: Sequence[Quote], least: float) -> list[Quote]:
-    """Up to three quotes: the best, and others with a score of at least `least` that say something else.
-    Empty only if none is offered."""
+    """Up to three quotes: the best, and others with a score of at least `least` that say something else. One
+    that leans comes with the one before it if there is room. Empty only if none is offered."""
     found: list[Quote] = list(ranked[:1])
     left = MOST_WORDS - sum(len(quote.text.split()) for quote in found)
     for quote in ranked[1:]:
@@ -262,7 +311,24 @@ def chosen(ranked: Sequence[Quote], least: float) -> list[Quote]:
         if words <= left and not any(alike(quote, other) for other in found):
             found.append(quote)
             left -= words
-    return found
+    return joined(found, left)
+
+
+def joined(found: Sequence[Quote], left: int) -> list[Quote]:
+    """The quotes, each that leans after the one before it, within `left` more words."""
+    whole = list(found)
+    for quote in found:
+        if not quote.leans or quote.before is None:
+            continue
+        pair = replace(quote, text=f"{quote.before.text} {quote.text}", leans=False)
+        beside = [other for other in whole if other.text == quote.before.text]
+        words = 0 if beside else len(quote.before.text.split())
+        if words <= left:
+            left -= words
+            at = min(map(whole.index, (quote, *beside)))
+            rest = [other for other in whole if other is not quote and other not in beside]
+            whole = [*rest[:at], pair, *rest[at:]]
+    return whole
 
 
 def alike(one: Quote, other: Quote) -> bool:
@@ -278,8 +344,9 @@ SHORTLIST, AT_ONCE = 32, 4
 """Quotes that it reads, best by words first, and how many in one call."""
 CHARACTERS = 6_000
 """Of all that it reads, the question counted with each quote: a fifth of a second on two cores."""
-HEADING, CAPTION, SENTENCE = 30, 60, 260
-"""Characters that it reads of the heading, of the caption and head of a table, and of the quote."""
+HEADING, CAPTION, SENTENCE, LEANT_ON = 30, 60, 260, 140
+"""Characters that it reads of the heading, of the caption and head of a table, of the quote, and of the one
+that it leans on."""
 PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
 """A delta: four words."""
 
@@ -372,7 +439,7 @@ class Extractive:
                 for start in range(0, len(texts), AT_ONCE):
                     scores += await self.scorer.scores(question, texts[start : start + AT_ONCE])
         scored = zip(ranked, scores, strict=False)
-        return best_first(replace(quote, score=score + beside(quote)) for quote, score in scored)
+        return best_first(replace(quote, score=score + beside(question, quote)) for quote, score in scored)
 
 
 def prepared(question: str, passages: Sequence[Passage]) -> tuple[str, list[Quote]]:
@@ -381,19 +448,25 @@ def prepared(question: str, passages: Sequence[Passage]) -> tuple[str, list[Quot
     return spelled, by_words(spelled, quotes(passages, question))
 
 
-def beside(quote: Quote) -> float:
-    """Logits for what the cross-encoder does not see."""
-    return READ_WORDS * quote.score + READ_NAMED * quote.named + READ_LISTED * quote.listed
+def beside(question: str, quote: Quote) -> float:
+    """Logits for what the cross-encoder does not see, or does not weigh."""
+    logits = READ_WORDS * quote.score + READ_NAMED * quote.named + READ_LISTED * quote.listed
+    logits += READ_LEANING * quote.leans
+    logits += READ_OTHER_YEAR * of_other_years(set(YEAR.findall(question)), quote)
+    if AMOUNT.search(question):
+        return logits + READ_ROW * quote.tabular
+    return logits + READ_DENIAL * bool(YES_OR_NO.match(question) and DENIAL.search(quote.text))
 
 
 def shown_to_scorer(quote: Quote) -> str:
-    """A quote after the name of its document, its heading and the caption of its table."""
+    """A quote after the name of its document, its heading, and its table's caption or what it leans on."""
     name = " ".join(NAME_WORD.findall(document(quote.passage).removesuffix(".pdf")))
     heading = str(quote.passage.fields.get("heading") or "").rpartition(" › ")[2][:HEADING]
     place = ", ".join(filter(None, (name, heading)))
     head, gap, row = quote.text.partition(GAP)
     text = f"{head[:CAPTION]} {row}" if gap else quote.text
-    return f"{place}: {quote.context[-CAPTION:]} {text.replace(BAR, ' ')[:SENTENCE]}"
+    context = quote.before.text[-LEANT_ON:] if quote.leans and quote.before else quote.context[-CAPTION:]
+    return f"{place}: {context} {text.replace(BAR, ' ')[:SENTENCE]}"
 
 
 def unsaid(ranked: Sequence[Quote], prompt: Prompt) -> list[Quote]:
@@ -401,7 +474,7 @@ def unsaid(ranked: Sequence[Quote], prompt: Prompt) -> list[Quote]:
     the follow-up names: the row of a table may answer for another year too."""
     last = next((turn.content for turn in reversed(prompt.turns) if turn.role is Role.ASSISTANT), "")
     named = subject(prompt.message)
-    return [quote for quote in ranked if f"“{quote.text}”" not in last or (named and named <= quote.terms)]
+    return [quote for quote in ranked if quote.text not in last or (named and named <= quote.terms)]
 
 
 def bare(prompt: Prompt) -> str:

@@ -14,6 +14,8 @@ from app.text.sentences import END, split
 
 LONGEST = 360
 """Characters of a quote: three lines on a page, and under sixty words."""
+ROW_WORDS = 60
+"""Words of a row with its head and section, bars counted."""
 
 WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
 """A line end inside a sentence: no mark before it, a small letter after it."""
@@ -102,7 +104,7 @@ class TableRows:
     def whole(self, line: str) -> str:
         for parts in ((self.head, self.section, line), (self.section, line)):
             whole = GAP.join(filter(None, parts))
-            if len(whole) <= LONGEST:
+            if len(whole) <= LONGEST and len(whole.split()) <= ROW_WORDS:
                 return whole
         return line
 

@@ -139,6 +139,60 @@ async def test_the_cross_encoder_finds_an_answer_in_other_words() -> None:
     assert "crowns" not in re.findall("“.*?”", await answer(asked))[0]
 
 
+async def test_a_sentence_that_leans_is_quoted_after_the_one_it_leans_on() -> None:
+    """What only says "this" is read and quoted with what it is about."""
+    asked = prompt(
+        "Why did the sales of the mill fall in 1901?",
+        "Sales of the mill fell in 1901. This was the work of a long drought. The mill had a cat.",
+        "In 1901 the mill and its sales had a clerk.",
+    )
+    async with open_bundled() as bundled:
+        first, *rest = re.findall("“(.*?)”", await answer(asked, Extractive(bundled, seconds=60)))
+    assert first == "Sales of the mill fell in 1901. This was the work of a long drought."
+    assert not any("drought" in quote or quote in first for quote in rest)
+
+
+class Even:
+    """A cross-encoder to which all texts are alike."""
+
+    def reads(self, question: str) -> bool:
+        """Any question."""
+        return bool(question)
+
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One for each."""
+        return [1.0 for text in texts if question and text]
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "wanted"),
+    [
+        (
+            "What was the output of flour in 1901?",
+            ("The output of flour in the mill was dear in 1899.", "The output was dear in 1901."),
+            "in 1901",
+        ),
+        (
+            "How many sacks of flour were sold?",
+            ("The sacks of flour that were sold were many, 7 or so.", "Sacks | 1901\n--- | ---\nFlour | 310"),
+            "310",
+        ),
+        (
+            "Did the mill close in the war?",
+            ("In the war the mill had a close friend.", "The mill did not close."),
+            "did not close",
+        ),
+    ],
+    ids=["year", "row", "denial"],
+)
+async def test_what_a_question_asks_for_decides_between_equals(
+    question: str, texts: tuple[str, ...], wanted: str
+) -> None:
+    """A year of the question, a row of figures, a no."""
+    said = await answer(prompt(question, *texts), Extractive(Even()))  # type: ignore[arg-type]
+    assert wanted in re.findall("“(.*?)”", said)[0]
+
+
 async def test_the_stream_comes_in_pieces() -> None:
     """An answer is several deltas, so that it can be shown as it grows."""
     async with Extractive().open(prompt("When was the mill built?", MILL)) as stream:
