@@ -165,7 +165,7 @@ function thumb(way, label, turn) {
 }
 
 function actions(turn, took) {
-  const says = turn.meta.model === QUOTES ? "quotes only" : turn.meta.model;
+  const says = turn.meta.model === QUOTES ? "quotes" : turn.meta.model;
   const { used, passages } = turn.meta.rag;
   const facts = [took === undefined ? "" : `${Math.max(took / 1000, 0.1).toFixed(1)} s`, used ? count(passages, "passage") : "", says];
   const how = facts.filter(Boolean).join(" · ");
