@@ -33,6 +33,11 @@ PARAGRAPH = (
     "| Year | What |\n|:--|--:|\n| 1843 | built [mill.pdf#1] |\n| 1960 | closed |\n\n"
     "- It ground rye, wheat and oats for eleven villages.\n- Its wheel was made of larch.\n\n"
 )
+ROWS = "".join(f"| {n} | built [mill.pdf#1] | {n * 7} |\n" for n in range(500))
+LONG = f"\n\n| Year | What | Sacks |\n|--:|:--|--:|\n{ROWS}\n\n```python\n" + (
+    "for year in range(1843, 1960): print(year)\n" * 500 + "```\n\nThat is all [mill.pdf#1].\n"
+)
+"""A long table, and long code: the last block is drawn again with each piece."""
 TRACED = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"]
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 
@@ -123,7 +128,7 @@ async def forget(client: httpx.AsyncClient) -> None:
 
 async def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     """Medians over the rounds; of tasks, and of what must not be, the worst."""
-    reply = PARAGRAPH * (SIZE // len(PARAGRAPH) + 1)
+    reply = PARAGRAPH * ((SIZE - len(LONG)) // len(PARAGRAPH) + 1) + LONG
     async with (
         model_server(reply) as model,
         service(CHAT_BASE_URL=model.url) as client,
