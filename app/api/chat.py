@@ -6,6 +6,7 @@ reply, and with it the model's stream. A client that disconnects cancels the ans
 """
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -40,7 +41,7 @@ def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Que
         raise errors.InvalidField("user_id is required with `remember`", field="body.user_id")
     turns = None if body.history is None else tuple(Turn(Role(t.role), t.content) for t in body.history)
     return Question(
-        scope,
+        replace(scope, only=body.filter.filter() if body.filter else None),
         body.message,
         sources=None if body.sources is None else tuple(dict.fromkeys(body.sources)),
         history=turns,

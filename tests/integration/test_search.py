@@ -95,6 +95,16 @@ def test_a_filtered_search_still_fills_its_results(port: Talk) -> None:
     assert (nothing["results"], nothing["rag"]["reason"]) == ([], "empty")
 
 
+def test_a_question_can_be_about_one_document(port: Talk) -> None:
+    """/api/chat takes the same filter; without it the model sees passages of others first."""
+    listed = port.service.client.get("/api/documents?session_id=port").json()["items"]
+    winter = next(each["id"] for each in listed if each["filename"] == "winter.pdf")
+    body = {"message": QUESTION, "session_id": "port", "history": [], "stream": False, "top_k": 2}
+    for chosen, files in (({"filter": {"document_ids": [winter]}}, {"winter.pdf"}), ({}, {"ferries.pdf"})):
+        found = port.service.client.post("/api/chat", json=body | chosen).json()
+        assert {each["label"].rpartition("#")[0] for each in found["citations"]} == files
+
+
 def test_the_sources_in_reach_are_the_default(port: Talk) -> None:
     """Memories with a user, rows with a project; collections bound reference texts."""
     service = port.service

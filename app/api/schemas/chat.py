@@ -11,9 +11,13 @@ from app.api.schemas import (
     Name,
     Note,
     Out,
+    PastTime,
     SessionId,
+    TextId,
     absent,
+    read,
 )
+from app.types import Filter
 
 HISTORY_MOST, NOTES_MOST = 1_000, 50
 
@@ -62,6 +66,27 @@ class HistoryTurn(Body):
     content: LongText = Field(description="What was said.")
 
 
+Ids: TypeAlias = Annotated[list[TextId], Field(min_length=1, max_length=100)]
+
+
+class SearchFilter(Body):
+    """What the search is about: all that is given applies, before the best are chosen."""
+
+    document_ids: Ids | None = Field(None, description="Passages of these documents alone.")
+    collections: Ids | None = Field(None, description="Reference texts of these collections alone.")
+    since: PastTime | None = Field(
+        None,
+        description="Documents uploaded, and memories and texts written, at this time or later (RFC 3339).",
+    )
+
+    def filter(self) -> Filter:
+        return Filter(
+            documents=None if self.document_ids is None else tuple(self.document_ids),
+            collections=None if self.collections is None else tuple(self.collections),
+            since=read(self.since) if self.since else None,
+        )
+
+
 class ChatRequest(Body):
     """A question."""
 
@@ -82,6 +107,7 @@ class ChatRequest(Body):
         description="Where to search; results of several sources are ranked together, within one budget."
         " `memories` needs a user_id. Default: what the project defines; without a project, documents.",
     )
+    filter: SearchFilter | None = Field(None, description="What of the sources the question is about.")
     history: list[HistoryTurn] | None = Field(
         None,
         max_length=HISTORY_MOST,

@@ -1,39 +1,17 @@
 """POST /v1/search: what is looked for, and the passages found."""
 
-from typing import Annotated, TypeAlias
-
 from pydantic import Field
 
-from app.api.schemas import Body, Message, Name, Out, PastTime, SessionId, TextId, absent, read
+from app.api.schemas import Body, Message, Name, Out, SessionId, absent
 from app.api.schemas.chat import (
     CitationOut,
     DegradedSource,
     Include,
     PendingDocumentOut,
     Reason,
+    SearchFilter,
     SourceName,
 )
-from app.types import Filter
-
-Ids: TypeAlias = Annotated[list[TextId], Field(min_length=1, max_length=100)]
-
-
-class SearchFilter(Body):
-    """What the search is about: all that is given applies, before the best are chosen."""
-
-    document_ids: Ids | None = Field(None, description="Passages of these documents alone.")
-    collections: Ids | None = Field(None, description="Reference texts of these collections alone.")
-    since: PastTime | None = Field(
-        None,
-        description="Documents uploaded, and memories and texts written, at this time or later (RFC 3339).",
-    )
-
-    def filter(self) -> Filter:
-        return Filter(
-            documents=None if self.document_ids is None else tuple(self.document_ids),
-            collections=None if self.collections is None else tuple(self.collections),
-            since=read(self.since) if self.since else None,
-        )
 
 
 class SearchRequest(Body):

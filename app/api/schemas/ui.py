@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas import Body, LongText, Name, Note, SessionId
-from app.api.schemas.chat import HISTORY_MOST, NOTES_MOST, ChatRequest, SourceName
+from app.api.schemas.chat import HISTORY_MOST, NOTES_MOST, ChatRequest, SearchFilter, SourceName
 
 
 class UiPart(Body):
@@ -53,6 +53,7 @@ class UiChatRequest(Body):
     user_id: Name | None = Field(None, description="As in /api/chat.")
     project: Name | None = Field(None, description="As in /api/chat.")
     sources: list[SourceName] | None = Field(None, min_length=1, description="As in /api/chat.")
+    filter: SearchFilter | None = Field(None, description="As in /api/chat.")
     notes: list[Note] = Field(default=[], max_length=NOTES_MOST, description="As in /api/chat.")
     top_k: int | None = Field(None, ge=1, description="As in /api/chat.")
     model: Name | None = Field(None, description="As in /api/chat.")
