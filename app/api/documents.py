@@ -33,7 +33,7 @@ from app.api.openapi import (
 )
 from app.api.schemas import GoneOut, SessionId
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, PageBoxes, UploadFields
-from app.api.sse import EVENT_HEADERS, EventStream, Resumed, close, download
+from app.api.sse import EVENT_HEADERS, EventStream, Resumed, close, download, unless_gone
 from app.api.uploads import Received, received
 from app.db.documents import Document, State, Upload
 from app.ingest.viewer import Rect
@@ -229,6 +229,8 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number after t
 )
 async def get_chunk(
     *,
+    request: Request,
+    response: Response,
     who: Asker,
     opened: Opened,
     document_id: DocumentId,
@@ -245,8 +247,12 @@ async def get_chunk(
     ] = "",
 ) -> ChunkOut:
     """The passage that a citation names."""
-    found, piece = await opened.documents.chunk(scope_of(who, session_id=session_id), document_id, n)
-    places = await opened.documents.places(found, piece, quote) if boxes else None
+    scope, places = scope_of(who, session_id=session_id), None
+    found, piece = await opened.documents.chunk(scope, document_id, n)
+    if boxes:
+        finding = opened.documents.places(scope, found, piece, quote)
+        places = await unless_gone(request.receive, finding)
+        response.headers["Cache-Control"] = "no-store"
     return ChunkOut(
         label=label(found.label, str(n)),
         text=piece.text,
@@ -274,8 +280,8 @@ def page_boxes(chunk: Chunk, boxes: Sequence[tuple[int, Sequence[Rect]]]) -> lis
 
 
 IMAGE_HEADERS = {
-    # A document's bytes never change under its id.
-    "Cache-Control": "private, immutable, max-age=31536000",
+    # Asked for each time: a browser's cache knows neither keys nor deletions.
+    "Cache-Control": "private, no-cache",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
@@ -316,13 +322,14 @@ async def get_page(
     _session_id: IgnoredSession = None,
 ) -> Response:
     """Drawn by a process that may see nothing but this file."""
-    found = await opened.documents.with_file(scope_of(who), document_id)
+    scope = scope_of(who)
+    found = await opened.documents.with_file(scope, document_id)
     if found.state is State.READY and n > found.pages:
         raise errors.Missing("there is no such page")
     tag = tag_of(found.sha256[:32], n, scale or "fit")
     if known := not_modified(request, tag, IMAGE_HEADERS):
         return known
-    image = await opened.documents.page(found, n, scale)
+    image = await unless_gone(request.receive, opened.documents.page(scope, found, n, scale))
     return Response(image, headers={**IMAGE_HEADERS, "ETag": tag}, media_type=WEBP)
 
 
