@@ -13,13 +13,13 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import structlog
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from app.answer import Finish
 from app.answering.live import Numbered
@@ -68,7 +68,19 @@ async def download(
         finally:
             await close(pieces)
 
-    return StreamingResponse(body(), status, headers=headers, media_type=media_type)
+    return Download(body(), status, headers=headers, media_type=media_type)
+
+
+class Download(StreamingResponse):
+    """Cut if the client reads nothing for STALL_SECONDS."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def hurried(message: Message) -> None:
+            async with asyncio.timeout(STALL_SECONDS):
+                await send(message)
+
+        with suppress(TimeoutError):
+            await super().__call__(scope, receive, hurried)
 
 
 class Wire(Protocol):
@@ -85,8 +97,12 @@ class Wire(Protocol):
     def end(self) -> bytes:
         """The bytes that close the stream, after `done` and after an error."""
 
+
+class WholeWire(Wire, Protocol):
+    """A wire that can also send an answer as one object."""
+
     def whole(self, told: Mapping[str, object]) -> Response:
-        """The answer as one object, from `Reply.whole`."""
+        """From `Reply.whole`."""
 
 
 class Ended(NamedTuple):
@@ -121,7 +137,7 @@ class Shapes:
     done: type[Out]
     whole: type[Out]
 
-    def events(self, reply: Reply, instance: str) -> Wire:
+    def events(self, reply: Reply, instance: str) -> WholeWire:
         return Events(self, reply.answer_id, instance)
 
 
@@ -172,7 +188,7 @@ class PreparedAnswer:
     """An answer that is ready to be sent, and the form its client wants."""
 
     reply: Reply
-    wire: Wire
+    wire: WholeWire
     receive: Receive
     stream: bool
     watch: bool
@@ -188,7 +204,7 @@ class PreparedAnswer:
 async def prepared(
     request: Request,
     preparing: Coroutine[Any, Any, Reply],
-    wire: Callable[[Reply, str], Wire],
+    wire: Callable[[Reply, str], WholeWire],
     *,
     stream: bool,
     watch: bool = True,
@@ -204,17 +220,25 @@ async def prepared(
         await reply.aclose()
 
 
+What: TypeAlias = Literal["answer", "document"]
+BROKE_OFF: Mapping[What, str] = {"answer": "answer broke off", "document": "following a document broke off"}
+FAILED: Mapping[What, str] = {"answer": "answer failed", "document": "following a document failed"}
+
+
 class EventStream(Response):
     """An answer as server-sent events. With `watch`, a client's disconnect cancels the answer, unless another
-    one follows it."""
+    one follows it. `what` the events are of, for the log."""
 
-    def __init__(self, reply: "Reply | Resumed", wire: Wire, *, watch: bool = True) -> None:
+    def __init__(
+        self, reply: "Reply | Resumed", wire: Wire, *, watch: bool = True, what: What = "answer"
+    ) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers(wire.headers)
         self._reply = reply
         self._wire = wire
         self._watch = watch
+        self._what = what
         self._gone = False
         self._done = False
         self._ready = b""
@@ -273,10 +297,10 @@ class EventStream(Response):
                     self._reply.fail(stopping())
             raise
         except IbidError as error:
-            log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
+            log.warning(BROKE_OFF[self._what], slug=error.slug, **self._named())
             self._error(error)
         except Exception:
-            log.exception("answer failed", answer_id=self._reply.answer_id)
+            log.exception(FAILED[self._what], **self._named())
             self._reply.fail(unexpected())
             self._error(unexpected())
 
@@ -289,6 +313,9 @@ class EventStream(Response):
                 await self._event(send, name, data, more=self._reply.more)
         finally:
             await close(events)
+
+    def _named(self) -> dict[str, str]:
+        return {f"{self._what}_id": self._reply.answer_id}
 
     def _error(self, error: IbidError) -> None:
         self._ready += self._wire.error(error)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -15,7 +16,7 @@ from starlette.types import Message
 from app.answering.stream import Reply
 from app.api import sse
 from app.api.chat import SHAPES
-from app.api.sse import EventStream, Wire, unless_gone
+from app.api.sse import EventStream, Wire, download, unless_gone
 from app.errors import ModelTimeout
 from tests.fakes.logged import Lines
 from tests.fakes.server import Event, events
@@ -308,3 +309,24 @@ async def test_a_result_that_nobody_gets_is_closed(turns: int) -> None:
 
     got = [] if task.cancelled() else [task.result()]
     assert got + opening.closed == ["opened"]
+
+
+async def test_a_download_that_nobody_reads_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its pieces are closed: it would hold memory for as long as the client likes."""
+    monkeypatch.setattr(sse, "STALL_SECONDS", 0.05)
+    closed = asyncio.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b"piece"
+        finally:
+            closed.set()
+
+    client = Client()
+    client.reads.clear()
+    response = await download(pieces(), headers={}, media_type="application/pdf")
+    async with asyncio.timeout(5):
+        await response({"type": "http"}, client.receive, client.send)
+        await closed.wait()
+    assert not client.ended
