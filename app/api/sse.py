@@ -79,8 +79,11 @@ class Download(StreamingResponse):
             async with asyncio.timeout(STALL_SECONDS):
                 await send(message)
 
-        with suppress(TimeoutError):
-            await super().__call__(scope, receive, hurried)
+        try:
+            with suppress(TimeoutError):
+                await super().__call__(scope, receive, hurried)
+        finally:
+            await close(self.body_iterator)
 
 
 class Wire(Protocol):

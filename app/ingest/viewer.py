@@ -24,8 +24,8 @@ from app.settings import DocumentLimits
 
 PROCESSES = 2
 """Documents that are shown at a time; further ones wait for one that nobody is waiting for."""
-WAIT_SECONDS = 10.0
-"""How long a request waits for a process, and for its turn."""
+WAIT_SECONDS = 17.0
+"""How long a request waits for a process, and for its turn: longer than a call takes that hangs."""
 CALL_SECONDS = 15.0
 """After this a page or a passage counts as too complex. Most take a twentieth of a second."""
 START_SECONDS = 30.0
