@@ -10,7 +10,15 @@ Times are seconds.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Mapping,
+)
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -367,7 +375,7 @@ async def piece(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def close(iterator: AsyncIterator[object]) -> None:
+async def close(iterator: AsyncIterable[object]) -> None:
     if isinstance(iterator, AsyncGenerator):
         await iterator.aclose()
 

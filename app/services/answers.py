@@ -79,11 +79,10 @@ class AnswerService:
             raise Missing("there is no answer yet")
         return kept
 
-    async def rate(self, scope: Scope, answer_id: str, rating: str | None) -> bool:
-        """False: it is not stored, or not stored yet."""
+    async def written(self, scope: Scope, answer_id: str) -> None:
+        """Wait a moment for an answer that waits to be stored."""
         if waiting := self._recorder.find(scope, answer_id):
             await self._recorder.written(waiting.scope)
-        return await self._answers.rate(scope, answer_id, rating)
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
         found = await self._answers.used(scope, answer_id)
