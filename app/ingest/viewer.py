@@ -1,4 +1,4 @@
-"""Pages of PDFs as images, and the places of passages on them: child processes (`pages.py`) under limits.
+"""Pages of PDFs as images, and the places of passages on them: child processes (`drawing.py`) under limits.
 
 A process shows one document and is kept for a while, since people look at one page after the other. It dies
 at its deadlines; a hostile file can use up its time and memory, nothing else: what hung once is refused from
@@ -42,7 +42,7 @@ MAX_OUTPUT = 64 << 20
 """Bytes that a process may send: some 500 pages. From half of it on, it gets no more calls."""
 QUEUE = 64
 """Calls that wait for one process: those of a few browsers."""
-WORKER = Program("pages", python("app.ingest.pages"), close_seconds=0.0, output_bytes=MAX_OUTPUT)
+WORKER = Program("pages", python("app.ingest.drawing"), close_seconds=0.0, output_bytes=MAX_OUTPUT)
 HEADER = b"RIFF"
 
 Content: TypeAlias = Callable[[], AsyncIterator[bytes]]
