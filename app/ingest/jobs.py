@@ -202,8 +202,8 @@ class Ingest:
         *,
         forget: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`folder`: for temporary files; the next start deletes those that a kill left. `forget` is told of
-        each document that was removed, in whatever way."""
+        """`folder`: for temporary files; the next start deletes those that a kill left. `forget` is called
+        for each document that was removed, in whatever way."""
         self._record = record
         self._parser = parser
         self._embedder = embedder

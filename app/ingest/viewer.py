@@ -68,7 +68,7 @@ PLACES = TypeAdapter(Places)
 
 
 Subject: TypeAlias = tuple[str, str, int, int]
-"""What a call is about: the document, what is done, the first and the last page."""
+"""The document of a call, its name, the first and the last page."""
 TOO_SLOW = "Showing a page of it takes too much time"
 ATTEMPTS = 2
 """A call whose process ended before its turn is made again with a new one."""
@@ -108,7 +108,7 @@ class Process:
     """Bytes."""
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
     why: IbidError | None = None
-    """What its calls get if it was ended: they are not the file's fault."""
+    """The error of its calls after it was ended: not the file's fault."""
 
     def is_over(self, now: float) -> bool:
         if not self.starting.done():
@@ -142,7 +142,7 @@ class PdfViewer:
         self._waiting: Counter[str] = Counter()
         """Requests that wait for a place, by tenant."""
         self._hung: dict[Subject, None] = {}
-        """What took too long, the oldest first."""
+        """Pages and passages that took too long, the oldest first."""
         self._stopped: IbidError | None = None
         self._changed = asyncio.Condition()
         self._ending: set[asyncio.Task[None]] = set()
@@ -176,7 +176,7 @@ class PdfViewer:
             raise PdfDamaged(UNREADABLE) from None
 
     def forget(self, document_id: str) -> None:
-        """End the process of a document that was removed; whoever waits for it is told so."""
+        """End the process of a document that was removed; its calls raise `Missing`."""
         if process := self._shown.get(document_id):
             self._drop(document_id, process, Missing("the document is not here any more"))
 
@@ -380,7 +380,7 @@ class PdfViewer:
             process.timer = loop.call_later(IDLE_SECONDS, self._drop, document_id, process)
 
     def _drop(self, document_id: str, process: Process, why: IbidError | None = None) -> None:
-        """End a process, in a task. `why`: what its calls get."""
+        """End a process, in a task. `why`: the error of its calls."""
         process.why = process.why or why
         if process.timer:
             process.timer.cancel()

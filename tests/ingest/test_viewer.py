@@ -185,7 +185,7 @@ async def test_a_service_that_stops_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_tenant_leaves_the_second_place_to_others(tmp_path: Path) -> None:
-    """Who has a page at work does not get another place before those who have none."""
+    """A tenant that has a page at work does not get another place before those who have none."""
     async with Viewing(tmp_path) as viewing:
         for name in ("a1", "a2", "a3"):
             await viewing.begin(name, 1, "a")
