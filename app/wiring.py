@@ -363,7 +363,7 @@ async def open_services(
         works: dict[str, Work] = {
             "recorder": recorder.run,
             "relay": relay.run,
-            "jobs": worker(settings, open_, parser).run,
+            "jobs": worker(settings, open_, parser, viewer).run,
             "erasure": services.users.run,
             "qdrant": open_.qdrant.outbox.run,
             "chroma": open_.chroma_outbox.run,
@@ -387,11 +387,13 @@ async def warm_policy() -> None:
     await asyncio.to_thread(weigh, "Hello.")
 
 
-def worker(settings: Settings, open_: Resources, parser: Parser | None) -> JobRunner:
+def worker(settings: Settings, open_: Resources, parser: Parser | None, viewer: PdfViewer) -> JobRunner:
     record, events = DocumentStore(open_.pool), EventStore(open_.pool)
     # The queue waits for a model that is down; here requests only get smaller for a slow one.
     embedder = Patient(open_.embedder, 0)
-    ingest = Ingest(record, parser or PdfParser(settings.document), embedder, settings.scratch)
+    ingest = Ingest(
+        record, parser or PdfParser(settings.document), embedder, settings.scratch, forget=viewer.forget
+    )
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
     chores = (record.sweep, events.fold, events.tidy)
     return JobRunner(open_.jobs, handlers, settings.ibid.workers, chores=chores)
@@ -409,7 +411,7 @@ def build_services(
     pool, embedder, tokens, memory_source = open_.pool, open_.embedder, O200k(), open_.qdrant.memories
     metrics = Metrics()
     documents, cards, knowledge = DocumentStore(pool), CardStore(pool), KnowledgeStore(pool)
-    said = UtteranceStore(pool)
+    shown, said = DocumentService(documents, viewer), UtteranceStore(pool)
     votes, temporal = feedback_stores(open_)
     retrieval = build_retrieval(settings, open_)
     answers = AnswerService(AnswerStore(pool), recorder)
@@ -435,7 +437,7 @@ def build_services(
             personal=settings.vantage.personal_memory,
             debug=settings.vantage.debug,
         ),
-        documents=DocumentService(documents, viewer),
+        documents=shown,
         sessions=SessionService(SessionStore(pool), recorder),
         answers=answers,
         streams=StreamService(live, answers, originals, relay),
@@ -475,7 +477,7 @@ def build_services(
         debug=settings.rag.debug_mode,
         token=open_.held.token,
         publish=open_.held.publish,
-        hurry=documents.hurry,
+        hurry=shown.hurry,
         limiter=open_.limiter,
         tracer=open_.tracer,
         metrics=metrics,

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import pypdfium2 as pdfium
 
 from app.errors import IbidError
-from app.ingest import pages
+from app.ingest.drawing import drawn
+from app.ingest.places import boxes
 from app.ingest.worker import parse
 from bench.table import table
 
@@ -46,13 +47,13 @@ def row(path: Path) -> Row | None:
     pdf = pdfium.PdfDocument(path)
     for chunk in chunks:
         began = time.process_time()
-        found = pages.boxes(pdf, chunk.page, chunk.page_end, chunk.text, "")
+        found = boxes(pdf, chunk.page, chunk.page_end, chunk.text, "")
         find.append(time.process_time() - began)
         boxed += bool(found.boxes)
         whole += found.found >= WHOLE * found.letters
     for n in range(0, len(pdf), EACH):
         began = time.process_time()
-        sizes.append(len(pages.drawn(pdf[n], None)))
+        sizes.append(len(drawn(pdf[n], None)))
         draw.append(time.process_time() - began)
     pdf.close()
     return Row(len(chunks), boxed, whole, 1e3 * median(find), 1e3 * median(draw), median(sizes) / 1e3)

@@ -17,7 +17,7 @@ import pytest
 from app import errors, retrieval
 from app.answering.recorder import Recorder
 from app.db.pool import Pool
-from app.db.users import NAMES_ONLY, TABLES
+from app.db.users import TABLES
 from app.errors import IbidError, kinds
 from app.retrieval.source import IndexedSource
 from app.services.users import UserService
@@ -25,7 +25,7 @@ from app.settings import CacheSettings, QdrantSettings, Settings
 from app.types import Scope
 from app.wiring import Resources, user_service
 from tests.fakes.answering import FakeLog
-from tests.fakes.holdings import FakeFiles
+from tests.fakes.holdings import NAMES_ONLY, FakeFiles
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(

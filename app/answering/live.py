@@ -1,7 +1,7 @@
 """Replies in progress on this replica, and the events of recorded answers: for clients that resume or stop.
 
-`Progress` keeps what a reply has sent. Only the request that asked drives the model; followers read from what
-was sent, so that a slow one slows nobody. `events_of` makes the same events, with the same numbers, of a
+`LiveReply` keeps what a reply has sent. Only the request that asked drives the model; followers read from
+what was sent, so that a slow one slows nobody. `events_of` makes the same events, with the same numbers, of a
 recorded answer. Events are numbered from 1. Raises `Overloaded`.
 """
 
@@ -30,7 +30,7 @@ LAST = frozenset({"done", "error"})
 
 
 @dataclass(slots=True)
-class Progress:
+class LiveReply:
     """What a reply has sent so far. Tokens are kept as texts: one more reference each."""
 
     answer_id: str
@@ -128,27 +128,27 @@ class Live:
     """The replies in progress, by the id of their answers."""
 
     def __init__(self) -> None:
-        self._replies: dict[str, Progress] = {}
+        self._replies: dict[str, LiveReply] = {}
 
-    def add(self, progress: Progress) -> None:
+    def add(self, progress: LiveReply) -> None:
         self._replies[progress.answer_id] = progress
 
-    def end(self, progress: Progress) -> None:
+    def end(self, progress: LiveReply) -> None:
         self._replies.pop(progress.answer_id, None)
         progress.end()
 
-    def find(self, scope: Scope, answer_id: str) -> Progress | None:
+    def find(self, scope: Scope, answer_id: str) -> LiveReply | None:
         """The scope's reply with this id."""
         found = self._replies.get(answer_id)
         return found if found and may_see(scope, found.scope) else None
 
-    def newest(self, scope: Scope, thread: str) -> Progress | None:
+    def newest(self, scope: Scope, thread: str) -> LiveReply | None:
         """The scope's newest reply in a thread that has events to come; ids sort by time."""
         ours = (each for each in self._replies.values() if each.scope.thread == thread and not each.said)
         return max((each for each in ours if may_see(scope, each.scope)), key=_id, default=None)
 
 
-def _id(progress: Progress) -> str:
+def _id(progress: LiveReply) -> str:
     return progress.answer_id
 
 

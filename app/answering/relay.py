@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 
-from app.answering.live import Live, Numbered, Progress, as_json
+from app.answering.live import Live, LiveReply, Numbered, as_json
 from app.db.jobs import Listener
 from app.db.pool import Pool
 from app.errors import IbidError
@@ -193,7 +193,7 @@ class Relay:
             if progress := of_thread or self._live.find(scope, told["answer_id"]):
                 self._begin(self._serve(told, progress))
 
-    async def _serve(self, told: dict[str, Any], progress: Progress) -> None:
+    async def _serve(self, told: dict[str, Any], progress: LiveReply) -> None:
         """Send the events after number `after` until the reply ends, or its reader leaves."""
         served = self._served[told["ticket"]] = Served(deadline(LEASE_SECONDS))
         text = as_json({"answer_id": progress.answer_id, "endpoint": progress.endpoint}) + "\n"

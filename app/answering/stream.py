@@ -17,7 +17,7 @@ from typing import Any
 
 from app.answer import Answer, Citation, Finish, Role, Sent, ShownCitation, Span, Turn, Usage
 from app.answering.citations import SOURCES, CitationFilter, CitationMark, appended, closing, marks_of
-from app.answering.live import Live, Progress, lengths, plain, without_texts
+from app.answering.live import Live, LiveReply, lengths, plain, without_texts
 from app.answering.meta import links, retrieved, shown
 from app.answering.question import Context, Question
 from app.answering.recorder import AnswerRecord, Recorder
@@ -105,7 +105,7 @@ class Reply:
     public_url: str | None = None
     """IBID_PUBLIC_URL, with which citations are linked."""
     live: Live = field(default_factory=Live)
-    progress: Progress = field(init=False)
+    progress: LiveReply = field(init=False)
     more: bool = False
     """True if another event, or the end, follows at once: they may be sent in one piece."""
     _text: list[str] = field(default_factory=list)
@@ -136,7 +136,7 @@ class Reply:
     def __post_init__(self) -> None:
         self._citations = self.context.citations
         self._begin()
-        self.progress = Progress(self.answer_id, self.endpoint, self.question.scope, self.stop)
+        self.progress = LiveReply(self.answer_id, self.endpoint, self.question.scope, self.stop)
         self.live.add(self.progress)
 
     def _begin(self) -> None:

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
 from app import errors
 from app.answering.live import Numbered
-from app.api.bodies import Json, encoded
+from app.api.bodies import encoded
 from app.api.conditional import not_modified, range_of, tag_of
 from app.api.dependencies import Asker, AsOf, Cursor, Limit, Opened, Since, scope_of, span_of
 from app.api.middleware import MIB
@@ -33,7 +33,7 @@ from app.api.openapi import (
 )
 from app.api.schemas import GoneOut, SessionId
 from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage, PageBoxes, UploadFields
-from app.api.sse import EVENT_HEADERS, EventStream, Resumed, close, download
+from app.api.sse import EVENT_HEADERS, EventStream, Resumed, close, download, unless_gone
 from app.api.uploads import Received, received
 from app.db.documents import Document, State, Upload
 from app.ingest.viewer import Rect
@@ -173,15 +173,27 @@ async def delete_document(who: Asker, opened: Opened, document_id: DocumentId) -
     responses={**document_events(), **responses(*ASKING, errors.Missing, errors.Overloaded)},
 )
 async def follow_document(
-    request: Request, who: Asker, opened: Opened, document_id: DocumentId, session_id: Session = None
+    *,
+    request: Request,
+    who: Asker,
+    opened: Opened,
+    document_id: DocumentId,
+    session_id: Session = None,
+    last_event_id: Annotated[
+        str | None, Header(description="Id of the last event that arrived; only the last one has an id.")
+    ] = None,
 ) -> Response:
     """`progress` each time it changes, at most once a second, then `ready` or `failed` with the document, or
     `error` if it is deleted meanwhile. Of a document that is not being read the last event alone. Ends after
-    15 minutes at the latest: an EventSource then asks again."""
+    15 minutes at the latest: then ask again. Read it with `fetch`, since an EventSource sends no key."""
     scope, instance = scope_of(who, session_id=session_id), request_id(request.scope)
-    found = await opened.documents.follow(scope, document_id)
-    events = numbered(found, lambda document: DocumentOut.of(document, scope, instance))
-    return EventStream(Resumed(document_id, events), DocumentEvents(instance))
+    found = await opened.documents.get(scope, document_id)
+    if found.state is not State.PROCESSING and last_event_id == event_id(document_id, found.state):
+        return Response(status_code=204)
+    told = await opened.documents.follow(scope, document_id)
+    events = numbered(told, lambda document: DocumentOut.of(document, scope, instance))
+    wire = DocumentEvents(document_id, instance)
+    return EventStream(Resumed(document_id, events), wire, what="document")
 
 
 async def numbered(
@@ -197,16 +209,22 @@ async def numbered(
         await close(documents)
 
 
+ENDINGS = (State.READY, State.FAILED)
+"""Names of events that nothing follows; `error` has no id, since the next request is answered with 404."""
+
+
 class DocumentEvents:
-    """The events as bytes; they have no ids, since the newest says everything."""
+    """The events as bytes. The last one has an id; the others have none, since the newest says everything."""
 
     headers = EVENT_HEADERS
 
-    def __init__(self, instance: str) -> None:
+    def __init__(self, document_id: str, instance: str) -> None:
+        self._document_id = document_id
         self._instance = instance
 
     def event(self, name: str, data: Mapping[str, object]) -> bytes:
-        return b"event: %b\ndata: %b\n\n" % (name.encode(), encoded(data["body"]))
+        number = f"id: {event_id(self._document_id, name)}\n" if name in ENDINGS else ""
+        return b"%bevent: %b\ndata: %b\n\n" % (number.encode(), name.encode(), encoded(data["body"]))
 
     def error(self, error: errors.IbidError) -> bytes:
         return self.event("error", {"body": problem_of(error, self._instance)})
@@ -214,8 +232,9 @@ class DocumentEvents:
     def end(self) -> bytes:
         return b""
 
-    def whole(self, told: Mapping[str, object]) -> Response:
-        return Json(told)
+
+def event_id(document_id: str, state: str) -> str:
+    return f"{document_id}:{state}"
 
 
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number after the `#` of its label.")]
@@ -229,6 +248,8 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number after t
 )
 async def get_chunk(
     *,
+    request: Request,
+    response: Response,
     who: Asker,
     opened: Opened,
     document_id: DocumentId,
@@ -245,8 +266,12 @@ async def get_chunk(
     ] = "",
 ) -> ChunkOut:
     """The passage that a citation names."""
-    found, piece = await opened.documents.chunk(scope_of(who, session_id=session_id), document_id, n)
-    places = await opened.documents.places(found, piece, quote) if boxes else None
+    scope, places = scope_of(who, session_id=session_id), None
+    found, piece = await opened.documents.chunk(scope, document_id, n)
+    if boxes:
+        finding = opened.documents.places(scope, found, piece, quote)
+        places = await unless_gone(request.receive, finding)
+        response.headers["Cache-Control"] = "no-store"
     return ChunkOut(
         label=label(found.label, str(n)),
         text=piece.text,
@@ -274,8 +299,8 @@ def page_boxes(chunk: Chunk, boxes: Sequence[tuple[int, Sequence[Rect]]]) -> lis
 
 
 IMAGE_HEADERS = {
-    # A document's bytes never change under its id.
-    "Cache-Control": "private, immutable, max-age=31536000",
+    # Asked for each time: a browser's cache knows neither keys nor deletions.
+    "Cache-Control": "private, no-cache",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
@@ -316,13 +341,14 @@ async def get_page(
     _session_id: IgnoredSession = None,
 ) -> Response:
     """Drawn by a process that may see nothing but this file."""
-    found = await opened.documents.with_file(scope_of(who), document_id)
+    scope = scope_of(who)
+    found = await opened.documents.with_file(scope, document_id)
     if found.state is State.READY and n > found.pages:
         raise errors.Missing("there is no such page")
     tag = tag_of(found.sha256[:32], n, scale or "fit")
     if known := not_modified(request, tag, IMAGE_HEADERS):
         return known
-    image = await opened.documents.page(found, n, scale)
+    image = await unless_gone(request.receive, opened.documents.page(scope, found, n, scale))
     return Response(image, headers={**IMAGE_HEADERS, "ETag": tag}, media_type=WEBP)
 
 

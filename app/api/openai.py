@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import quote
 
@@ -51,6 +52,7 @@ from app.db.keys import Caller
 from app.errors import IbidError, InvalidField, Missing
 from app.problems import openai_error
 from app.services.services import Services
+from app.types import Scope
 
 router = APIRouter(
     generate_unique_id_function=operation_id, prefix="/v1", tags=["openai"], route_class=JsonRoute
@@ -291,13 +293,15 @@ def dialogue(messages: Sequence[ChatMessage], *, field: str, style: Style) -> Di
     unanswered = list[str]()
     while turns and turns[-1][0] is Role.USER:
         unanswered.insert(0, turns.pop()[1])
-    history = list[Turn]()
-    for role, group in groupby(turns, key=lambda turn: turn[0]):
+    return Dialogue(message, tuple(joined(turns, style)), (*notes, *unanswered))
+
+
+def joined(turns: Sequence[tuple[Role, str]], style: Style) -> Iterator[Turn]:
+    """Turns of one role in a row as one, without the numbers that stood for marks."""
+    for role, group in groupby(turns, key=itemgetter(0)):
         text = BREAK.join(text for _, text in group)
-        if role is Role.ASSISTANT and style == "number":
-            text = without_numbers(text)
-        history.append(Turn(role, text))
-    return Dialogue(message, tuple(history), (*notes, *unanswered))
+        is_numbered = role is Role.ASSISTANT and style == "number"
+        yield Turn(role, without_numbers(text) if is_numbered else text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +322,21 @@ async def known(name: str, asking: Asking) -> str | None:
     raise UnknownModel(f"The model `{name}` does not exist. GET /v1/models lists what there is.")
 
 
+def serves_client(options: IbidOptions, said: Dialogue) -> bool:
+    """True for an errand: what the client needs for itself, such as a title."""
+    if options.errand is None:
+        return not said.history and is_errand(said.message)
+    return options.errand
+
+
+def personal(scope: Scope, said: Dialogue) -> Question:
+    """The question of a model that knows the user's memories."""
+    if scope.user_id is None:
+        raise InvalidField("user is required with this model: only a user key implies it", field="body.user")
+    overlay = overlay_to_instructions(BREAK.join(said.notes))
+    return Question(scope, said.message, history=said.history, overlay=overlay)
+
+
 async def ask_of(asking: Asking, body: AskedModel, said: Dialogue) -> Ask:
     who, opened = asking.who, asking.services
     project = await known(body.model, asking)
@@ -326,10 +345,7 @@ async def ask_of(asking: Asking, body: AskedModel, said: Dialogue) -> Ask:
     scope = scope_of(
         who, user_id=body.user, session_id=session or "default", thread_id=session, project=project
     )
-    errand = options.errand
-    if errand is None:
-        errand = not said.history and is_errand(said.message)
-    if errand and body.model != VANTAGE:  # its policy decides about every message
+    if body.model != VANTAGE and serves_client(options, said):  # its policy decides about every message
         asked = Question(scope, said.message, notes=said.notes, errand=True, recorded=False)
         return Ask(asked, opened.chat.prepare)
     if len(said.message) > QUESTION_MOST:
@@ -337,13 +353,7 @@ async def ask_of(asking: Asking, body: AskedModel, said: Dialogue) -> Ask:
             f"the question must have at most {QUESTION_MOST:,} characters", field="body.messages"
         )
     if body.model in {MEMORY, VANTAGE}:
-        if scope.user_id is None:
-            raise InvalidField(
-                "user is required with this model: only a user key implies it", field="body.user"
-            )
-        scope = scope_of(who, user_id=body.user, thread_id=session)
-        overlay = overlay_to_instructions(BREAK.join(said.notes))
-        asked = Question(scope, said.message, history=said.history, overlay=overlay)
+        asked = personal(scope_of(who, user_id=body.user, thread_id=session), said)
         return Ask(asked, opened.rag.prepare if body.model == MEMORY else opened.vantage.prepare)
     sources = EVERYWHERE if body.model == PREFIX else None
     asked = Question(scope, said.message, sources=sources, history=said.history, notes=said.notes)

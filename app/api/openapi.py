@@ -231,18 +231,22 @@ def document_events() -> dict[int | str, dict[str, Any]]:
     """For `responses=`: the events of a document that is being read."""
     shown = {"progress": "ProgressOut", "ready": "DocumentOut", "failed": "DocumentOut", "error": "Problem"}
     said = {name: json.dumps(EXAMPLES[shown[name]][0], ensure_ascii=False) for name in ("progress", "ready")}
+    ids = {"ready": f"id: {EXAMPLES['DocumentOut'][0]['id']}:ready\n"}
     kinds = [{"$ref": f"#/components/schemas/{kind}"} for kind in dict.fromkeys(shown.values())]
     data = {"contentMediaType": "application/json", "contentSchema": {"anyOf": kinds}}
     event = {
         "type": "object",
         "required": ["event", "data"],
-        "properties": {"data": {"type": "string", **data}},
+        "properties": {"id": {"type": "string"}, "data": {"type": "string", **data}},
     }
-    sent = "".join(f"event: {name}\ndata: {each}\n\n" for name, each in said.items())
+    sent = "".join(f"{ids.get(name, '')}event: {name}\ndata: {each}\n\n" for name, each in said.items())
     examples = {"whole": {"summary": "To the end", "value": sent}}
     stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
     text = "`progress` until `ready` or `failed` with the document"
-    return {200: {"description": text, "content": {EVENT_STREAM: stream}}}
+    return {
+        200: {"description": text, "content": {EVENT_STREAM: stream}},
+        204: {"description": "Nothing follows: the last event has arrived."},
+    }
 
 
 def ui_stream(text: str) -> dict[int | str, dict[str, Any]]:

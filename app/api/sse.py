@@ -10,16 +10,24 @@ Times are seconds.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Mapping,
+)
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import structlog
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from app.answer import Finish
 from app.answering.live import Numbered
@@ -68,7 +76,22 @@ async def download(
         finally:
             await close(pieces)
 
-    return StreamingResponse(body(), status, headers=headers, media_type=media_type)
+    return Download(body(), status, headers=headers, media_type=media_type)
+
+
+class Download(StreamingResponse):
+    """Cut if the client reads nothing for STALL_SECONDS."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def hurried(message: Message) -> None:
+            async with asyncio.timeout(STALL_SECONDS):
+                await send(message)
+
+        try:
+            with suppress(TimeoutError):
+                await super().__call__(scope, receive, hurried)
+        finally:
+            await close(self.body_iterator)
 
 
 class Wire(Protocol):
@@ -85,8 +108,12 @@ class Wire(Protocol):
     def end(self) -> bytes:
         """The bytes that close the stream, after `done` and after an error."""
 
+
+class WholeWire(Wire, Protocol):
+    """A wire that can also send an answer as one object."""
+
     def whole(self, told: Mapping[str, object]) -> Response:
-        """The answer as one object, from `Reply.whole`."""
+        """From `Reply.whole`."""
 
 
 class Ended(NamedTuple):
@@ -121,7 +148,7 @@ class Shapes:
     done: type[Out]
     whole: type[Out]
 
-    def events(self, reply: Reply, instance: str) -> Wire:
+    def events(self, reply: Reply, instance: str) -> WholeWire:
         return Events(self, reply.answer_id, instance)
 
 
@@ -172,7 +199,7 @@ class PreparedAnswer:
     """An answer that is ready to be sent, and the form its client wants."""
 
     reply: Reply
-    wire: Wire
+    wire: WholeWire
     receive: Receive
     stream: bool
     watch: bool
@@ -188,7 +215,7 @@ class PreparedAnswer:
 async def prepared(
     request: Request,
     preparing: Coroutine[Any, Any, Reply],
-    wire: Callable[[Reply, str], Wire],
+    wire: Callable[[Reply, str], WholeWire],
     *,
     stream: bool,
     watch: bool = True,
@@ -204,17 +231,25 @@ async def prepared(
         await reply.aclose()
 
 
+What: TypeAlias = Literal["answer", "document"]
+BROKE_OFF: Mapping[What, str] = {"answer": "answer broke off", "document": "following a document broke off"}
+FAILED: Mapping[What, str] = {"answer": "answer failed", "document": "following a document failed"}
+
+
 class EventStream(Response):
     """An answer as server-sent events. With `watch`, a client's disconnect cancels the answer, unless another
-    one follows it."""
+    one follows it. `what` the events are of, for the log."""
 
-    def __init__(self, reply: "Reply | Resumed", wire: Wire, *, watch: bool = True) -> None:
+    def __init__(
+        self, reply: "Reply | Resumed", wire: Wire, *, watch: bool = True, what: What = "answer"
+    ) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers(wire.headers)
         self._reply = reply
         self._wire = wire
         self._watch = watch
+        self._what = what
         self._gone = False
         self._done = False
         self._ready = b""
@@ -273,10 +308,10 @@ class EventStream(Response):
                     self._reply.fail(stopping())
             raise
         except IbidError as error:
-            log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
+            log.warning(BROKE_OFF[self._what], slug=error.slug, **self._named())
             self._error(error)
         except Exception:
-            log.exception("answer failed", answer_id=self._reply.answer_id)
+            log.exception(FAILED[self._what], **self._named())
             self._reply.fail(unexpected())
             self._error(unexpected())
 
@@ -289,6 +324,9 @@ class EventStream(Response):
                 await self._event(send, name, data, more=self._reply.more)
         finally:
             await close(events)
+
+    def _named(self) -> dict[str, str]:
+        return {f"{self._what}_id": self._reply.answer_id}
 
     def _error(self, error: IbidError) -> None:
         self._ready += self._wire.error(error)
@@ -337,7 +375,7 @@ async def piece(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def close(iterator: AsyncIterator[object]) -> None:
+async def close(iterator: AsyncIterable[object]) -> None:
     if isinstance(iterator, AsyncGenerator):
         await iterator.aclose()
 

@@ -21,6 +21,7 @@ from app.errors import IbidError
 
 if TYPE_CHECKING:
     from rich import progress as bars
+    from rich.table import Table
 
     from app.settings import Settings
 
@@ -168,6 +169,12 @@ def rows(titles: Sequence[str], found: Iterable[Sequence[str]], *, flexible: str
         for row in cells:
             tell("\t".join(row))
         return
+    drawn = table(titles, cells, flexible=flexible, hidden=hidden)
+    screen(least=sum((column.width or 0) + 2 for column in drawn.columns)).print(drawn)
+
+
+def table(titles: Sequence[str], cells: Sequence[Sequence[str]], *, flexible: str, hidden: str) -> "Table":
+    """For a terminal."""
     from rich.table import Table  # noqa: PLC0415 - see above
 
     drawn = Table(box=None, header_style="bold", pad_edge=False)
@@ -179,7 +186,7 @@ def rows(titles: Sequence[str], found: Iterable[Sequence[str]], *, flexible: str
         drawn.add_column(titles[at], no_wrap=True, overflow="ellipsis", width=min(room, widest[at]))
     for row in cells:
         drawn.add_row(*(row[at] for at in kept))
-    screen(least=sum((column.width or 0) + 2 for column in drawn.columns)).print(drawn)
+    return drawn
 
 
 def prose(text: str) -> None:

@@ -204,7 +204,6 @@ ONE = f"{GET} AND {SEEN}"
 ASKED = f"""
     SELECT tenant, owner, user_id, session_id, thread_id FROM ibid.answer WHERE tenant = $1 AND {SEEN}
 """  # noqa: S608 - constants of ours
-RATE = f"UPDATE ibid.answer SET rating = $5 WHERE tenant = $1 AND {SEEN} RETURNING true"  # noqa: S608 - as above
 SEVERAL = f"""
     SELECT {", ".join(STORED_COLUMNS)}, body - 'recipe' AS body FROM ibid.answer
     WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND id = ANY($4)
@@ -317,14 +316,6 @@ class AnswerStore:
             rows = await self._pool.fetch(SEVERAL, scope.tenant, scope.owner, scope.session_id, list(ids))
         found = await asyncio.to_thread(lambda: list(map(restored, rows)))  # half a millisecond each
         return {answer.id: answer for answer in found}
-
-    async def rate(self, scope: Scope, answer_id: str, rating: str | None) -> bool:
-        """Stores what the reader thinks of an answer that the scope may see; False: it is not stored."""
-        if not is_id(answer_id):
-            return False
-        with self._pool.asking():
-            seen = (scope.tenant, scope.owner, answer_id, scope.user_id)
-            return bool(await self._pool.fetchval(RATE, *seen, rating))
 
     async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
         if not is_id(answer_id):

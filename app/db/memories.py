@@ -133,6 +133,18 @@ OUTSIDE = "memory_service"
 """Name of the outside service in `degraded`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What a reader thinks of an answer."""
+
+    scope: Scope
+    """The reader's; the votes are those of the user who asked."""
+    value: str | None
+    """None: taken back."""
+    required: bool = True
+    """False: an older tool's answer has nothing to keep it with."""
+
+
 class Votes(Protocol):
     """`/memory_feedback`: built in (`db/votes.py`), or an outside service by MEMORY_SERVICE_URL.
 
@@ -145,9 +157,12 @@ class Votes(Protocol):
         answer and memory, and a new one replaces it. Without an answer there is one a day, and 0 withdraws
         those of all days."""
 
-    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
-        """The same vote on each memory an answer used, all or none; returns those it changed. Skips memories
-        that are not the user's."""
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, rating: Rating | None = None
+    ) -> list[str]:
+        """The same vote on each memory an answer used, and the rating with the answer, all or none; returns
+        the memories it changed. Skips those that are not the user's. `Unavailable` if the answer is not
+        stored yet."""
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
         """The user's votes on these memories; memories without votes are left out."""

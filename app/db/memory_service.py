@@ -19,7 +19,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.breaker import LASTING, Attempt, Breaker
-from app.db.memories import OUTSIDE, BeforeCommit, Moment, Tallies, Tally, Temporal
+from app.db.memories import OUTSIDE, BeforeCommit, Moment, Rating, Tallies, Tally, Temporal
 from app.db.votes import VoteStore
 from app.errors import RetrievalError, Unavailable
 from app.settings import Settings
@@ -143,10 +143,12 @@ class OutsideVotes:
             scope, memory_id, signal, answer_id=answer_id, before_commit=before_commit
         )
 
-    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, rating: Rating | None = None
+    ) -> list[str]:
         before_commit = self._forwarding(scope, answer_id)
         return await self._built_in.judge(
-            scope, ids, signal, answer_id=answer_id, before_commit=before_commit
+            scope, ids, signal, answer_id=answer_id, rating=rating, before_commit=before_commit
         )
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:

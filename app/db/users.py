@@ -340,13 +340,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     each.name: each.files for each in (MEMORIES, *SINGLE, CONVERSATIONS, CODE, DOCUMENTS, HISTORY)
 }
 """Tables whose files hold a holding's rows; compacted after an erasure."""
-NAMES_ONLY = {
-    "ibid.memory_user": "when somebody was erased: without it, an answer under way would bring him back",
-    "ibid.project_part": "a view of `project_event`, which goes",
-    "ibid.part": "versions, which must go on growing, or a cache would take old results for new ones",
-    "ibid.api_key": "a key is an administrator's to revoke; it holds nothing that was said",
-}
-"""Tables that name a person and are kept, with the reason."""
 
 
 def in_utc(name: str, value: object) -> object:

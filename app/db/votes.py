@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.db.memories import DESIRE, EXCLUDED_ORIGINS, GRAVITY, BeforeCommit, Moment, Tallies, Tally
-from app.db.pool import Pool
-from app.db.rows import check_not_erased, take_turns, transaction
+from app.db.answers import SEEN
+from app.db.memories import DESIRE, EXCLUDED_ORIGINS, GRAVITY, BeforeCommit, Moment, Rating, Tallies, Tally
+from app.db.pool import RETRY_SECONDS, Pool
+from app.db.rows import Connection, check_not_erased, is_id, take_turns, transaction
 from app.errors import Missing, RemovedMeanwhile, Unavailable, required
 from app.types import Scope
 
@@ -59,6 +60,9 @@ COUNT = """
 """
 
 
+RATE = f"UPDATE ibid.answer SET rating = $5 WHERE tenant = $1 AND {SEEN} RETURNING true"  # noqa: S608 - a constant
+
+
 async def nobody(_scope: Scope, _memory_id: str) -> bool:
     return False
 
@@ -91,10 +95,13 @@ class VoteStore:
         signal: int,
         *,
         answer_id: str,
+        rating: Rating | None = None,
         before_commit: BeforeCommit | None = None,
     ) -> list[str]:
-        mine = await self._mine(scope, ids)
-        changed = await self._cast(scope, mine, (answer_id, signal), before_commit) if any(mine) else set()
+        mine = await self._mine(scope, ids) if ids else ([], [])
+        if not any(mine) and rating is None:
+            return []
+        changed = await self._cast(scope, mine, (answer_id, signal), before_commit, rating)
         return [key for key in dict.fromkeys(ids) if key in changed]
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
@@ -115,7 +122,12 @@ class VoteStore:
         return [key for key, is_mine in mine.items() if is_mine], foreign
 
     async def _cast(
-        self, scope: Scope, mine: Mine, vote: tuple[str | None, int], before_commit: BeforeCommit | None
+        self,
+        scope: Scope,
+        mine: Mine,
+        vote: tuple[str | None, int],
+        before_commit: BeforeCommit | None,
+        rating: Rating | None = None,
     ) -> set[str]:
         owner = (scope.tenant, scope.user_id or "")
         try:
@@ -125,13 +137,27 @@ class VoteStore:
                 await take_turns(connection, "ibid.memory_vote", *owner)
                 rows = await connection.fetch(CAST, *owner, *mine, *vote)
                 changed = {row["id"]: row["change"] for row in rows}
+                if rating and not await rate(connection, rating, str(vote[0])) and rating.required:
+                    raise Unstored
                 if before_commit and changed:
                     await forward(before_commit, changed)
         except NotForwarded as error:
             raise error.fault from error
         except RemovedMeanwhile as error:
             raise Missing("its owner was erased") from error
+        except Unstored:
+            raise Unavailable("the answer is not stored yet", retry_after=RETRY_SECONDS) from None
         return set(changed)
+
+
+async def rate(connection: Connection, rating: Rating, answer_id: str) -> bool:
+    """False: the answer is not stored, or not for this reader."""
+    seen = (rating.scope.tenant, rating.scope.owner, answer_id, rating.scope.user_id)
+    return is_id(answer_id) and bool(await connection.fetchval(RATE, *seen, rating.value))
+
+
+class Unstored(Exception):
+    """The answer of a rating is not stored yet."""
 
 
 class NotForwarded(Exception):

@@ -193,12 +193,22 @@ class Ingest:
     and `RetrievalError` (a store or a model is unavailable) are raised, and the worker tries again.
     """
 
-    def __init__(self, record: DocumentStore, parser: Parser, embedder: Embedder, folder: Path) -> None:
-        """`folder`: for temporary files; the next start deletes those that a kill left."""
+    def __init__(
+        self,
+        record: DocumentStore,
+        parser: Parser,
+        embedder: Embedder,
+        folder: Path,
+        *,
+        forget: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`folder`: for temporary files; the next start deletes those that a kill left. `forget` is called
+        for each document that was removed, in whatever way."""
         self._record = record
         self._parser = parser
         self._embedder = embedder
         self._folder = folder
+        self._forget = forget
 
     async def ingest(self, job: Job) -> None:
         """Make a document ready or failed. Does nothing if it is removed or done already."""
@@ -220,6 +230,7 @@ class Ingest:
             await self._fail(job, Unavailable(f"gave up after {MAX_ATTEMPTS} tries: {error.detail}"))
 
     async def purge(self, job: Job) -> None:
+        self._forget(job.document_id)
         await self._record.purge(job.document_id)
 
     async def _read_unless_removed(self, document: Document) -> None:

@@ -12,7 +12,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 
 from app.answer import CHAT_LOG_REF, KNOWLEDGE, MEMORY_REF, NOTES, Answer, Recipe, Ref
-from app.answering.live import LAST, Live, Numbered, Progress, events_of, with_texts
+from app.answering.live import LAST, Live, LiveReply, Numbered, events_of, with_texts
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.relay import Lost, Relay, Remote
 from app.answering.replay import (
@@ -79,11 +79,10 @@ class AnswerService:
             raise Missing("there is no answer yet")
         return kept
 
-    async def rate(self, scope: Scope, answer_id: str, rating: str | None) -> bool:
-        """False: it is not stored, or not stored yet."""
+    async def written(self, scope: Scope, answer_id: str) -> None:
+        """Wait a moment for an answer that waits to be stored."""
         if waiting := self._recorder.find(scope, answer_id):
             await self._recorder.written(waiting.scope)
-        return await self._answers.rate(scope, answer_id, rating)
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
         found = await self._answers.used(scope, answer_id)
@@ -235,7 +234,7 @@ class StreamService:
         return await self._relay.ask(scope, answer_id=answer_id, after=after, stop=stop)
 
     def _following(
-        self, scope: Scope, reply: Progress | Remote, events: AsyncGenerator[Numbered, None], after: int
+        self, scope: Scope, reply: LiveReply | Remote, events: AsyncGenerator[Numbered, None], after: int
     ) -> Following:
         return Following(
             reply.answer_id, reply.endpoint, self._to_the_end(scope, reply.answer_id, events, after)

@@ -83,8 +83,9 @@ class DocumentService:
     async def remove(self, scope: Scope, document_id: str) -> None:
         document = await self.get(scope, document_id)
         permit(scope, document.session_id)
+        removed = await self._documents.remove(scope, document_id)
         self._viewer.forget(document_id)
-        if not await self._documents.remove(scope, document_id):
+        if not removed:
             raise Missing("there is no such document")
 
     async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> tuple[Document, Chunk]:
@@ -105,11 +106,12 @@ class DocumentService:
         """The bytes of its file, from `start` to before `end`."""
         return self._documents.content(document.id, start, end)
 
-    async def page(self, document: Document, n: int, scale: float | None) -> bytes:
+    async def page(self, scope: Scope, document: Document, n: int, scale: float | None) -> bytes:
         """Page n as WebP."""
-        return await self._viewer.page(document.id, partial(self.content, document), n, scale)
+        content = partial(self.content, document)
+        return await self._viewer.page(document.id, content, n, scale, tenant=scope.tenant)
 
-    async def places(self, document: Document, chunk: Chunk, quote: str) -> Places:
+    async def places(self, scope: Scope, document: Document, chunk: Chunk, quote: str) -> Places:
         """Where a passage of it, and a quotation from that, are on its pages."""
         return await self._viewer.places(
             document.id,
@@ -117,7 +119,13 @@ class DocumentService:
             pages=(chunk.page, chunk.page_end),
             text=chunk.text,
             quote=quote,
+            tenant=scope.tenant,
         )
+
+    def hurry(self) -> None:
+        """End what takes long, because the service stops."""
+        self._documents.hurry()
+        self._viewer.hurry()
 
     async def follow(self, scope: Scope, document_id: str) -> AsyncIterator[Document]:
         """The document now, and each time its progress changes, until it is ready or failed, or for

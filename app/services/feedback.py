@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from app.answer import Answer, Prompt
-from app.db.memories import Moment, Tally, Temporal, Votes
+from app.db.memories import Moment, Rating, Tally, Temporal, Votes
 from app.errors import Missing, ModelError, Rejected, RetrievalError, Unavailable
 from app.models.base import ChatModel, read_answer
 from app.retrieval.tags import extract_tag_from_message
@@ -253,9 +253,8 @@ class FeedbackService:
         answer_id, ids = await self._meant(remark)
         sentiment, by = await self._judge.sentiment(remark.message, remark.rating)
         signal = 0 if remark.rating == UNRATED else SIGNALS.get(sentiment)
-        changed = await self._voted(remark.scope, answer_id, ids, signal)
-        if remark.rating:  # an older tool's answer has nothing to keep it with
-            await self._answers.rate(remark.scope, answer_id, stored(remark.rating))
+        rating = Rating(remark.scope, stored(remark.rating), required=False) if remark.rating else None
+        changed = await self._voted(remark.scope, answer_id, ids, signal, rating)
         return Effect(
             answer_id=answer_id,
             sentiment=sentiment,
@@ -273,9 +272,8 @@ class FeedbackService:
         if not answer.text:
             raise Missing(NO_TEXT)
         whose, ids = replace(asked, user_id=asked.user_id or asked.owner or None), memories(answer)
-        changed = await self._voted(whose, answer_id, ids, SIGNALS.get(RATINGS[rating], 0))
-        if not await self._answers.rate(scope, answer_id, stored(rating)):
-            raise Unavailable("the answer is not stored yet", retry_after=RETRY_SECONDS)
+        signal = SIGNALS.get(RATINGS[rating], 0)
+        changed = await self._voted(whose, answer_id, ids, signal, Rating(scope, stored(rating)))
         if changed:
             await self._refresh(whose)
         return Rated(answer_id, stored(rating), changed)
@@ -293,10 +291,20 @@ class FeedbackService:
             raise Missing(NO_TEXT)
         return answer.id, memories(answer)
 
-    async def _voted(self, scope: Scope, answer_id: str, ids: tuple[str, ...], signal: int | None) -> int:
-        if signal is None or not ids:
+    async def _voted(
+        self,
+        scope: Scope,
+        answer_id: str,
+        ids: tuple[str, ...],
+        signal: int | None,
+        rating: Rating | None = None,
+    ) -> int:
+        """Votes and rating in one transaction, so that they agree whatever comes at the same time."""
+        if rating:
+            await self._answers.written(rating.scope, answer_id)
+        elif signal is None or not ids:
             return 0
-        return len(await self._votes.judge(scope, ids, signal, answer_id=answer_id))
+        return len(await self._votes.judge(scope, ids, signal or 0, answer_id=answer_id, rating=rating))
 
 
 def stored(rating: str) -> str | None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.answer import new_id
-from app.answering.live import Live, Progress, lengths
+from app.answering.live import Live, LiveReply, lengths
 from app.answering.relay import WAITING, Relay, Remote
 from app.db.pool import Pool
 from app.db.rows import storable
@@ -18,9 +18,9 @@ from app.types import Scope
 ADA = Scope("acme", "ada", "ada", thread_id="t")
 
 
-def progress(live: Live) -> Progress:
+def progress(live: Live) -> LiveReply:
     """One in progress, of Ada."""
-    begun = Progress(new_id(), "/api/chat", ADA)
+    begun = LiveReply(new_id(), "/api/chat", ADA)
     begun.tell("meta", {"answer_id": begun.answer_id})
     live.add(begun)
     return begun
@@ -34,7 +34,7 @@ async def relays(pool: Pool, live: Live) -> AsyncIterator[Relay]:
         yield asker
 
 
-async def asked(relay: Relay, begun: Progress, after: int = 0) -> Remote:
+async def asked(relay: Relay, begun: LiveReply, after: int = 0) -> Remote:
     """Both listen after a moment."""
     while True:
         if found := await relay.ask(ADA, answer_id=begun.answer_id, after=after, seconds=0.5):

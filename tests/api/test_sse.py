@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -12,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message
 
+from app.answering.live import Numbered
 from app.answering.stream import Reply
 from app.api import sse
 from app.api.chat import SHAPES
-from app.api.sse import EventStream, Wire, unless_gone
-from app.errors import ModelTimeout
+from app.api.documents import DocumentEvents
+from app.api.sse import EventStream, Resumed, Wire, download, unless_gone
+from app.errors import ModelTimeout, Unavailable
 from tests.fakes.logged import Lines
 from tests.fakes.server import Event, events
 from tests.fakes.services import FakeReply
@@ -308,3 +311,37 @@ async def test_a_result_that_nobody_gets_is_closed(turns: int) -> None:
 
     got = [] if task.cancelled() else [task.result()]
     assert got + opening.closed == ["opened"]
+
+
+async def test_a_download_that_nobody_reads_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its pieces are closed: it would hold memory for as long as the client likes."""
+    monkeypatch.setattr(sse, "STALL_SECONDS", 0.05)
+    closed = asyncio.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b"piece"
+        finally:
+            closed.set()
+
+    client = Client()
+    client.reads.clear()
+    response = await download(pieces(), headers={}, media_type="application/pdf")
+    async with asyncio.timeout(5):
+        await response({"type": "http"}, client.receive, client.send)
+        await closed.wait()
+    assert not client.ended
+
+
+async def test_a_document_that_is_followed_is_no_answer_in_the_log(lines: Lines) -> None:
+    async def stops() -> AsyncIterator[Numbered]:
+        raise Unavailable("the service is stopping")
+        yield 0, "progress", {}
+
+    client, events = Client(), DocumentEvents("d1", "request-1")
+    stream = EventStream(Resumed("d1", stops()), events, what="document")
+    await stream({"type": "http"}, client.receive, client.send)
+    assert b"".join(client.got).startswith(b"event: error\n")
+    (line,) = lines.of("following a document broke off")
+    assert (line["document_id"], "answer_id" in line) == ("d1", False)

@@ -18,7 +18,6 @@ from app.db.memories import lock_user
 from app.db.pool import Pool
 from app.db.rows import transaction
 from app.db.users import (
-    NAMES_ONLY,
     TABLES,
     Documents,
     Due,
@@ -31,7 +30,7 @@ from app.retrieval.project_tables import CONVERSATION, Analysed, keep
 from app.services.users import UserService
 from app.types import Scope
 from tests.db.test_answers import ANSWER
-from tests.fakes.holdings import FakeFiles, FakeHolding
+from tests.fakes.holdings import NAMES_ONLY, FakeFiles, FakeHolding
 from tests.fakes.records import tell
 from tests.fakes.uploads import ALICE, ready, upload, vector
 

@@ -9,6 +9,13 @@ from app.db.users import Due, ErasureStore, Mark
 from app.errors import IbidError
 from app.types import Scope
 
+NAMES_ONLY = {
+    "ibid.memory_user": "when somebody was erased: without it, an answer under way would bring him back",
+    "ibid.project_part": "a view of `project_event`, which goes",
+    "ibid.part": "versions, which must go on growing, or a cache would take old results for new ones",
+    "ibid.api_key": "a key is an administrator's to revoke; it holds nothing that was said",
+}
+"""Tables that name a person and are kept, with the reason."""
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 

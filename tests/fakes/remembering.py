@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.db.memories import Draft, Memory, MemoryOutcome, Moment, Tallies, Tally, Written, memory_id
+from app.db.memories import Draft, Memory, MemoryOutcome, Moment, Rating, Tallies, Tally, Written, memory_id
 from app.db.votes import OwnMessage, UtteranceStore
 from app.errors import IbidError, Missing, RetrievalError
 from app.retrieval.memories import MemorySource
@@ -73,7 +73,9 @@ class FakeVotes:
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
         raise NotImplementedError
 
-    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, rating: Rating | None = None
+    ) -> list[str]:
         raise NotImplementedError
 
 

@@ -3,6 +3,7 @@ how far the reading is."""
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,13 +49,14 @@ def darkness(house: Service, document: dict[str, Any], page: int, rect: Sequence
     return sum(inside.histogram()[:128]), sum(grey.histogram()[:128])
 
 
-def test_a_page_is_an_image_that_is_asked_for_once(house: Service) -> None:
+def test_a_page_is_an_image_that_is_drawn_once(house: Service) -> None:
+    """A browser keeps it, and asks each time whether it may show it."""
     document = added(house, "image", text_pdf([SENTENCE, OTHERS]))
     address = f"/api/documents/{document['id']}/pages/2.webp"
     shown = house.client.get(address)
 
     assert shown.headers["content-type"] == "image/webp"
-    assert {"private", "immutable"} <= set(shown.headers["cache-control"].split(", "))
+    assert shown.headers["cache-control"] == "private, no-cache"
     assert size_of(shown.content)[0] == 1_040
     assert size_of(house.client.get(address, params={"scale": "0.5"}).content) == (306, 396)
     again = house.client.get(address, headers={"If-None-Match": f'"other", {shown.headers["etag"]}'})
@@ -64,6 +66,9 @@ def test_a_page_is_an_image_that_is_asked_for_once(house: Service) -> None:
     head = house.client.head(address)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["etag"] == shown.headers["etag"]
+    house.client.delete(f"/api/documents/{document['id']}")
+    gone = house.client.get(address, headers={"If-None-Match": shown.headers["etag"]})
+    assert gone.status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -245,8 +250,14 @@ def test_the_events_of_a_document_end_when_it_is_ready(house: Service) -> None:
     name, last = told[-1]
     assert (name, last["state"], last["pages"]) == ("ready", "ready", 40)
     assert "progress" not in last
-    (again,) = events(house.client.get(f"/api/documents/{document['id']}/events").text)
-    assert again == (name, last)
+    address = f"/api/documents/{document['id']}/events"
+    text = house.client.get(address).text
+    assert events(text) == [(name, last)]
+    last_id = text.partition("\n")[0].removeprefix("id: ")
+    assert house.client.get(address, headers={"Last-Event-ID": last_id}).status_code == 204
+    assert house.client.get(address, headers={"Last-Event-ID": f"{last_id}x"}).text == text
+    house.client.delete(f"/api/documents/{document['id']}")
+    assert house.client.get(address, headers={"Last-Event-ID": last_id}).status_code == 404
 
 
 def test_a_failed_document_ends_its_events(house: Service) -> None:
@@ -259,7 +270,5 @@ def test_a_failed_document_ends_its_events(house: Service) -> None:
 
 
 def events(text: str) -> list[tuple[str, dict[str, Any]]]:
-    parts = [part.split("\n") for part in text.strip().split("\n\n") if part.startswith("event: ")]
-    return [
-        (name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data, *_ in parts
-    ]
+    parts = re.findall(r"^event: (\w+)\ndata: (.*)$", text, re.MULTILINE)
+    return [(name, json.loads(data)) for name, data in parts]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from app.breaker import Breaker
 from app.db import memory_service as memory
-from app.db.memories import BeforeCommit, Moment, Tallies, Tally
+from app.db.memories import BeforeCommit, Moment, Rating, Tallies, Tally
 from app.db.memory_service import (
     MOST_VOTES,
     Outside,
@@ -66,6 +66,7 @@ class BuiltIn:
         signal: int,
         *,
         answer_id: str,
+        rating: Rating | None = None,
         before_commit: BeforeCommit | None = None,
     ) -> list[str]:
         """Votes, kept if whoever is told takes them."""

@@ -10,6 +10,7 @@ import pytest
 from app.db.documents import DocumentStore, Progress, State, Upload
 from app.db.jobs import JobStore
 from app.db.pool import Pool, open_pool
+from app.db.sessions import SessionStore
 from app.db.vectors import SpaceStore
 from app.errors import (
     BadInput,
@@ -34,7 +35,8 @@ class House:
         self.store = DocumentStore(pool)
         self.jobs = JobStore(pool)
         self.parser = FakeParser()
-        ingest = Ingest(self.store, self.parser, FakeEmbedder(), folder)
+        self.forgotten: list[str] = []
+        ingest = Ingest(self.store, self.parser, FakeEmbedder(), folder, forget=self.forgotten.append)
         handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
         self.worker = JobRunner(self.jobs, handlers, 2, chores=(self.store.sweep,))
         self.service = DocumentService(self.store, PdfViewer(DocumentLimits(), folder))
@@ -200,3 +202,16 @@ async def test_sixty_uploads_at_once(house: House, tmp_path: Path) -> None:
     made = await asyncio.gather(*(house.service.upload(ALICE, one, wait=60) for one in uploads))
     assert {outcome for _, outcome in made} == {UploadOutcome.CREATED}
     assert await house.pool.fetchval("SELECT count(DISTINCT document_id) FROM ibid.chunk") == 60
+
+
+async def test_pages_are_forgotten_however_a_document_goes(house: House, tmp_path: Path) -> None:
+    """By deletion, by a later upload of its name, and with its session."""
+    gone: list[str] = []
+    for text, again in (("one", False), ("two", True), ("three", True)):
+        made, _ = await house.service.upload(ALICE, upload(tmp_path, text, replace=again), wait=10)
+        gone.append(made.id)
+    other, _ = await house.service.upload(ALICE, upload(tmp_path, filename="other.pdf"), wait=10)
+    await house.service.remove(ALICE, other.id)
+    await until(lambda: {*house.forgotten} == {*gone[:2], other.id})
+    assert await SessionStore(house.pool).remove(ALICE)
+    await until(lambda: {*house.forgotten} == {*gone, other.id})

@@ -1,5 +1,6 @@
 """Feedback: sentiment, votes, the style card; votes and activity."""
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from app.answer import Citation, new_id
 from app.answering.recorder import AnswerRecord, Recorder
 from app.db.answers import AnswerStore
-from app.db.memories import Moment, Tallies, Tally
+from app.db.memories import Moment, Rating, Tallies, Tally
 from app.db.pool import Pool
 from app.db.votes import VoteStore
 from app.errors import IbidError, Missing, ModelError, Rejected, RetrievalError, Unavailable
@@ -104,6 +105,26 @@ async def test_neutral_neither_votes_nor_takes_back(world: World) -> None:
     assert (effect.sentiment, effect.decided_by) == (Sentiment.NEUTRAL, DecidedBy.NONE)
     assert (effect.answer_id, effect.memory_ids, effect.applied) == (answer, ("m1", "m2"), 0)
     assert await world.net(*IDS) == [1, 1]
+
+
+@pytest.mark.parametrize("ids", [IDS, []], ids=["of memories", "of none"])
+async def test_ratings_at_the_same_time_agree_with_their_votes(world: World, ids: list[str]) -> None:
+    """The rating that stays is the one whose votes stay."""
+    answer = await world.asked(ids=ids)
+    both = ("up", "down", "none")
+    for _ in range(3):
+        await asyncio.gather(*(world.feedback.rate(ADA, answer, both[n % 3]) for n in range(20)))
+        kept = await AnswerStore(world.pool).get(ADA, answer)
+        assert kept
+        net = {"up": 1, "down": -1, None: 0}[kept.rating] if ids else 0
+        assert await world.net(*IDS) == [net, net]
+
+
+async def test_a_rating_of_an_answer_that_is_not_stored_leaves_no_votes(world: World) -> None:
+    rating = Rating(ADA, "up")
+    with pytest.raises(Unavailable):
+        await world.votes.judge(ADA, IDS, 1, answer_id=new_id(), rating=rating)
+    assert await world.net(*IDS) == [0, 0]
 
 
 async def test_only_the_persons_own_memories_are_voted_on() -> None:
@@ -351,7 +372,9 @@ class Store:
         self._fault()
         return answer_id is None
 
-    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, rating: Rating | None = None
+    ) -> list[str]:
         return list(ids)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:

@@ -1,9 +1,5 @@
-"""The process that shows the pages of one PDF (`-m app.ingest.pages`): a page as WebP, and where on its pages
-a passage is. Its client is `viewer.py`.
-
-It limits itself and drops privileges (`child.confine`) before it looks at the file, which stays open, so
-that each page costs its drawing alone. Rectangles are fractions of the page as it is shown (crop box,
-rotated), the origin at the top left.
+"""Where a passage, and a quotation from it, are on the pages of a PDF: rectangles, a line each, in fractions
+of the page as it is shown (crop box, rotated), the origin at the top left.
 
 A passage is found by its letters and digits alone, since PDFium's text has other spaces, line ends, hyphens
 and ligatures than the passage. If it is not on its pages as a whole, the longest chain of
@@ -12,36 +8,23 @@ sure, or that fits at several places, has no rectangle.
 """
 
 import ctypes
-import io
-import json
 import math
-import os
 import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, partial
+from functools import cache
 from heapq import nlargest
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as native
-from PIL import Image
-
-from app.child import Call, confine, connected
-
-WIDTH = 1_040
-"""Pixels across a page if no scale is asked for: a panel of 520 px on a screen with two pixels for each."""
-MAX_PIXELS, MAX_SIDE = 8_000_000, 8_000
-"""Pixels of an image and of each side: a larger page is drawn smaller, whatever the scale."""
-QUALITY, METHOD = 80, 2
-"""Of WebP. Method 4 takes twice the time for 5 % less."""
 
 MAX_CHARS = 200_000
 """Characters of a page; one with more is not searched."""
@@ -90,80 +73,6 @@ class Run(NamedTuple):
     page_size: int
     ordered: bool = True
     """False: a row of a table, whose cells are in another order on the page."""
-
-
-def main() -> None:
-    parent, _ = connected()
-    encode(Image.new("RGB", (1, 1)))  # loads the codec, which may be unreadable after the change of user
-    fold("e\u0301")
-    parent.ready()
-    viewer = Viewer()
-    parent.serve(partial(viewer.answer, parent.pid))
-
-
-class NoSuchPage(Exception):
-    """The file has fewer pages."""
-
-
-class Viewer:
-    """The open file. `open` (file, memory_mb, seconds) must be the first call."""
-
-    def __init__(self) -> None:
-        self._pdf: pdfium.PdfDocument | None = None
-
-    def answer(self, parent: int, call: Call) -> None:
-        try:
-            if call.name == "open":
-                confine(parent, call.payload["memory_mb"], call.payload["seconds"])
-                self._pdf = pdfium.PdfDocument(os.fdopen(call.payload["file"], "rb"))
-                call.reply({"pages": len(self._pdf)})
-            elif call.name == "draw":
-                call.reply(data=drawn(self._page_of(call.payload["page"]), call.payload["scale"]))
-            else:
-                asked = call.payload
-                found = boxes(self._opened(), asked["first"], asked["last"], asked["text"], asked["quote"])
-                call.reply(data=json.dumps(found._asdict()).encode())
-        except pdfium.PdfiumError:
-            call.fail({"fault": "pdf-damaged", "detail": "The page cannot be read"})
-        except MemoryError:
-            call.fail({"fault": "pdf-too-complex", "detail": "The page takes more memory than a worker has"})
-        except NoSuchPage:
-            call.fail({"fault": "not-found", "detail": "there is no such page"})
-
-    def _opened(self) -> pdfium.PdfDocument:
-        if self._pdf is None:
-            raise pdfium.PdfiumError("no file is open")
-        return self._pdf
-
-    def _page_of(self, number: int) -> pdfium.PdfPage:
-        pdf = self._opened()
-        if not 1 <= number <= len(pdf):
-            raise NoSuchPage
-        return pdf[number - 1]
-
-
-def drawn(page: pdfium.PdfPage, scale: float | None) -> bytes:
-    """The page as WebP; `scale` in pixels per point, None: WIDTH pixels across."""
-    width, height = page.get_size()
-    bitmap = page.render(scale=fitting(width, height, scale))
-    try:
-        return encode(bitmap.to_pil().convert("RGB"))
-    finally:
-        bitmap.close()
-        page.close()
-
-
-def fitting(width: float, height: float, scale: float | None) -> float:
-    """The scale, or less where the image would become too large."""
-    width, height = max(width, 0.1), max(height, 0.1)
-    asked = scale or WIDTH / width
-    return min(asked, math.sqrt(MAX_PIXELS / (width * height)), MAX_SIDE / max(width, height))
-
-
-def encode(image: Image.Image) -> bytes:
-    out = io.BytesIO()
-    image.save(out, "WEBP", quality=QUALITY, method=METHOD)
-    return out.getvalue()
 
 
 class Found(NamedTuple):
@@ -309,14 +218,19 @@ def head_runs(at: int, head: str, runs: Sequence[Run], letters: Letters) -> list
     starts = sorted(letters.starts)
     found: list[Run] = []
     for line, after in pairwise(reversed([n for n in letters.lines if above <= n <= end])):
-        places = [n for n in starts[bisect_left(starts, after) :] if n <= line] if line <= end else []
-        known = [(first, last) for first, last in pairwise(places) if letters.text[first:last] in words]
+        known = known_words(words, letters.text, starts[bisect_left(starts, after) :], line)
         if 10 * sum(last - first for first, last in known) < 6 * (line - after):
             break
         found.append(Run(at, known[0][0], 0, known[-1][1] - known[0][0], ordered=False))
     if found:
         found[0] = found[0]._replace(size=len(fold(head)))
     return found
+
+
+def known_words(words: Set[str], text: str, starts: Sequence[int], end: int) -> list[tuple[int, int]]:
+    """The places of these words, up to `end`, in a text whose words start there."""
+    places = pairwise(takewhile(lambda start: start <= end, starts))
+    return [(first, last) for first, last in places if text[first:last] in words]
 
 
 def body_runs(rows: Sequence[str], letters: Letters) -> list[Run]:
@@ -330,11 +244,7 @@ def body_runs(rows: Sequence[str], letters: Letters) -> list[Run]:
 def with_mixed_rows(runs: Sequence[Run], rows: Sequence[str], letters: Letters) -> list[Run]:
     """Runs with rows of tables whose cells are in another order on the page: all letters of a row are those
     of one to three lines, of no others between the parts that were found before and after."""
-    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for n, start in enumerate(letters.lines[:MAX_LINES]):
-        for end in letters.lines[n + 1 : n + 1 + ROW_LINES]:
-            if end - start <= MAX_ROW:
-                places["".join(sorted(letters.text[start:end]))].append((start, end))
+    places = mixed_places(letters)
     found, at = list(runs), 0
     for row in rows:
         start, at = at, at + len(row)
@@ -344,15 +254,22 @@ def with_mixed_rows(runs: Sequence[Run], rows: Sequence[str], letters: Letters) 
         others = [part for run in found for part in outside(run, start, at)]
         after = max((run.page + run.page_size for run in others if run.text < start), default=0)
         before = min((run.page for run in others if run.text >= at), default=len(letters.text))
-        within = [
-            (first, last)
-            for first, last in places.get("".join(sorted(row)), ())
-            if after <= first and last <= before
-        ]
+        same = places.get("".join(sorted(row)), ())
+        within = [(first, last) for first, last in same if after <= first and last <= before]
         if len(within) == 1:
             first, last = within[0]
             found = sorted([*others, Run(start, first, len(row), last - first, ordered=False)])
     return found
+
+
+def mixed_places(letters: Letters) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Where one to three lines are, by their letters in alphabetical order."""
+    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for n, start in enumerate(letters.lines[:MAX_LINES]):
+        for end in letters.lines[n + 1 : n + 1 + ROW_LINES]:
+            if end - start <= MAX_ROW:
+                places["".join(sorted(letters.text[start:end]))].append((start, end))
+    return places
 
 
 def outside(run: Run, start: int, end: int) -> Iterator[Run]:
@@ -651,7 +568,3 @@ def device(page: pdfium.PdfPage, x: float, y: float) -> tuple[float, float]:
 
 def clamped(units: int) -> float:
     return round(min(max(units, 0), DEVICE) / DEVICE, 5)
-
-
-if __name__ == "__main__":
-    main()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ingest import pages
+from app.ingest.places import boxes
 from tests.fakes.pdfs import HEIGHT, text_pdf
 
 NOTE = "Amounts are reported on a gross basis in the consolidated balance sheets of the harbour."
@@ -29,7 +29,7 @@ def boxed(text: str, *texts: str, quote: str = "") -> list[list[str]]:
     """The lines of the pages that have a box, by page; of the quotation if there is one."""
     found: list[list[str]] = []
     with document(*texts) as pdf:
-        places = pages.boxes(pdf, 1, len(texts), text, quote)
+        places = boxes(pdf, 1, len(texts), text, quote)
         for number, rects in places.quote_boxes if quote else places.boxes:
             page = pdf[number - 1].get_textpage()
             points = [
@@ -86,7 +86,7 @@ def test_a_quotation_is_found_within_its_passage(quote: str) -> None:
 def test_any_text_is_looked_for(text: str, quote: str) -> None:
     """Rectangles are within the page."""
     with document(NOTE) as pdf:
-        found = pages.boxes(pdf, 1, 1, text + NOTE[:40], quote)
+        found = boxes(pdf, 1, 1, text + NOTE[:40], quote)
         assert all(
             0 <= x <= 1 for _, rects in found.boxes + found.quote_boxes for rect in rects for x in rect
         )
