@@ -267,7 +267,12 @@ def by_words(question: str, offered: Sequence[Quote]) -> list[Quote]:
 
     def leans(quote: Quote) -> bool:
         before = quote.before
-        return before is not None and share(before) > share(quote) and pair_words(before, quote) <= MOST_WORDS
+        return (
+            before is not None
+            and bool(ENDED.search(quote.text))
+            and share(before) > share(quote)
+            and pair_words(before, quote) <= MOST_WORDS
+        )
 
     return best_first(replace(quote, score=score(quote), leans=leans(quote)) for quote in offered)
 
