@@ -63,7 +63,8 @@ export function toast(text, { undo = null, gone = null } = {}) {
   return () => close(false);
 }
 
-/** A modal dialog with a title; `fill(form, close)` puts its content. Resolves with what `close` was given. */
+/** A modal dialog with a title; `fill(form, close)` puts its content. Resolves with what `close` was given. Once something
+ *  was typed, a click beside it does not close it, and Esc asks first. */
 export function dialog(title, fill) {
   return new Promise((resolve) => {
     const form = make("form", "", "", { method: "dialog" });
@@ -79,8 +80,25 @@ export function dialog(title, fill) {
       top.remove(); // focus goes back to where it was: showModal() remembers it
       resolve(result);
     });
-    top.addEventListener("click", (event) => event.target === top && close());
+    let typed = false;
+    form.addEventListener("input", () => (typed = true));
+    top.addEventListener("click", (event) => event.target === top && !typed && close());
+    const leave = box("p", "row end", [make("span", "grow", "Discard what you typed?"),
+      button("Discard", () => close(), "bad"), button("Keep writing", () => ask(false))]);
+    leave.hidden = true;
+    let before = null; // had the focus when it was asked
+    function ask(open) {
+      if (open && leave.hidden) before = document.activeElement;
+      leave.hidden = !open;
+      (open ? leave.lastChild : before)?.focus();
+    }
+    top.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !typed) return;
+      event.preventDefault();
+      ask(leave.hidden);
+    });
     fill(form, close);
+    top.append(leave);
     document.body.append(top);
     top.showModal();
   });

@@ -1,7 +1,7 @@
 // Settings: key, user, theme, the model, the state of the service, and a person's own data. The key is asked for here too.
 
 import { call, json, key, setKey } from "./api.js";
-import { box, button, dialog, field, make, toast, when } from "./dom.js";
+import { box, button, count, dialog, field, make, toast, when } from "./dom.js";
 import { register } from "./router.js";
 import { chatModel, connectCard, copyable, modelNames, readiness } from "./service.js";
 import { on, tell, theme, user } from "./state.js";
@@ -214,6 +214,15 @@ function receipt({ user_id: name, erased_at: at, counts, files, engines, cached_
   ].filter(Boolean);
 }
 
+/** What all share and is still there, as a sentence. */
+async function staying() {
+  const [documents, texts] = await Promise.all([json("/api/documents?limit=1"), json("/corpus")]).then(
+    ([one, two]) => [one.total, two.items.length], () => [0, 0]);
+  const parts = [documents && count(documents, "document"), texts && `${count(texts, "collection")} of reference texts`];
+  const said = parts.filter(Boolean).join(" and ");
+  return said && `There stay, as not yours alone: ${said}. Their own views can remove them.`;
+}
+
 async function erase() {
   const name = user.get();
   const sure = await dialog(`Erase everything about “${name}”?`, (form, close) => {
@@ -223,13 +232,17 @@ async function erase() {
     typed.addEventListener("input", () => (yes.disabled = typed.value !== name));
     form.addEventListener("submit", (event) => event.preventDefault());
     form.append(
-      make("p", "", "Memories, chats, answers, votes and documents of this name are deleted. Nobody can bring them back."),
+      make("p", "", "Memories, chats, answers, votes, and the documents that were added under this name alone are deleted. Nobody can bring"
+        + " them back."),
+      make("p", "soft", "What all share stays: reference texts, projects, and documents that others added or that were added without a name."),
       field(`Type ${name} to confirm`, typed), box("div", "row end", [button("Cancel", () => close(false)), yes]),
     );
   });
   if (!sure) return;
   try {
     const told = receipt(await json(mine(), { method: "DELETE" }));
+    const stays = await staying();
+    if (stays) told.push(stays);
     for (const changed of ["documents", "memories", "sessions", "projects"]) tell(changed);
     await dialog("What was erased", (form, close) => form.append(
       ...told.map((line) => make("p", "", line)), box("div", "row end", [button("Close", () => close(), "strong")])));

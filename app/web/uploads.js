@@ -3,7 +3,7 @@
 import { Problem, address, call, events, headers, json, problem } from "./api.js";
 import { box, button, count, make } from "./dom.js";
 import { parts } from "./router.js";
-import { on, tell } from "./state.js";
+import { on, tell, user } from "./state.js";
 
 const AT_ONCE = 3;
 const STREAMS = 2; // of six connections that a browser has to a service
@@ -131,6 +131,7 @@ async function send(entry, replace = false) {
 function post(entry, replace) {
   const form = new FormData();
   form.append(...(own && entry.session ? ["session_id", entry.session] : ["scope", "global"]));
+  if (!own) form.append("user_id", user.get()); // whose it is: exported and erased with them. Such a key says it itself
   form.append("wait", "0");
   if (replace) form.append("replace", "true");
   form.append("file", entry.file, entry.name);

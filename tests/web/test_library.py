@@ -122,6 +122,10 @@ def test_memories_are_added_searched_and_deleted(page: Page, talk: Talk) -> None
     expect(page.locator(".nothing")).to_contain_text("what Ibid should know about you")
     page.locator(".nothing button").click()
     page.fill("dialog textarea", "My bicycle is stored at the lighthouse.")
+    page.mouse.click(5, 5)
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_contain_text("Discard what you typed?")
+    page.get_by_role("button", name="Keep writing").click()
     page.get_by_label("Tags").fill("bicycle, places")
     page.locator("dialog").get_by_role("button", name="Add").click()
     expect(page.locator("tbody tr")).to_contain_text(

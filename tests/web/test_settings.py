@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service
 from tests.integration.conftest import Host
 from tests.web import sample
@@ -92,9 +93,18 @@ def test_the_service_says_what_it_is(visitor: Page, reader: Reader) -> None:
 
 
 def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) -> None:
-    """Only after the name was typed; then it is said what is gone."""
+    """Only after the name was typed; files added here are the reader's; it is said what is gone and what stays."""
     name = mine(visitor)
     remember(house, name, "The mill wheel squeaks on Mondays.")
+    visitor.goto("/#/documents")
+    for pressed, file in (("Choose PDFs", "mine.pdf"), ("Add PDFs", "also mine.pdf")):
+        with visitor.expect_file_chooser() as chooser:
+            visitor.get_by_role("button", name=pressed).click()
+        chooser.value.set_files(
+            {"name": file, "mimeType": "application/pdf", "buffer": text_pdf(f"This is {file}.")}
+        )
+        expect(visitor.get_by_role("button", name=f"Open {file}")).to_be_visible()
+    shared = house.upload("shared.pdf", text_pdf("All share this."), scope="global").json()["id"]
     visitor.goto("/#/settings")
     with visitor.expect_download() as download:
         visitor.click("text=Export my data")
@@ -107,8 +117,12 @@ def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) ->
     expect(sure).to_be_disabled()
     visitor.get_by_role("dialog").locator("input").fill(name)
     sure.click()
-    expect(visitor.get_by_role("dialog")).to_contain_text(re.compile("Erased at .*: 1 memory"))
+    expect(visitor.get_by_role("dialog")).to_contain_text(re.compile("Erased at .*: 1 memory, 2 documents"))
+    expect(visitor.get_by_role("dialog")).to_contain_text(
+        re.compile(r"There stay, as not yours alone: \d+ document")
+    )
     visitor.keyboard.press("Escape")
+    house.client.delete(f"/api/documents/{shared}").raise_for_status()
     assert house.client.get("/memories", params={"user_id": name}).json()["items"] == []
 
 
