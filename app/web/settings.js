@@ -1,10 +1,10 @@
 // Settings: key, user, theme, the model, the state of the service, and a person's own data. The key is asked for here too.
 
-import { call, json, key, setKey } from "./api.js";
+import { address, call, json, key, setKey } from "./api.js";
 import { box, button, count, dialog, field, make, toast, when } from "./dom.js";
 import { register } from "./router.js";
 import { chatModel, connectCard, copyable, modelNames, readiness } from "./service.js";
-import { on, tell, theme, user } from "./state.js";
+import { on, personalKey, tell, theme, user } from "./state.js";
 
 const SLOW_MS = 500;
 const THEMES = [["", "System"], ["light", "Light"], ["dark", "Dark"]];
@@ -34,19 +34,19 @@ function section(title, children) {
 
 // --- the key -----------------------------------------------------------------------------------
 
-/** What the service says to a key: "" if it is good, "user" if it is another user's, else a sentence. */
-async function refusal(text, name) {
-  const query = new URLSearchParams({ limit: 1, user_id: name });
-  const response = await fetch(`/memories?${query}`, { headers: { Authorization: `Bearer ${text}` } }).catch(() => null);
+/** What the service says to a key: "" if it is good for this user, "user" if it is another user's, else a sentence.
+ *  Without a name: "user" if it is one user's. */
+async function refusal(text, name = "") {
+  const response = await fetch(address("/memories", { limit: 1, user_id: name }), { headers: { Authorization: `Bearer ${text}` } }).catch(() => null);
   if (!response) return "The service cannot be reached just now. Please try again.";
   if (response.status === 401) return "The service does not know this key. Was it copied whole? It may also have been revoked.";
-  return response.status === 403 ? "user" : "";
+  return response.status === 403 || (response.ok && !name) ? "user" : "";
 }
 
 function askForKey() {
   return dialog("A key, please", (form, close) => {
     const input = make("input", "", "", { type: "password", required: true, autocomplete: "off" });
-    const name = make("input", "", "", { value: user.get(), autocomplete: "off", required: true });
+    const name = make("input", "", "", { autocomplete: "off" });
     const whose = field("Name of the user", name, "This key belongs to one user: the name with which it was made.");
     whose.hidden = true;
     const wrong = make("p", "bad");
@@ -59,16 +59,23 @@ function askForKey() {
     );
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const said = await refusal(input.value.trim(), name.value.trim());
+      const given = input.value.trim();
+      const kind = await refusal(given);
+      const personal = kind === "user";
+      const who = whose.hidden ? user.get() : name.value.trim();
+      const said = personal ? await refusal(given, who) : kind;
+      wrong.textContent = "";
       if (said === "user" && whose.hidden) {
         whose.hidden = false;
+        name.required = true;
         name.focus();
         return;
       }
-      wrong.textContent = said === "user" ? `The key is not ${name.value}'s.` : said;
+      wrong.textContent = said === "user" ? `The key is not ${who}'s.` : said;
       if (said) return;
-      setKey(input.value.trim());
-      if (name.value.trim() !== user.get()) user.set(name.value.trim());
+      setKey(given);
+      personalKey.set(personal);
+      if (personal && who !== user.get()) user.set(who);
       close(true);
       tell("settings", "key");
     });
@@ -91,6 +98,7 @@ function keySection() {
     const enter = button(key() ? "Change" : "Enter a key", askForKey);
     const forget = key() && button("Forget it", () => {
       setKey("");
+      personalKey.set(false);
       tell("settings", "key");
     });
     place.replaceChildren(

@@ -3,7 +3,7 @@
 import { Problem, address, call, events, headers, json, problem } from "./api.js";
 import { box, button, count, make } from "./dom.js";
 import { parts } from "./router.js";
-import { on, tell, user } from "./state.js";
+import { on, personalKey, tell, user } from "./state.js";
 
 const AT_ONCE = 3;
 const STREAMS = 2; // of six connections that a browser has to a service
@@ -28,7 +28,6 @@ const LASTING = [403, 413, 415, 422]; // the same file will be refused again
 const BUSY = ["waiting", "sending", "reading"];
 
 let entries = []; // {name, file, session, stage, step, done, of, problem, lasting, id, warnings, pages, request, control, row}
-let own = false; // the key may add files to chats only
 let limit = Infinity; // MiB, learnt from the first refusal
 let streams = 0;
 let streamed = true; // until the service refuses
@@ -92,8 +91,9 @@ function next() {
 }
 
 /** Why a file need not be sent at all; "" if it may. */
-async function unfit(file) {
+async function unfit({ file, session }) {
   const { name, size } = file;
+  if (personalKey.get() && !session) return CHAT_ONLY;
   if (size > limit * MIB) return tooLarge(limit);
   let text;
   try {
@@ -106,11 +106,12 @@ async function unfit(file) {
   return /\.(txt|md|jsonl)$/i.test(name) ? "It is not a PDF. Add plain text under “Reference texts”." : WHY["not-a-pdf"];
 }
 
+const CHAT_ONLY = "Your key adds files to a chat only. Open a chat and add it there.";
 const tooLarge = (most) => `It is too large: a file may have ${most} MB.`;
 
 async function send(entry, replace = false) {
   change(entry, { stage: "sending", done: 0, of: 1, problem: "" });
-  const refused = await unfit(entry.file);
+  const refused = await unfit(entry);
   if (entry.stage !== "sending") return; // cancelled meanwhile
   try {
     if (refused) throw new Problem(refused, 415);
@@ -130,8 +131,8 @@ async function send(entry, replace = false) {
 /** fetch() cannot tell how much is sent, XMLHttpRequest can. */
 function post(entry, replace) {
   const form = new FormData();
-  form.append(...(own && entry.session ? ["session_id", entry.session] : ["scope", "global"]));
-  if (!own) form.append("user_id", user.get()); // whose it is: exported and erased with them. Such a key says it itself
+  form.append(...(personalKey.get() && entry.session ? ["session_id", entry.session] : ["scope", "global"]));
+  if (!personalKey.get()) form.append("user_id", user.get()); // whose it is: exported and erased with them. Such a key says it itself
   form.append("wait", "0");
   if (replace) form.append("replace", "true");
   form.append("file", entry.file, entry.name);
@@ -151,15 +152,16 @@ function post(entry, replace) {
 
 function fail(entry, error) {
   const kind = slug(error.body);
-  if (error.status === 403 && !own && entry.session) {
-    own = true;
-    return send(entry);
+  if (kind === "forbidden" && !personalKey.get()) {
+    personalKey.set(true);
+    tell("documents"); // its view offers no more what is refused
+    if (entry.session) return send(entry);
   }
   if (kind === "name-taken" && entry.both) return keepBoth(entry); // that number is taken too
   const most = error.status === 413 && /(\d+) MiB/.exec(error.body?.detail)?.[1];
   if (most) limit = Number(most);
   const text = most ? tooLarge(most)
-    : error.status === 403 ? "Your key adds files to a chat only. Open a chat and add it there."
+    : error.status === 403 ? CHAT_ONLY
     : error.body ? why(error.body) : error.message;
   change(entry, kind === "name-taken" ? { stage: "asking" } : { stage: "failed", problem: text, lasting: LASTING.includes(error.status) });
 }
@@ -287,7 +289,7 @@ function told(entry) {
     case "asking": return "Another file of this name is here already.";
     case "known": return "You have this file already.";
     case "failed": return fault;
-    default: return warnings.length ? warnings.join(" ") : `Ready: ${count(pages, "page")}`;
+    default: return warnings.length ? warnings.join(" ") : `Ready: ${count(pages, "page")}${personalKey.get() ? ", for this chat alone" : ""}`;
   }
 }
 
@@ -357,6 +359,7 @@ function dragged(event) {
   const files = event.dataTransfer?.types.includes("Files");
   if (!files && event.target.closest?.("input, textarea")) return;
   event.preventDefault();
+  overlay.firstChild.textContent = personalKey.get() && parts()[0] !== "c" ? "Open a chat to add PDFs to it" : "Drop PDFs to add them";
   overlay.hidden = !files || event.type === "drop" || (event.type === "dragleave" && !event.relatedTarget);
   const [view, session] = parts();
   if (files && event.type === "drop") upload(event.dataTransfer.files, view === "c" ? session : "");
@@ -382,9 +385,7 @@ function start() {
   for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, dragged);
   addEventListener("beforeunload", (event) => entries.some(({ stage }) => stage === "sending") && event.preventDefault());
   on("settings", (name) => {
-    if (name !== "key") return;
-    own = false;
-    look();
+    if (name === "key") look();
   });
   look();
 }

@@ -4,7 +4,7 @@ import { address, call, json } from "./api.js";
 import { box, button, count, make, toast } from "./dom.js";
 import { chatModel, connectCard, readiness } from "./service.js";
 import { parts } from "./router.js";
-import { on } from "./state.js";
+import { on, personalKey } from "./state.js";
 import { choose, upload } from "./uploads.js";
 
 const SAMPLE = "Lighthouse of Skarholm.pdf";
@@ -19,7 +19,7 @@ function dropArea(small) {
   const area = button("", () => choose(parts()[1]), small ? "drop small" : "drop");
   const mouse = matchMedia("(pointer: fine)").matches;
   area.append(make("strong", "", mouse ? "Drop PDFs here" : "Add PDFs"),
-    make("span", "soft", `${mouse ? "or choose files. " : ""}They stay with this service.`));
+    make("span", "soft", `${mouse ? "or choose files. " : ""}${personalKey.get() ? "They are for this chat alone." : "They stay with this service."}`));
   return area;
 }
 

@@ -135,6 +135,7 @@ def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
         context.set_default_timeout(WAIT_MS)
         page = context.new_page()
         page.goto("/#/documents")
+        expect(page.locator("#main")).to_contain_text("This service needs a key.")
         asked = page.get_by_role("dialog")
         expect(asked).to_have_count(1)
         asked.get_by_label("Key", exact=True).fill("ibid_nothing")
@@ -149,8 +150,13 @@ def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
         page.goto("/#/settings")
         page.click("text=Forget it")
         expect(asked).to_have_count(1)
+        asked.get_by_label("Key", exact=True).fill("ibid_nothing")
+        asked.get_by_text("Use this key").click()
+        expect(asked.get_by_role("alert")).to_contain_text("does not know this key")
         asked.get_by_label("Key", exact=True).fill(ada)
         asked.get_by_text("Use this key").click()
+        expect(asked.get_by_label("Name of the user")).to_have_value("")
+        expect(asked.get_by_role("alert")).to_be_empty()
         asked.get_by_label("Name of the user").fill("bob")
         asked.get_by_text("Use this key").click()
         expect(asked.get_by_role("alert")).to_contain_text("bob's")
@@ -158,6 +164,13 @@ def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
         asked.get_by_text("Use this key").click()
         expect(asked).to_have_count(0)
         assert mine(page) == "ada"
+
+        page.goto("/#/documents")
+        expect(page.locator("#main")).to_contain_text("Your key adds PDFs to a chat")
+        expect(page.get_by_role("button", name="Add PDFs")).to_be_hidden()
+        page.locator(".nothing").get_by_role("button", name="New chat").click()
+        page.click("text=Try with a sample")
+        expect(page.locator("#tray")).to_contain_text("for this chat alone")
         context.close()
 
 
