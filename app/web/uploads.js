@@ -29,6 +29,8 @@ const BUSY = ["waiting", "sending", "reading"];
 
 let entries = []; // {name, file, session, stage, step, done, of, problem, lasting, id, warnings, pages, request, control, row}
 let limit = Infinity; // MiB, learnt from the first refusal
+const failed = new Map(); // by id, out of the tray and still in the library, where they can be tried again
+const gone = new Set(); // ids of what was removed from here: nobody asks about them any more
 let streams = 0;
 let streamed = true; // until the service refuses
 
@@ -69,7 +71,7 @@ export function choose(session = "", instead = null) {
 /** Documents that are being read, whoever sent them: followed until they can be searched. */
 export function follow(documents) {
   for (const { id, filename, state, progress } of documents) {
-    if (state !== "processing" || entries.some((entry) => entry.id === id)) continue;
+    if (state !== "processing" || gone.has(id) || entries.some((entry) => entry.id === id)) continue;
     const entry = { id, name: filename };
     entries.push(entry);
     read(entry, { state, progress });
@@ -78,7 +80,7 @@ export function follow(documents) {
 
 /** A failed document once more: with the file if it was sent from here, else the reader chooses it again. */
 export function again(id, session) {
-  const entry = entries.find((each) => each.id === id);
+  const entry = entries.find((each) => each.id === id) ?? failed.get(id);
   if (entry?.file) retry(entry);
   else choose(session, id);
 }
@@ -117,15 +119,18 @@ async function send(entry, replace = false) {
     if (refused) throw new Problem(refused, 415);
     const { status, document } = await post(entry, replace);
     if (entry.stage === "cancelled") return status === 200 || forget(document);
-    entries.filter((other) => other !== entry && other.id === document.id).forEach(drop); // the list told of it already
+    const same = entries.filter((other) => other !== entry && other.id === document.id);
+    if (status === 200 && same.some(({ file }) => file)) return change(entry, { stage: "known" });
+    same.forEach(drop); // the list told of it already
     entry.id = document.id;
     tell("documents");
     if (status === 200 && document.state === "ready") change(entry, { stage: "known" });
     else read(entry, document);
   } catch (error) {
     fail(entry, error);
+  } finally {
+    next();
   }
-  next();
 }
 
 /** fetch() cannot tell how much is sent, XMLHttpRequest can. */
@@ -169,11 +174,12 @@ function fail(entry, error) {
 /** Followed while the service reads it: by its events, or by asking again and again. */
 async function read(entry, document) {
   taken(entry, document);
-  while (entry.stage === "reading") {
+  const followed = () => entry.stage === "reading" && entries.includes(entry);
+  while (followed()) {
     try {
       if (streamed && streams < STREAMS) await listen(entry);
       else await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      if (entry.stage === "reading") taken(entry, await json(`/api/documents/${entry.id}`));
+      if (followed()) taken(entry, await json(`/api/documents/${entry.id}`));
     } catch (error) {
       if (error.status === 404) drop(entry); // removed, here or elsewhere
       // otherwise the service may be back soon
@@ -211,29 +217,36 @@ function taken(entry, { state, progress, problem: fault, warnings = [], pages = 
 
 function retry(entry) {
   if (entry.id) forget(entry);
+  if (!entries.includes(entry)) entries.push(Object.assign(entry, { row: null }));
   change(entry, { stage: "waiting", id: undefined });
   next();
 }
 
-/** The failed document itself, of which the service keeps the reason for a day. */
-const forget = ({ id }) => call(`/api/documents/${id}`, { method: "DELETE", keepalive: true }).then(() => tell("documents"), () => {});
+/** The document itself, also a failed one, of which the service keeps the reason for a day. */
+function forget({ id }) {
+  gone.add(id);
+  failed.delete(id);
+  entries.filter((other) => other.id === id && !other.file).forEach(drop); // the list told of it meanwhile
+  call(`/api/documents/${id}`, { method: "DELETE", keepalive: true }).then(() => tell("documents"), () => {});
+}
 
 function drop(entry) {
   entries = entries.filter((each) => each !== entry);
+  entry.control?.abort();
   entry.row?.item.remove();
   changed();
   next();
 }
 
+/** Out of the tray: what could not be read stays in the library. */
 function dismiss(entry) {
-  if (entry.stage === "failed" && entry.id) forget(entry);
+  if (entry.stage === "failed" && entry.id) failed.set(entry.id, entry);
   drop(entry);
 }
 
 /** Nothing of it stays: not on its way, not in the service. */
 function cancel(entry) {
   if (entry.done < entry.of) entry.request?.abort(); // once all is sent its answer says what is to be removed
-  entry.control?.abort();
   if (entry.stage === "reading") forget(entry);
   entry.stage = "cancelled";
   drop(entry);
