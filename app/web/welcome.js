@@ -11,7 +11,7 @@ const SAMPLE = "Lighthouse of Skarholm.pdf";
 const QUESTIONS = [
   "How many steps lead up to the lantern room?",
   "When was the light automated, and why?",
-  "What does a ticket for a family of four cost?",
+  "How long does the ferry take?",
 ];
 
 /** A button that opens the choice of files. Files that are dropped are taken by the whole window. */

@@ -184,6 +184,9 @@ def test_a_first_visit_can_try_a_sample(visitor: Page) -> None:
 
     expect(visitor.locator(".answer")).to_contain_text("automated in 1984, because no family could be found")
     expect(visitor.locator(".welcome")).to_have_count(0)
+    visitor.get_by_role("button", name="New chat").first.click()
+    visitor.click("text=How long does the ferry take?")
+    expect(visitor.locator(".answer")).to_contain_text("takes 40 minutes")
 
 
 def test_search_finds_from_anywhere(visitor: Page, house: Service) -> None:
@@ -228,6 +231,10 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
     question.fill("Where does my boat, the Heron, lie?")
     question.press("Enter")
     expect(visitor.locator(".decided")).to_contain_text("Answered")
+    visitor.locator(".answer .mark").first.click()
+    expect(visitor.get_by_role("dialog")).to_contain_text("My boat, the Heron, lies at the second pier.")
+    visitor.get_by_role("button", name="Close").click()
+    expect(visitor.locator("tbody tr").first).to_contain_text("lies at the second pier.")
     expect(visitor.locator("tbody tr").first).to_contain_text("shown to the model")
     visitor.get_by_label("Memories").fill("0")
     expect(visitor.locator(".moved").first).to_have_text("▼ out")
