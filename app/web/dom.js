@@ -2,18 +2,21 @@
 
 export const $ = (id) => document.getElementById(id);
 
+/** Without the signs that turn the direction of what follows: "report<U+202E>fdp.exe" must not look like another name. */
+export const straight = (text) => String(text).replace(/[\u202a-\u202e]/g, "");
+
 /** An element with text and properties: make("p", "facts", "3 passages", {title: "…"}). */
 export function make(tag, className = "", text = "", properties = {}) {
   const element = document.createElement(tag);
   if (className) element.className = className;
-  if (text) element.textContent = text;
+  if (text) element.textContent = straight(text);
   return Object.assign(element, properties);
 }
 
 /** The same with children: box("div", "row", [name, state]). Falsy children are left out. */
 export function box(tag, className, children) {
   const element = make(tag, className);
-  element.append(...children.filter(Boolean));
+  element.append(...children.filter(Boolean).map((child) => (child instanceof Node ? child : straight(child))));
   return element;
 }
 
@@ -21,8 +24,8 @@ export function box(tag, className, children) {
 export function button(text, onClick, className = "", label = "") {
   const made = make("button", className, text, { type: "button" });
   if (label) {
-    made.setAttribute("aria-label", label);
-    made.title = label;
+    made.setAttribute("aria-label", straight(label));
+    made.title = straight(label);
   }
   made.addEventListener("click", onClick);
   return made;

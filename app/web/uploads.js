@@ -1,7 +1,7 @@
 // Files on their way: three at once, with progress, cancel and retry. The whole window takes drops.
 
 import { Problem, address, call, events, headers, json, problem } from "./api.js";
-import { box, button, count, make } from "./dom.js";
+import { box, button, count, make, straight } from "./dom.js";
 import { parts } from "./router.js";
 import { on, personalKey, tell, user } from "./state.js";
 
@@ -317,7 +317,7 @@ function share({ step, stage, done, of }) {
 export function ring(entry) {
   const made = make("span", "ring");
   made.setAttribute("role", "progressbar");
-  made.setAttribute("aria-label", `Progress of ${entry.name}`);
+  made.setAttribute("aria-label", `Progress of ${straight(entry.name)}`);
   return turned(made, entry);
 }
 
@@ -343,7 +343,7 @@ function draw(entry, anew) {
     list.append(row.item);
   }
   const { ring: circle, name, text, acts, item } = entry.row;
-  name.textContent = name.title = entry.name;
+  name.textContent = name.title = straight(entry.name);
   text.textContent = told(entry);
   turned(circle, entry);
   if (!anew) return;

@@ -209,6 +209,10 @@ def test_the_same_file_is_known_and_another_of_its_name_is_asked_about(desk: Des
     desk.add(pdf("plan.pdf", "The first plan."))
     expect(desk.entry("plan.pdf")).to_contain_text("You have this file already.")
     desk.dismiss()
+    desk.add(pdf("evil\u202efdp.pdf"))
+    expect(desk.entry("evilfdp.pdf")).to_contain_text("Ready: 1 page")
+    expect(desk.row("evilfdp.pdf").get_by_role("button", name="Open evilfdp.pdf")).to_be_visible()
+    desk.dismiss()
     twins = [pdf(f"twin {n}.pdf", "Twins.") for n in (1, 1, 1)]
     desk.add(*twins)
     expect(desk.entry("twin 1.pdf").filter(has_text="You have this file already.")).to_have_count(2)
