@@ -137,7 +137,7 @@ function userSection() {
     input.value = user.get();
     toast(`Memories of “${user.get()}” are read and kept from now on.`);
   });
-  return section("You", [field("Name", input, "Memories are read and kept under this name.")]);
+  return section("You", [field("Name", input, "Memories and files are kept under this name.")]);
 }
 
 // --- the service -------------------------------------------------------------------------------
@@ -151,7 +151,8 @@ function modelSection(found, names) {
 }
 
 /** "works", "is slow" or "is down", and why. */
-function state({ ok, ms, reason, needed }) {
+function state({ ok, ms, reason, needed, facts }) {
+  if (ok && facts.model === "extractive") return ["good", "none is connected: answers are quotes"];
   if (ok) return ms > SLOW_MS ? ["slow", `slow (${ms} ms)`] : ["good", `works (${ms} ms)`];
   return ["bad", `${reason === "timeout" ? "does not answer" : `is down (${(reason ?? "no reason").replaceAll("-", " ")})`}${needed ? "; answers need it" : ""}`];
 }

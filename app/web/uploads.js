@@ -9,6 +9,7 @@ const AT_ONCE = 3;
 const STREAMS = 2; // of six connections that a browser has to a service
 const POLL_MS = 1000;
 const STAY_MS = 6000; // of what has been read
+const TAIL = 12; // characters of a name
 const HEAD = 1024; // bytes that have a PDF's sign
 const MIB = 1 << 20;
 const WHY = {
@@ -39,6 +40,8 @@ const list = make("ul");
 const heard = make("p", "only-heard");
 const toggle = button("", () => unfold(list.hidden), "quiet grow");
 const clear = button("✕", () => entries.filter(({ stage }) => !BUSY.includes(stage)).forEach(dismiss), "icon", "Dismiss all");
+
+const stop = button("Cancel all", () => underway().forEach(cancel), "quiet");
 
 const slug = (body) => body?.type?.split(":").at(-1);
 
@@ -277,13 +280,10 @@ function changed() {
   const busy = underway();
   tray.hidden = !entries.length;
   clear.hidden = busy.length === entries.length;
+  stop.hidden = busy.length < 2;
   const failed = entries.filter(({ stage }) => stage === "failed" || stage === "asking").length;
   toggle.textContent = busy.length ? `${count(busy.length, "file")} under way` : failed ? `${count(failed, "file")} not added` : "Added";
   toggle.classList.toggle("bad", !busy.length && failed > 0);
-  const foot = document.querySelector("#rail .foot");
-  const { style } = document.documentElement;
-  if (foot) style.setProperty("--foot", `${foot.offsetHeight}px`);
-  style.setProperty("--tray", tray.hidden ? "0px" : `${tray.offsetHeight + 8}px`);
   tell("uploads");
 }
 
@@ -335,6 +335,12 @@ export function state(id) {
   return entry ? box("span", "row", [ring(entry), told(entry)]) : null;
 }
 
+/** Its end stays in view: names are often told apart by it. */
+function showName(place, name) {
+  place.title = name;
+  place.replaceChildren(make("span", "", name.slice(0, -TAIL)), make("span", "", name.slice(-TAIL)));
+}
+
 function draw(entry, anew) {
   if (!entries.includes(entry)) return;
   if (!entry.row) {
@@ -343,7 +349,7 @@ function draw(entry, anew) {
     list.append(row.item);
   }
   const { ring: circle, name, text, acts, item } = entry.row;
-  name.textContent = name.title = straight(entry.name);
+  if (name.title !== straight(entry.name)) showName(name, straight(entry.name));
   text.textContent = told(entry);
   turned(circle, entry);
   if (!anew) return;
@@ -392,7 +398,7 @@ function start() {
   tray.hidden = overlay.hidden = true;
   tray.setAttribute("aria-label", "Files under way");
   heard.setAttribute("role", "status");
-  tray.append(box("div", "row", [toggle, clear]), list);
+  tray.append(box("div", "row", [toggle, stop, clear]), list);
   unfold(innerWidth >= 700);
   document.body.append(tray, heard, overlay);
   for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, dragged);

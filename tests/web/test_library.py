@@ -150,7 +150,7 @@ def test_memories_are_added_searched_and_deleted(page: Page, talk: Talk) -> None
 def test_reference_texts_are_pasted_read_from_files_and_corrected(page: Page, talk: Talk) -> None:
     page.goto("/#/texts")
     page.locator(".nothing button").click()
-    page.get_by_label("Collection").fill("house-rules")
+    page.get_by_label("Collection").fill("house rules")
     page.get_by_label("Title", exact=True).fill("Quiet hours")
     page.get_by_role("textbox", name="Text", exact=True).fill("Quiet hours begin at ten in the evening.")
     lines = "\n".join(

@@ -118,6 +118,12 @@ def test_three_are_sent_at_once_and_each_can_be_cancelled(desk: Desk) -> None:
     assert desk.names() >= {"one.pdf", "three.pdf", "four.pdf"}
     assert not desk.names() & {"two.pdf", "five.pdf"}
 
+    desk.hold()
+    desk.add(pdf("six.pdf"), pdf("seven.pdf"))
+    desk.page.get_by_role("button", name="Cancel all").click()
+    expect(desk.page.locator("#tray [data-busy]")).to_have_count(0)
+    desk.let_go()
+
 
 def test_one_that_is_being_read_is_seen_after_a_reload_and_can_be_cancelled(desk: Desk) -> None:
     desk.add({"name": "ships.pdf", "mimeType": "application/pdf", "buffer": text_pdf(LONG)})
