@@ -12,6 +12,7 @@ const STAY_MS = 6000; // of what has been read
 const TAIL = 12; // characters of a name
 const HEAD = 1024; // bytes that have a PDF's sign
 const MIB = 1 << 20;
+const LITTLE = 8 * MIB; // may be sent before the browser tells of it
 const WHY = {
   "not-a-pdf": "It is not a PDF. Print or export it as a PDF and add that.",
   "empty-file": "The file is empty.",
@@ -176,13 +177,14 @@ function fail(entry, error) {
 
 /** Followed while the service reads it: by its events, or by asking again and again. */
 async function read(entry, document) {
+  entry.control = new AbortController();
   taken(entry, document);
   const followed = () => entry.stage === "reading" && entries.includes(entry);
   while (followed()) {
     try {
       if (streamed && streams < STREAMS) await listen(entry);
       else await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      if (followed()) taken(entry, await json(`/api/documents/${entry.id}`));
+      if (followed()) taken(entry, await json(`/api/documents/${entry.id}`, { signal: entry.control.signal }));
     } catch (error) {
       if (error.status === 404) drop(entry); // removed, here or elsewhere
       // otherwise the service may be back soon
@@ -192,9 +194,8 @@ async function read(entry, document) {
 
 async function listen(entry) {
   streams += 1;
-  const control = entry.control = new AbortController();
   try {
-    const response = await call(`/api/documents/${entry.id}/events`, { signal: control.signal });
+    const response = await call(`/api/documents/${entry.id}/events`, { signal: entry.control.signal });
     for await (const { event, data } of events(response)) {
       if (event === "progress") taken(entry, { state: "processing", progress: data });
       else if (data.state) taken(entry, data);
@@ -227,6 +228,7 @@ function retry(entry) {
 
 /** The document itself, also a failed one, of which the service keeps the reason for a day. */
 function forget({ id }) {
+  if (gone.has(id)) return;
   gone.add(id);
   failed.delete(id);
   entries.filter((other) => other.id === id && !other.file).forEach(drop); // the list told of it meanwhile
@@ -249,7 +251,7 @@ function dismiss(entry) {
 
 /** Nothing of it stays: not on its way, not in the service. */
 function cancel(entry) {
-  if (entry.done < entry.of) entry.request?.abort(); // once all is sent its answer says what is to be removed
+  if (entry.file?.size - entry.done > LITTLE) entry.request?.abort(); // else it may have arrived: its answer says what is to be removed
   if (entry.stage === "reading") forget(entry);
   entry.stage = "cancelled";
   drop(entry);

@@ -93,7 +93,7 @@ def test_the_service_says_what_it_is(visitor: Page, reader: Reader) -> None:
 
 
 def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) -> None:
-    """Only after the name was typed; files added here are the reader's; it is said what is gone and what stays."""
+    """Only after the name was typed; files are theirs; it is said what is gone and what stays."""
     name = mine(visitor)
     remember(house, name, "The mill wheel squeaks on Mondays.")
     visitor.goto("/#/documents")

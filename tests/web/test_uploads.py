@@ -116,7 +116,7 @@ def test_three_are_sent_at_once_and_each_can_be_cancelled(desk: Desk) -> None:
         expect(desk.row(name)).to_contain_text("All chats")
         expect(desk.row(name).get_by_role("button", name=f"Open {name}")).to_be_visible()
     assert desk.names() >= {"one.pdf", "three.pdf", "four.pdf"}
-    assert not desk.names() & {"two.pdf", "five.pdf"}
+    wait_for(lambda: not desk.names() & {"two.pdf", "five.pdf"})
 
     desk.hold()
     desk.add(pdf("six.pdf"), pdf("seven.pdf"))
