@@ -6,10 +6,11 @@ import { frame, marked, nothing, redraw, remove, search, searchField, searching,
 import { chunk, lost, once, pages, showText } from "./passage.js";
 import { go, path, register } from "./router.js";
 import { showPages } from "./sheet.js";
-import { freshSession, on } from "./state.js";
+import { freshSession, on, personalKey } from "./state.js";
 import { again as retry, choose, follow, state, why } from "./uploads.js";
 
 const PURPOSE = "Answers quote these PDFs and name the page. Drop files anywhere in this window to add them.";
+const IN_CHATS = "Answers quote these PDFs and name the page. Your key adds PDFs to a chat: drop them there.";
 let wanted; // the document that the address names
 const hidden = new Set(); // removed, while it can be undone
 
@@ -26,11 +27,9 @@ async function openFile(id, page = 1) {
   }
 }
 
-/** A chat with its name in the field: that chat, for a document of one alone. */
-function ask({ filename, session_id: session }) {
-  const chat = session ?? freshSession();
-  sessionStorage.setItem(`ibid.draft.${chat}`, `In ${filename}: `);
-  go(path("c", chat));
+/** A new chat; for a document of one alone, that chat. */
+function ask({ session_id: session }) {
+  go(path("c", session ?? freshSession()));
   dispatchEvent(new CustomEvent("ibid:compose"));
 }
 
@@ -109,7 +108,8 @@ register("documents", (place, [id, n], again) => {
   document.querySelector("dialog.passage-dialog")?.close();
   if (n) openPassage(id, n);
   if (again) return draw();
-  const content = frame(place, "Documents", PURPOSE, [button("Add PDFs", () => choose(), "strong")]);
+  const plus = button("Add PDFs", () => choose(), "strong");
+  const content = frame(place, "Documents", PURPOSE, [plus]);
   const rows = make("div");
   const passages = make("div");
   const find = searching(passages, (query) => search(query, ["documents"]), found);
@@ -128,6 +128,8 @@ register("documents", (place, [id, n], again) => {
   }
 
   draw = () => {
+    plus.hidden = personalKey.get();
+    content.previousSibling.textContent = plus.hidden ? IN_CHATS : PURPOSE;
     const words = input.value.trim().toLowerCase();
     const newer = new Set();
     const here = items.filter(({ id, state: is, filename, session_id: session }) => {
@@ -139,7 +141,8 @@ register("documents", (place, [id, n], again) => {
     const shown = here.filter(({ filename, title }) => `${filename}\n${title ?? ""}`.toLowerCase().includes(words));
     input.hidden = !here.length;
     apart.hidden = !words || here.every((entry) => !entry.session_id);
-    if (!here.length) return redraw(rows, nothing("Add a PDF and ask about it: answers come with the page they rest on.", button("Choose PDFs", () => choose(), "strong")));
+    if (!here.length) return redraw(rows, nothing("Add a PDF and ask about it: answers come with the page they rest on.",
+      plus.hidden ? button("New chat", () => go(path("c", freshSession())), "strong") : button("Choose PDFs", () => choose(), "strong")));
     if (!shown.length) return redraw(rows, make("p", "soft", "No name has these words."));
     return redraw(rows, table("Documents", ["Name", "Pages", "Size", "Added", "Where", ""], shown.map((entry) => () => [
       first(entry), entry.pages ? entry.pages.toLocaleString() : "", size(entry.size),

@@ -2,18 +2,21 @@
 
 export const $ = (id) => document.getElementById(id);
 
+/** Without the signs that turn the direction of what follows: "report<U+202E>fdp.exe" must not look like another name. */
+export const straight = (text) => String(text).replace(/[\u202a-\u202e]/g, "");
+
 /** An element with text and properties: make("p", "facts", "3 passages", {title: "…"}). */
 export function make(tag, className = "", text = "", properties = {}) {
   const element = document.createElement(tag);
   if (className) element.className = className;
-  if (text) element.textContent = text;
+  if (text) element.textContent = straight(text);
   return Object.assign(element, properties);
 }
 
 /** The same with children: box("div", "row", [name, state]). Falsy children are left out. */
 export function box(tag, className, children) {
   const element = make(tag, className);
-  element.append(...children.filter(Boolean));
+  element.append(...children.filter(Boolean).map((child) => (child instanceof Node ? child : straight(child))));
   return element;
 }
 
@@ -21,8 +24,8 @@ export function box(tag, className, children) {
 export function button(text, onClick, className = "", label = "") {
   const made = make("button", className, text, { type: "button" });
   if (label) {
-    made.setAttribute("aria-label", label);
-    made.title = label;
+    made.setAttribute("aria-label", straight(label));
+    made.title = straight(label);
   }
   made.addEventListener("click", onClick);
   return made;
@@ -63,7 +66,8 @@ export function toast(text, { undo = null, gone = null } = {}) {
   return () => close(false);
 }
 
-/** A modal dialog with a title; `fill(form, close)` puts its content. Resolves with what `close` was given. */
+/** A modal dialog with a title; `fill(form, close)` puts its content. Resolves with what `close` was given. Once something
+ *  was typed, a click beside it does not close it, and Esc asks first. */
 export function dialog(title, fill) {
   return new Promise((resolve) => {
     const form = make("form", "", "", { method: "dialog" });
@@ -79,8 +83,25 @@ export function dialog(title, fill) {
       top.remove(); // focus goes back to where it was: showModal() remembers it
       resolve(result);
     });
-    top.addEventListener("click", (event) => event.target === top && close());
+    let typed = false;
+    form.addEventListener("input", () => (typed = true));
+    top.addEventListener("click", (event) => event.target === top && !typed && close());
+    const leave = box("p", "row end", [make("span", "grow", "Discard what you typed?"),
+      button("Discard", () => close(), "bad"), button("Keep writing", () => ask(false))]);
+    leave.hidden = true;
+    let before = null; // had the focus when it was asked
+    function ask(open) {
+      if (open && leave.hidden) before = document.activeElement;
+      leave.hidden = !open;
+      (open ? leave.lastChild : before)?.focus();
+    }
+    top.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !typed) return;
+      event.preventDefault();
+      ask(leave.hidden);
+    });
     fill(form, close);
+    top.append(leave);
     document.body.append(top);
     top.showModal();
   });

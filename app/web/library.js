@@ -27,7 +27,7 @@ export const nothing = (text, ...actions) => box("div", "card nothing", [make("p
 
 /** What went wrong, beside what failed. */
 export function trouble(error, again) {
-  const line = box("p", "bad", [error.message, " ", again && button("Try again", again)]);
+  const line = box("p", "bad", [error.status === 401 ? "This service needs a key." : error.message, " ", again && button("Try again", again)]);
   line.setAttribute("role", "alert");
   return line;
 }

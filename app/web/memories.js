@@ -62,7 +62,8 @@ function row(memory, draw) {
 register("memories", (place, _parts, there) => {
   if (there) return undefined; // the address is the same
   const plus = () => button("Add a memory", () => edit(), "strong");
-  const content = frame(place, "Memories", PURPOSE, [plus()]);
+  const first = plus();
+  const content = frame(place, "Memories", PURPOSE, [first]);
   const rows = make("div");
   const hits = make("div");
   let items = [];
@@ -86,6 +87,7 @@ register("memories", (place, _parts, there) => {
   function draw() {
     const empty = !items.some(({ id }) => !hidden.has(id));
     input.hidden = empty && !input.value;
+    first.hidden = empty; // it stands below
     redraw(rows, empty ? nothing("Keep what Ibid should know about you, such as how you like answers or what you work on.", plus())
       : shown(items), next && !empty ? button("Load older memories", more, "pill") : "");
     if (input.value) redraw(hits, shown(found));

@@ -7,7 +7,7 @@ import { newChat } from "./rail.js";
 import { go, path, register } from "./router.js";
 import { on, project as chosen, tell } from "./state.js";
 
-const PURPOSE = "A project gives every answer its overview and rules, and lets chats search its code, conversations or dreams.";
+const PURPOSE = "A project gives every answer its overview and rules, and lets chats search its code and its stored conversations. Dreams are accounts of dreams that were imported.";
 const KNOWN = { THN: "Home network", DAAS: "Dreams" }; // what the service's own short names stand for
 const MOST = 32_000;
 const FILE_MOST = 1 << 20;

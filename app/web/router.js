@@ -38,14 +38,15 @@ export function parts() {
 
 function follow() {
   const [name, ...rest] = parts();
-  if (waiting.has(name)) return fetchView(name);
-  const known = views.has(name) ? name : "c";
+  const known = views.has(name) || waiting.has(name) ? name : "c";
   const again = shown?.name === known;
   const place = document.getElementById("main");
   if (!again) {
     shown?.leave?.();
     place.replaceChildren();
+    shown = null; // while a view is fetched nothing is shown: what is typed then must not go to the one before
   }
+  if (waiting.has(name)) return fetchView(name);
   const leave = views.get(known)(place, views.has(name) ? rest : [], again);
   shown = { name: known, leave: again ? shown.leave : leave };
   dispatchEvent(new CustomEvent("ibid:address", { detail: [known, ...rest] }));

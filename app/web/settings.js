@@ -1,10 +1,10 @@
 // Settings: key, user, theme, the model, the state of the service, and a person's own data. The key is asked for here too.
 
-import { call, json, key, setKey } from "./api.js";
-import { box, button, dialog, field, make, toast, when } from "./dom.js";
+import { address, call, json, key, setKey } from "./api.js";
+import { box, button, count, dialog, field, make, toast, when } from "./dom.js";
 import { register } from "./router.js";
 import { chatModel, connectCard, copyable, modelNames, readiness } from "./service.js";
-import { on, tell, theme, user } from "./state.js";
+import { on, personalKey, tell, theme, user } from "./state.js";
 
 const SLOW_MS = 500;
 const THEMES = [["", "System"], ["light", "Light"], ["dark", "Dark"]];
@@ -34,19 +34,19 @@ function section(title, children) {
 
 // --- the key -----------------------------------------------------------------------------------
 
-/** What the service says to a key: "" if it is good, "user" if it is another user's, else a sentence. */
-async function refusal(text, name) {
-  const query = new URLSearchParams({ limit: 1, user_id: name });
-  const response = await fetch(`/memories?${query}`, { headers: { Authorization: `Bearer ${text}` } }).catch(() => null);
+/** What the service says to a key: "" if it is good for this user, "user" if it is another user's, else a sentence.
+ *  Without a name: "user" if it is one user's. */
+async function refusal(text, name = "") {
+  const response = await fetch(address("/memories", { limit: 1, user_id: name }), { headers: { Authorization: `Bearer ${text}` } }).catch(() => null);
   if (!response) return "The service cannot be reached just now. Please try again.";
   if (response.status === 401) return "The service does not know this key. Was it copied whole? It may also have been revoked.";
-  return response.status === 403 ? "user" : "";
+  return response.status === 403 || (response.ok && !name) ? "user" : "";
 }
 
 function askForKey() {
   return dialog("A key, please", (form, close) => {
     const input = make("input", "", "", { type: "password", required: true, autocomplete: "off" });
-    const name = make("input", "", "", { value: user.get(), autocomplete: "off", required: true });
+    const name = make("input", "", "", { autocomplete: "off" });
     const whose = field("Name of the user", name, "This key belongs to one user: the name with which it was made.");
     whose.hidden = true;
     const wrong = make("p", "bad");
@@ -59,16 +59,23 @@ function askForKey() {
     );
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const said = await refusal(input.value.trim(), name.value.trim());
+      const given = input.value.trim();
+      const kind = await refusal(given);
+      const personal = kind === "user";
+      const who = whose.hidden ? user.get() : name.value.trim();
+      const said = personal ? await refusal(given, who) : kind;
+      wrong.textContent = "";
       if (said === "user" && whose.hidden) {
         whose.hidden = false;
+        name.required = true;
         name.focus();
         return;
       }
-      wrong.textContent = said === "user" ? `The key is not ${name.value}'s.` : said;
+      wrong.textContent = said === "user" ? `The key is not ${who}'s.` : said;
       if (said) return;
-      setKey(input.value.trim());
-      if (name.value.trim() !== user.get()) user.set(name.value.trim());
+      setKey(given);
+      personalKey.set(personal);
+      if (personal && who !== user.get()) user.set(who);
       close(true);
       tell("settings", "key");
     });
@@ -91,6 +98,7 @@ function keySection() {
     const enter = button(key() ? "Change" : "Enter a key", askForKey);
     const forget = key() && button("Forget it", () => {
       setKey("");
+      personalKey.set(false);
       tell("settings", "key");
     });
     place.replaceChildren(
@@ -129,7 +137,7 @@ function userSection() {
     input.value = user.get();
     toast(`Memories of “${user.get()}” are read and kept from now on.`);
   });
-  return section("You", [field("Name", input, "Memories are read and kept under this name.")]);
+  return section("You", [field("Name", input, "Memories and files are kept under this name.")]);
 }
 
 // --- the service -------------------------------------------------------------------------------
@@ -143,7 +151,8 @@ function modelSection(found, names) {
 }
 
 /** "works", "is slow" or "is down", and why. */
-function state({ ok, ms, reason, needed }) {
+function state({ ok, ms, reason, needed, facts }) {
+  if (ok && facts.model === "extractive") return ["good", "none is connected: answers are quotes"];
   if (ok) return ms > SLOW_MS ? ["slow", `slow (${ms} ms)`] : ["good", `works (${ms} ms)`];
   return ["bad", `${reason === "timeout" ? "does not answer" : `is down (${(reason ?? "no reason").replaceAll("-", " ")})`}${needed ? "; answers need it" : ""}`];
 }
@@ -214,6 +223,15 @@ function receipt({ user_id: name, erased_at: at, counts, files, engines, cached_
   ].filter(Boolean);
 }
 
+/** What all share and is still there, as a sentence. */
+async function staying() {
+  const [documents, texts] = await Promise.all([json("/api/documents?limit=1"), json("/corpus")]).then(
+    ([one, two]) => [one.total, two.items.length], () => [0, 0]);
+  const parts = [documents && count(documents, "document"), texts && `${count(texts, "collection")} of reference texts`];
+  const said = parts.filter(Boolean).join(" and ");
+  return said && `There stay, as not yours alone: ${said}. Their own views can remove them.`;
+}
+
 async function erase() {
   const name = user.get();
   const sure = await dialog(`Erase everything about “${name}”?`, (form, close) => {
@@ -223,13 +241,17 @@ async function erase() {
     typed.addEventListener("input", () => (yes.disabled = typed.value !== name));
     form.addEventListener("submit", (event) => event.preventDefault());
     form.append(
-      make("p", "", "Memories, chats, answers, votes and documents of this name are deleted. Nobody can bring them back."),
+      make("p", "", "Memories, chats, answers, votes, and the documents that were added under this name alone are deleted. Nobody can bring"
+        + " them back."),
+      make("p", "soft", "What all share stays: reference texts, projects, and documents that others added or that were added without a name."),
       field(`Type ${name} to confirm`, typed), box("div", "row end", [button("Cancel", () => close(false)), yes]),
     );
   });
   if (!sure) return;
   try {
     const told = receipt(await json(mine(), { method: "DELETE" }));
+    const stays = await staying();
+    if (stays) told.push(stays);
     for (const changed of ["documents", "memories", "sessions", "projects"]) tell(changed);
     await dialog("What was erased", (form, close) => form.append(
       ...told.map((line) => make("p", "", line)), box("div", "row end", [button("Close", () => close(), "strong")])));

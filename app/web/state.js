@@ -43,3 +43,11 @@ export const freshSession = () => `web-${crypto.getRandomValues(new Uint32Array(
 
 /** "light", "dark", or "" for the system's. */
 export const theme = setting("theme", "");
+
+const PERSONAL = "ibid.personal"; // in sessionStorage, as the key
+
+/** Whether the key in use is one user's: it adds files to chats only. */
+export const personalKey = {
+  get: () => sessionStorage.getItem(PERSONAL) === "1",
+  set: (is) => (is ? sessionStorage.setItem(PERSONAL, "1") : sessionStorage.removeItem(PERSONAL)),
+};

@@ -10,7 +10,10 @@ const PURPOSE = "Texts that are not PDFs: articles, guidelines, minutes. Answers
 const MOST = 32_000; // characters of a text
 const ENTRIES = 200; // of a request
 const BYTES = 1_500_000;
+const SIGNS = "3 to 100 letters from a to z, digits, “.”, “_” or “-”; a space becomes “-”";
 const hidden = new Set();
+
+const slug = (name) => name.trim().replace(/\s+/g, "-");
 
 const at = (collection, id) => ["/corpus", collection, id].filter(Boolean).map((part, n) => (n ? encodeURIComponent(part) : part)).join("/");
 
@@ -63,16 +66,16 @@ async function keep(collection, all) {
 
 function add(collection = "", text = null) {
   return dialog(text ? "Correct this text" : "Add texts", (form, close) => {
-    const [name, nameField] = line("Collection", collection, { required: true, pattern: "[A-Za-z0-9][A-Za-z0-9._\\-]{2,99}", placeholder: "house-rules" }, "3 to 100 letters, digits, “.”, “_” or “-”");
+    const [name, nameField] = line("Collection", collection, { required: true, pattern: " *[A-Za-z0-9][A-Za-z0-9._ \\-]{2,99}", placeholder: "house-rules", title: SIGNS }, SIGNS);
     const [title, titleField] = line("Title", text?.title, { maxLength: 500 });
     const [body, bodyField] = area("Text", text?.text, { rows: 9, ...(text && { maxLength: MOST, required: true }) });
     const files = make("input", "", "", { type: "file", multiple: true, accept: ".txt,.md,.jsonl" });
     const parts = [!collection && nameField, titleField, bodyField, !text && field("Or files", files, ".txt, .md, or .jsonl with {title, text} on each line")];
     fill(form, close, parts.filter(Boolean), text ? "Save" : "Add", async () => {
       if (text) await send("POST", at(collection), { texts: [{ id: text.id, metadata: text.metadata, title: title.value.trim(), text: body.value.trim() }] });
-      else await keep(name.value, [...named(body.value, title.value.trim()), ...(await Promise.all([...files.files].map(texts))).flat()]);
+      else await keep(slug(name.value), [...named(body.value, title.value.trim()), ...(await Promise.all([...files.files].map(texts))).flat()]);
       tell("texts");
-      if (!collection) go(path("texts", name.value));
+      if (!collection) go(path("texts", slug(name.value)));
     });
   });
 }

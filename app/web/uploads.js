@@ -1,16 +1,18 @@
 // Files on their way: three at once, with progress, cancel and retry. The whole window takes drops.
 
 import { Problem, address, call, events, headers, json, problem } from "./api.js";
-import { box, button, count, make } from "./dom.js";
+import { box, button, count, make, straight } from "./dom.js";
 import { parts } from "./router.js";
-import { on, tell } from "./state.js";
+import { on, personalKey, tell, user } from "./state.js";
 
 const AT_ONCE = 3;
 const STREAMS = 2; // of six connections that a browser has to a service
 const POLL_MS = 1000;
 const STAY_MS = 6000; // of what has been read
+const TAIL = 12; // characters of a name
 const HEAD = 1024; // bytes that have a PDF's sign
 const MIB = 1 << 20;
+const LITTLE = 8 * MIB; // may be sent before the browser tells of it
 const WHY = {
   "not-a-pdf": "It is not a PDF. Print or export it as a PDF and add that.",
   "empty-file": "The file is empty.",
@@ -28,8 +30,9 @@ const LASTING = [403, 413, 415, 422]; // the same file will be refused again
 const BUSY = ["waiting", "sending", "reading"];
 
 let entries = []; // {name, file, session, stage, step, done, of, problem, lasting, id, warnings, pages, request, control, row}
-let own = false; // the key may add files to chats only
 let limit = Infinity; // MiB, learnt from the first refusal
+const failed = new Map(); // by id, out of the tray and still in the library, where they can be tried again
+const gone = new Set(); // ids of what was removed from here: nobody asks about them any more
 let streams = 0;
 let streamed = true; // until the service refuses
 
@@ -38,6 +41,8 @@ const list = make("ul");
 const heard = make("p", "only-heard");
 const toggle = button("", () => unfold(list.hidden), "quiet grow");
 const clear = button("✕", () => entries.filter(({ stage }) => !BUSY.includes(stage)).forEach(dismiss), "icon", "Dismiss all");
+
+const stop = button("Cancel all", () => underway().forEach(cancel), "quiet");
 
 const slug = (body) => body?.type?.split(":").at(-1);
 
@@ -70,7 +75,7 @@ export function choose(session = "", instead = null) {
 /** Documents that are being read, whoever sent them: followed until they can be searched. */
 export function follow(documents) {
   for (const { id, filename, state, progress } of documents) {
-    if (state !== "processing" || entries.some((entry) => entry.id === id)) continue;
+    if (state !== "processing" || gone.has(id) || entries.some((entry) => entry.id === id)) continue;
     const entry = { id, name: filename };
     entries.push(entry);
     read(entry, { state, progress });
@@ -79,7 +84,7 @@ export function follow(documents) {
 
 /** A failed document once more: with the file if it was sent from here, else the reader chooses it again. */
 export function again(id, session) {
-  const entry = entries.find((each) => each.id === id);
+  const entry = entries.find((each) => each.id === id) ?? failed.get(id);
   if (entry?.file) retry(entry);
   else choose(session, id);
 }
@@ -92,8 +97,9 @@ function next() {
 }
 
 /** Why a file need not be sent at all; "" if it may. */
-async function unfit(file) {
+async function unfit({ file, session }) {
   const { name, size } = file;
+  if (personalKey.get() && !session) return CHAT_ONLY;
   if (size > limit * MIB) return tooLarge(limit);
   let text;
   try {
@@ -106,31 +112,36 @@ async function unfit(file) {
   return /\.(txt|md|jsonl)$/i.test(name) ? "It is not a PDF. Add plain text under “Reference texts”." : WHY["not-a-pdf"];
 }
 
+const CHAT_ONLY = "Your key adds files to a chat only. Open a chat and add it there.";
 const tooLarge = (most) => `It is too large: a file may have ${most} MB.`;
 
 async function send(entry, replace = false) {
   change(entry, { stage: "sending", done: 0, of: 1, problem: "" });
-  const refused = await unfit(entry.file);
+  const refused = await unfit(entry);
   if (entry.stage !== "sending") return; // cancelled meanwhile
   try {
     if (refused) throw new Problem(refused, 415);
     const { status, document } = await post(entry, replace);
     if (entry.stage === "cancelled") return status === 200 || forget(document);
-    entries.filter((other) => other !== entry && other.id === document.id).forEach(drop); // the list told of it already
+    const same = entries.filter((other) => other !== entry && other.id === document.id);
+    if (status === 200 && same.some(({ file }) => file)) return change(entry, { stage: "known" });
+    same.forEach(drop); // the list told of it already
     entry.id = document.id;
     tell("documents");
     if (status === 200 && document.state === "ready") change(entry, { stage: "known" });
     else read(entry, document);
   } catch (error) {
     fail(entry, error);
+  } finally {
+    next();
   }
-  next();
 }
 
 /** fetch() cannot tell how much is sent, XMLHttpRequest can. */
 function post(entry, replace) {
   const form = new FormData();
-  form.append(...(own && entry.session ? ["session_id", entry.session] : ["scope", "global"]));
+  form.append(...(personalKey.get() && entry.session ? ["session_id", entry.session] : ["scope", "global"]));
+  if (!personalKey.get()) form.append("user_id", user.get()); // whose it is: exported and erased with them. Such a key says it itself
   form.append("wait", "0");
   if (replace) form.append("replace", "true");
   form.append("file", entry.file, entry.name);
@@ -150,27 +161,30 @@ function post(entry, replace) {
 
 function fail(entry, error) {
   const kind = slug(error.body);
-  if (error.status === 403 && !own && entry.session) {
-    own = true;
-    return send(entry);
+  if (kind === "forbidden" && !personalKey.get()) {
+    personalKey.set(true);
+    tell("documents"); // its view offers no more what is refused
+    if (entry.session) return send(entry);
   }
   if (kind === "name-taken" && entry.both) return keepBoth(entry); // that number is taken too
   const most = error.status === 413 && /(\d+) MiB/.exec(error.body?.detail)?.[1];
   if (most) limit = Number(most);
   const text = most ? tooLarge(most)
-    : error.status === 403 ? "Your key adds files to a chat only. Open a chat and add it there."
+    : error.status === 403 ? CHAT_ONLY
     : error.body ? why(error.body) : error.message;
   change(entry, kind === "name-taken" ? { stage: "asking" } : { stage: "failed", problem: text, lasting: LASTING.includes(error.status) });
 }
 
 /** Followed while the service reads it: by its events, or by asking again and again. */
 async function read(entry, document) {
+  entry.control = new AbortController();
   taken(entry, document);
-  while (entry.stage === "reading") {
+  const followed = () => entry.stage === "reading" && entries.includes(entry);
+  while (followed()) {
     try {
       if (streamed && streams < STREAMS) await listen(entry);
       else await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      if (entry.stage === "reading") taken(entry, await json(`/api/documents/${entry.id}`));
+      if (followed()) taken(entry, await json(`/api/documents/${entry.id}`, { signal: entry.control.signal }));
     } catch (error) {
       if (error.status === 404) drop(entry); // removed, here or elsewhere
       // otherwise the service may be back soon
@@ -180,9 +194,8 @@ async function read(entry, document) {
 
 async function listen(entry) {
   streams += 1;
-  const control = entry.control = new AbortController();
   try {
-    const response = await call(`/api/documents/${entry.id}/events`, { signal: control.signal });
+    const response = await call(`/api/documents/${entry.id}/events`, { signal: entry.control.signal });
     for await (const { event, data } of events(response)) {
       if (event === "progress") taken(entry, { state: "processing", progress: data });
       else if (data.state) taken(entry, data);
@@ -208,29 +221,37 @@ function taken(entry, { state, progress, problem: fault, warnings = [], pages = 
 
 function retry(entry) {
   if (entry.id) forget(entry);
+  if (!entries.includes(entry)) entries.push(Object.assign(entry, { row: null }));
   change(entry, { stage: "waiting", id: undefined });
   next();
 }
 
-/** The failed document itself, of which the service keeps the reason for a day. */
-const forget = ({ id }) => call(`/api/documents/${id}`, { method: "DELETE", keepalive: true }).then(() => tell("documents"), () => {});
+/** The document itself, also a failed one, of which the service keeps the reason for a day. */
+function forget({ id }) {
+  if (gone.has(id)) return;
+  gone.add(id);
+  failed.delete(id);
+  entries.filter((other) => other.id === id && !other.file).forEach(drop); // the list told of it meanwhile
+  call(`/api/documents/${id}`, { method: "DELETE", keepalive: true }).then(() => tell("documents"), () => {});
+}
 
 function drop(entry) {
   entries = entries.filter((each) => each !== entry);
+  entry.control?.abort();
   entry.row?.item.remove();
   changed();
   next();
 }
 
+/** Out of the tray: what could not be read stays in the library. */
 function dismiss(entry) {
-  if (entry.stage === "failed" && entry.id) forget(entry);
+  if (entry.stage === "failed" && entry.id) failed.set(entry.id, entry);
   drop(entry);
 }
 
 /** Nothing of it stays: not on its way, not in the service. */
 function cancel(entry) {
-  if (entry.done < entry.of) entry.request?.abort(); // once all is sent its answer says what is to be removed
-  entry.control?.abort();
+  if (entry.file?.size - entry.done > LITTLE) entry.request?.abort(); // else it may have arrived: its answer says what is to be removed
   if (entry.stage === "reading") forget(entry);
   entry.stage = "cancelled";
   drop(entry);
@@ -261,13 +282,10 @@ function changed() {
   const busy = underway();
   tray.hidden = !entries.length;
   clear.hidden = busy.length === entries.length;
+  stop.hidden = busy.length < 2;
   const failed = entries.filter(({ stage }) => stage === "failed" || stage === "asking").length;
   toggle.textContent = busy.length ? `${count(busy.length, "file")} under way` : failed ? `${count(failed, "file")} not added` : "Added";
   toggle.classList.toggle("bad", !busy.length && failed > 0);
-  const foot = document.querySelector("#rail .foot");
-  const { style } = document.documentElement;
-  if (foot) style.setProperty("--foot", `${foot.offsetHeight}px`);
-  style.setProperty("--tray", tray.hidden ? "0px" : `${tray.offsetHeight + 8}px`);
   tell("uploads");
 }
 
@@ -286,7 +304,7 @@ function told(entry) {
     case "asking": return "Another file of this name is here already.";
     case "known": return "You have this file already.";
     case "failed": return fault;
-    default: return warnings.length ? warnings.join(" ") : `Ready: ${count(pages, "page")}`;
+    default: return warnings.length ? warnings.join(" ") : `Ready: ${count(pages, "page")}${personalKey.get() ? ", for this chat alone" : ""}`;
   }
 }
 
@@ -301,7 +319,7 @@ function share({ step, stage, done, of }) {
 export function ring(entry) {
   const made = make("span", "ring");
   made.setAttribute("role", "progressbar");
-  made.setAttribute("aria-label", `Progress of ${entry.name}`);
+  made.setAttribute("aria-label", `Progress of ${straight(entry.name)}`);
   return turned(made, entry);
 }
 
@@ -319,6 +337,12 @@ export function state(id) {
   return entry ? box("span", "row", [ring(entry), told(entry)]) : null;
 }
 
+/** Its end stays in view: names are often told apart by it. */
+function showName(place, name) {
+  place.title = name;
+  place.replaceChildren(make("span", "", name.slice(0, -TAIL)), make("span", "", name.slice(-TAIL)));
+}
+
 function draw(entry, anew) {
   if (!entries.includes(entry)) return;
   if (!entry.row) {
@@ -327,7 +351,7 @@ function draw(entry, anew) {
     list.append(row.item);
   }
   const { ring: circle, name, text, acts, item } = entry.row;
-  name.textContent = name.title = entry.name;
+  if (name.title !== straight(entry.name)) showName(name, straight(entry.name));
   text.textContent = told(entry);
   turned(circle, entry);
   if (!anew) return;
@@ -356,6 +380,7 @@ function dragged(event) {
   const files = event.dataTransfer?.types.includes("Files");
   if (!files && event.target.closest?.("input, textarea")) return;
   event.preventDefault();
+  overlay.firstChild.textContent = personalKey.get() && parts()[0] !== "c" ? "Open a chat to add PDFs to it" : "Drop PDFs to add them";
   overlay.hidden = !files || event.type === "drop" || (event.type === "dragleave" && !event.relatedTarget);
   const [view, session] = parts();
   if (files && event.type === "drop") upload(event.dataTransfer.files, view === "c" ? session : "");
@@ -375,15 +400,13 @@ function start() {
   tray.hidden = overlay.hidden = true;
   tray.setAttribute("aria-label", "Files under way");
   heard.setAttribute("role", "status");
-  tray.append(box("div", "row", [toggle, clear]), list);
+  tray.append(box("div", "row", [toggle, stop, clear]), list);
   unfold(innerWidth >= 700);
   document.body.append(tray, heard, overlay);
   for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, dragged);
   addEventListener("beforeunload", (event) => entries.some(({ stage }) => stage === "sending") && event.preventDefault());
   on("settings", (name) => {
-    if (name !== "key") return;
-    own = false;
-    look();
+    if (name === "key") look();
   });
   look();
 }

@@ -1,9 +1,11 @@
 // Vantage, where it is on: a question within the policy, what was decided and why, and the mix of sources, to be tried.
 
 import { json, send } from "./api.js";
-import { box, count, field, make } from "./dom.js";
-import { register } from "./router.js";
+import { box, button, count, dialog, field, make } from "./dom.js";
+import { name } from "./marks.js";
+import { path, register } from "./router.js";
 import { on, user } from "./state.js";
+import { begin, cited, opened, write } from "./turn.js";
 
 const CLASSES = {
   COMPLY: "Answered", REDIRECT: "Led to what helps", CLARIFY: "Asks back", NEGOTIATE: "Answered under conditions", REFUSE: "Refused",
@@ -16,17 +18,19 @@ const SLIDERS = [
   ["memory_cards", "Memories"], ["corpus", "Reference texts"], ["recency_bias", "Prefer what is new"], ["similarity_threshold", "Least similarity"],
 ];
 const PAUSE_MS = 90;
+const WORDS = 0.75; // in a token, about
+const SHOWN = 90; // characters of a text in the table
 
 // --- the decision --------------------------------------------------------------------------------
 
 function decided({ decision, params }, policy) {
   const said = decision.rules.map((id) => policy.rules.find((rule) => rule.id === id)?.says ?? "No rule speaks against it.");
   return box("section", "card decided", [
-    box("p", "row", [make("strong", `class ${decision.class.toLowerCase()}`, CLASSES[decision.class] ?? decision.class),
-      make("code", "soft", decision.class)]),
+    make("p", `class ${decision.class.toLowerCase()}`, CLASSES[decision.class] ?? decision.class, { title: `Class ${decision.class}` }),
     box("ul", "", said.map((line, n) => box("li", "", [make("span", "", line), make("small", "soft", ` ${decision.rules[n]}`)]))),
-    make("p", "facts", `At most ${count(params.token_target, "token")}, ${count(params.question_budget, "question")},`
-      + ` ${count(params.hedge_budget, "hedge")} in 100 tokens. Directness ${percent(params.directness)}, warmth ${percent(params.warmth)}.`),
+    make("p", "facts", `The answer may have about ${count(Math.round(params.token_target * WORDS), "word")} and ask ${count(params.question_budget, "question")};`
+      + ` “perhaps” and its like at most ${count(params.hedge_budget, "time")} in ${100 * WORDS} words. How plainly it is to be said:`
+      + ` ${percent(params.directness)}; how warmly: ${percent(params.warmth)}.`),
   ]);
 }
 
@@ -41,10 +45,26 @@ function moved({ place, was }) {
   return `${place < was.place ? "▲" : "▼"} was ${was.place}`;
 }
 
-function candidate(one) {
+/** What is known of the passages, by label: {title, text}. Memories that the model was not shown are fetched. */
+async function fetchTexts(candidates, known) {
+  await Promise.all(candidates.filter(({ source, label }) => source === "memories" && !known.has(label)).map(async ({ id, label }) => {
+    known.set(label, {});
+    const found = await json(`/memories/${encodeURIComponent(id.split("/").at(-1))}`).catch(() => null);
+    if (found) known.set(label, { text: found.text });
+  }));
+}
+
+function words(label, known) {
+  const { title, text = "" } = known.get(label) ?? {};
+  const cut = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  const name = title || (!text && label.slice(0, label.lastIndexOf("#")));
+  return box("span", "", [name && make("b", "", name), name && cut && " · ", cut]);
+}
+
+function candidate(one, known) {
   const verdict = VERDICTS[one.verdict] ?? one.verdict.replaceAll("_", " ");
   return box("tr", one.place ? "" : "soft", [
-    make("td", "", one.place ? String(one.place) : "–"), make("td", "", one.label),
+    make("td", "", one.place ? String(one.place) : "–"), box("td", "", [words(one.label, known)]),
     make("td", "", one.similarity === null ? "words only" : one.similarity.toFixed(2)), make("td", "", one.score.toFixed(2)),
     make("td", "", verdict), make("td", "moved", moved(one)),
   ]);
@@ -68,7 +88,7 @@ function slider([name, text], mix, changed) {
 }
 
 /** Sliders over the candidates of an answer, which are ranked again while one moves: nothing is searched or generated. */
-async function mixer(id) {
+async function mixer(id, known) {
   const place = make("div", "scrolled", "", { tabIndex: 0 });
   const told = make("p", "soft");
   told.setAttribute("role", "status");
@@ -77,9 +97,11 @@ async function mixer(id) {
     const turn = ++newest;
     const found = await send("POST", "/vantage/mix", { answer_id: id, mix });
     if (turn !== newest) return null;
+    await fetchTexts(found.candidates, known);
+    if (turn !== newest) return null;
     const seen = found.candidates.filter((one) => one.place);
     told.textContent = `${count(seen.length, "passage")} of ${found.candidates.length} would be shown to the model.`;
-    place.replaceChildren(table(["Place", "Passage", "Similarity", "Score", "Verdict", "Moved"], found.candidates.map(candidate)));
+    place.replaceChildren(table(["Place", "Passage", "Similarity", "Score", "Verdict", "Moved"], found.candidates.map((one) => candidate(one, known))));
     return found;
   }
   const first = await rank({});
@@ -90,7 +112,7 @@ async function mixer(id) {
     clearTimeout(timer);
     timer = setTimeout(() => rank(mix).catch((error) => (told.textContent = error.message)), PAUSE_MS);
   }));
-  return box("section", "", [make("h2", "", "Mix"), box("div", "sliders", sliders), told, place]);
+  return box("section", "mix", [make("h2", "", "Mix"), box("div", "sliders", sliders), told, place]);
 }
 
 // --- the view ------------------------------------------------------------------------------------
@@ -108,13 +130,32 @@ function policyPart(policy) {
   ]);
 }
 
+/** The answer as the chat shows one; a mark or card opens the text it stands for. */
+function answerPart(body, answer, known) {
+  const open = (_, n) => {
+    const cite = n && answer.citations[n - 1];
+    if (!cite) return document.querySelector(".mix")?.scrollIntoView();
+    return dialog(name(cite), (form, close) => form.append(
+      make("p", "said", known.get(cite.label)?.text ?? "Its text cannot be shown here."),
+      box("div", "row end", [button("Close", () => close(), "strong")]),
+    ));
+  };
+  const turn = begin("", body.message, { open });
+  opened(turn, answer);
+  write(turn, answer.answer);
+  cited(turn, answer);
+  for (const card of turn.after.querySelectorAll("a.source")) card.href = path("vantage");
+  return box("div", "turn", [turn.answer, turn.after]);
+}
+
 async function answered(body, policy, place) {
   place.replaceChildren(make("p", "soft", "Asking…"));
   try {
     const answer = await send("POST", "/vantage/query", body);
     place.replaceChildren(decided(answer, policy));
-    if (answer.answer) place.append(make("p", "said", answer.answer));
-    place.append(await mixer(answer.answer_id));
+    const known = new Map(answer.memory_used.map((one) => [one.label, one]));
+    if (answer.answer) place.append(answerPart(body, answer, known));
+    place.append(await mixer(answer.answer_id, known));
   } catch (error) {
     place.replaceChildren(make("p", "bad", error.message));
   }

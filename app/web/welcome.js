@@ -4,14 +4,14 @@ import { address, call, json } from "./api.js";
 import { box, button, count, make, toast } from "./dom.js";
 import { chatModel, connectCard, readiness } from "./service.js";
 import { parts } from "./router.js";
-import { on } from "./state.js";
+import { on, personalKey } from "./state.js";
 import { choose, upload } from "./uploads.js";
 
 const SAMPLE = "Lighthouse of Skarholm.pdf";
 const QUESTIONS = [
   "How many steps lead up to the lantern room?",
   "When was the light automated, and why?",
-  "What does a ticket for a family of four cost?",
+  "How long does the ferry take?",
 ];
 
 /** A button that opens the choice of files. Files that are dropped are taken by the whole window. */
@@ -19,7 +19,7 @@ function dropArea(small) {
   const area = button("", () => choose(parts()[1]), small ? "drop small" : "drop");
   const mouse = matchMedia("(pointer: fine)").matches;
   area.append(make("strong", "", mouse ? "Drop PDFs here" : "Add PDFs"),
-    make("span", "soft", `${mouse ? "or choose files. " : ""}They stay with this service.`));
+    make("span", "soft", `${mouse ? "or choose files. " : ""}${personalKey.get() ? "They are for this chat alone." : "They stay with this service."}`));
   return area;
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service
 from tests.integration.conftest import Host
 from tests.web import sample
@@ -92,9 +93,18 @@ def test_the_service_says_what_it_is(visitor: Page, reader: Reader) -> None:
 
 
 def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) -> None:
-    """Only after the name was typed; then it is said what is gone."""
+    """Only after the name was typed; files are theirs; it is said what is gone and what stays."""
     name = mine(visitor)
     remember(house, name, "The mill wheel squeaks on Mondays.")
+    visitor.goto("/#/documents")
+    for pressed, file in (("Choose PDFs", "mine.pdf"), ("Add PDFs", "also mine.pdf")):
+        with visitor.expect_file_chooser() as chooser:
+            visitor.get_by_role("button", name=pressed).click()
+        chooser.value.set_files(
+            {"name": file, "mimeType": "application/pdf", "buffer": text_pdf(f"This is {file}.")}
+        )
+        expect(visitor.get_by_role("button", name=f"Open {file}")).to_be_visible()
+    shared = house.upload("shared.pdf", text_pdf("All share this."), scope="global").json()["id"]
     visitor.goto("/#/settings")
     with visitor.expect_download() as download:
         visitor.click("text=Export my data")
@@ -107,8 +117,12 @@ def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) ->
     expect(sure).to_be_disabled()
     visitor.get_by_role("dialog").locator("input").fill(name)
     sure.click()
-    expect(visitor.get_by_role("dialog")).to_contain_text(re.compile("Erased at .*: 1 memory"))
+    expect(visitor.get_by_role("dialog")).to_contain_text(re.compile("Erased at .*: 1 memory, 2 documents"))
+    expect(visitor.get_by_role("dialog")).to_contain_text(
+        re.compile(r"There stay, as not yours alone: \d+ document")
+    )
     visitor.keyboard.press("Escape")
+    house.client.delete(f"/api/documents/{shared}").raise_for_status()
     assert house.client.get("/memories", params={"user_id": name}).json()["items"] == []
 
 
@@ -121,6 +135,7 @@ def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
         context.set_default_timeout(WAIT_MS)
         page = context.new_page()
         page.goto("/#/documents")
+        expect(page.locator("#main")).to_contain_text("This service needs a key.")
         asked = page.get_by_role("dialog")
         expect(asked).to_have_count(1)
         asked.get_by_label("Key", exact=True).fill("ibid_nothing")
@@ -135,8 +150,13 @@ def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
         page.goto("/#/settings")
         page.click("text=Forget it")
         expect(asked).to_have_count(1)
+        asked.get_by_label("Key", exact=True).fill("ibid_nothing")
+        asked.get_by_text("Use this key").click()
+        expect(asked.get_by_role("alert")).to_contain_text("does not know this key")
         asked.get_by_label("Key", exact=True).fill(ada)
         asked.get_by_text("Use this key").click()
+        expect(asked.get_by_label("Name of the user")).to_have_value("")
+        expect(asked.get_by_role("alert")).to_be_empty()
         asked.get_by_label("Name of the user").fill("bob")
         asked.get_by_text("Use this key").click()
         expect(asked.get_by_role("alert")).to_contain_text("bob's")
@@ -144,6 +164,13 @@ def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
         asked.get_by_text("Use this key").click()
         expect(asked).to_have_count(0)
         assert mine(page) == "ada"
+
+        page.goto("/#/documents")
+        expect(page.locator("#main")).to_contain_text("Your key adds PDFs to a chat")
+        expect(page.get_by_role("button", name="Add PDFs")).to_be_hidden()
+        page.locator(".nothing").get_by_role("button", name="New chat").click()
+        page.click("text=Try with a sample")
+        expect(page.locator("#tray")).to_contain_text("for this chat alone")
         context.close()
 
 
@@ -157,6 +184,9 @@ def test_a_first_visit_can_try_a_sample(visitor: Page) -> None:
 
     expect(visitor.locator(".answer")).to_contain_text("automated in 1984, because no family could be found")
     expect(visitor.locator(".welcome")).to_have_count(0)
+    visitor.get_by_role("button", name="New chat").first.click()
+    visitor.click("text=How long does the ferry take?")
+    expect(visitor.locator(".answer")).to_contain_text("takes 40 minutes")
 
 
 def test_search_finds_from_anywhere(visitor: Page, house: Service) -> None:
@@ -201,6 +231,10 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
     question.fill("Where does my boat, the Heron, lie?")
     question.press("Enter")
     expect(visitor.locator(".decided")).to_contain_text("Answered")
+    visitor.locator(".answer .mark").first.click()
+    expect(visitor.get_by_role("dialog")).to_contain_text("My boat, the Heron, lies at the second pier.")
+    visitor.get_by_role("button", name="Close").click()
+    expect(visitor.locator("tbody tr").first).to_contain_text("lies at the second pier.")
     expect(visitor.locator("tbody tr").first).to_contain_text("shown to the model")
     visitor.get_by_label("Memories").fill("0")
     expect(visitor.locator(".moved").first).to_have_text("▼ out")
