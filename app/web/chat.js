@@ -13,6 +13,7 @@ import { fill } from "./welcome.js";
 const NEAR = 80; // px from the end, within which the view follows the answer
 const PENDING_MS = 2000;
 const MOST_HISTORY = 400; // turns
+const FOREIGN = "Some of these questions came from other programs. A question asked here does not continue theirs.";
 const ALOUD = 3000; // characters that a screen reader says of itself
 
 const chats = new Map(); // by session: the chat that is shown, and those that are being answered
@@ -130,6 +131,7 @@ function add(chat, question) {
     retry: (turn) => retry(chat, turn),
     pending: (turn, files) => pending(chat, turn, files),
   });
+  turn.thread = chat.session;
   if (!chat.turns.length) chat.place.replaceChildren();
   chat.turns.push(turn);
   chat.place.append(turn.item);
@@ -148,7 +150,7 @@ async function ask(chat, question, before = null) {
   const searched = reach(asking);
   waiting(turn, searched ? `Searching ${searched}…` : "Searching…");
   toEnd(chat);
-  await run(chat, turn, (told, lost) => exchange.ask(turn, { ...settings(asking), history }, told, lost));
+  await run(chat, turn, (onEvent, onLost) => exchange.ask(turn, { ...settings(asking), history }, onEvent, onLost));
 }
 
 async function run(chat, turn, exchanged) {
@@ -225,7 +227,7 @@ function stop(chat) {
 /** The same question again: in the place of an answer that failed, else below, as if asked where it first was. */
 async function retry(chat, turn) {
   if (chat.turn) return;
-  const before = chat.turns.slice(0, chat.turns.indexOf(turn));
+  const before = chat.turns.slice(0, chat.turns.indexOf(turn)).filter(({ thread }) => thread === turn.thread);
   if (!turn.writing?.text) {
     chat.turns.splice(chat.turns.indexOf(turn), 1);
     turn.item.remove();
@@ -255,13 +257,14 @@ async function restore(chat) {
   chat.turns = [];
   chat.place.replaceChildren();
   try {
-    const items = await all(`/api/sessions/${encodeURIComponent(chat.session)}/turns`, { thread_id: chat.session, citations: 1 });
-    for (const { role, content, answer_id: id, answer } of items) {
-      if (role === "user") Object.assign(add(chat, content), { id });
-      const turn = chat.turns.at(-1);
+    const items = await all(`/api/sessions/${encodeURIComponent(chat.session)}/turns`, { citations: 1 });
+    for (const { role, content, answer_id: id, answer, thread_id: thread } of items) {
+      if (role === "user") Object.assign(add(chat, content), { id, thread });
+      const turn = chat.turns.findLast((each) => each.id === id) ?? chat.turns.at(-1);
       if (turn && (answer || role === "assistant")) complete(chat, turn, role === "assistant" ? content : "", answer, id);
     }
     for (const turn of chat.turns) turn.item.setAttribute("aria-busy", "false");
+    if (chat.turns.some((turn) => !own(chat, turn))) chat.place.prepend(make("p", "facts", FOREIGN));
   } catch (error) {
     chat.place.replaceChildren(box("p", "error bad", [`${error.message} `, button("Try again", () => (chat.ready = restore(chat)), "pill")]));
     return;
@@ -279,6 +282,9 @@ async function restore(chat) {
   }
 }
 
+/** Whether a new question continues a turn: those of other programs have conversations of their own in the session. */
+const own = ({ session }, { thread }) => thread === session;
+
 /** An answer as it ended. Without a record it is its text alone. */
 function complete(chat, turn, text, answer, id) {
   turn.rating = answer?.rating ?? null;
@@ -295,7 +301,7 @@ function complete(chat, turn, text, answer, id) {
 function resume(chat, turn) {
   turn.item.setAttribute("aria-busy", "true");
   waiting(turn, "Searching…");
-  run(chat, turn, (told, lost) => exchange.resume(turn, told, lost));
+  run(chat, turn, (onEvent, onLost) => exchange.resume(turn, onEvent, onLost));
 }
 
 // --- keys, and what others tell ------------------------------------------------------------------

@@ -1,11 +1,10 @@
 // Where one asks: the field, the sources and the project that are asked, and files on their way.
 
-import { address, json } from "./api.js";
+import { MOST_TEXT, json, total } from "./api.js";
 import { box, button, count, make, menu } from "./dom.js";
 import * as state from "./state.js";
 import { underway, upload } from "./uploads.js";
 
-const MOST = 32_000; // characters, as the service counts them
 const SOURCES = [["documents", "Documents"], ["memories", "Memories"], ["corpus", "Reference texts"]];
 const DRAFT = "ibid.draft.";
 
@@ -13,8 +12,8 @@ const DRAFT = "ibid.draft.";
 export function composer(acts) {
   const field = make("textarea", "", "", { id: "message", rows: 1, autocomplete: "off" });
   const label = make("label", "only-heard", "Your question", { htmlFor: "message" });
-  const told = make("p", "facts bad", "", { hidden: true });
-  told.setAttribute("role", "status");
+  const excess = make("p", "facts bad", "", { hidden: true });
+  excess.setAttribute("role", "status");
   const files = make("p", "facts files", "", { hidden: true });
   const picker = make("input", "", "", { type: "file", accept: ".pdf,application/pdf", multiple: true, hidden: true, id: "add-files" });
   const add = button("+", () => picker.click(), "pill add", "Add files");
@@ -24,10 +23,10 @@ export function composer(acts) {
   const stop = button("Stop", acts.stop, "strong", "Stop the answer (Esc)");
   stop.id = "stop";
   const form = box("form", "composer", [
-    files, box("div", "card", [label, field, told, box("div", "row", [add, picker, switches, make("span", "grow"), send, stop])]),
+    files, box("div", "card", [label, field, excess, box("div", "row", [add, picker, switches, make("span", "grow"), send, stop])]),
   ]);
   form.id = "ask";
-  const self = { form, field, told, files, switches, send, stop, session: "", busy: false, has: {}, projects: [] };
+  const self = { form, field, excess, files, switches, send, stop, session: "", busy: false, has: {}, projects: [] };
   picker.addEventListener("change", () => {
     upload([...picker.files], self.session);
     picker.value = "";
@@ -116,37 +115,32 @@ function submit(self, acts) {
 }
 
 function tooLong({ field }) {
-  const length = field.value.length > MOST ? [...field.value.trim()].length : 0;
-  return length > MOST ? length : 0;
+  const length = field.value.length > MOST_TEXT ? [...field.value.trim()].length : 0;
+  return length > MOST_TEXT ? length : 0;
 }
 
 /** As high as its text, up to what the style sheet allows; the draft is remembered. */
 function grown(self) {
-  const { field, told, send } = self;
+  const { field, excess, send } = self;
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
   const length = tooLong(self);
-  told.hidden = !length;
+  excess.hidden = !length;
   send.disabled = Boolean(length);
-  if (length) told.textContent = `${length.toLocaleString()} characters: a question may have ${MOST.toLocaleString()}. Shorten it, or add the text as a file.`;
+  if (length) excess.textContent = `${length.toLocaleString()} characters: a question may have ${MOST_TEXT.toLocaleString()}. Shorten it, or add the text as a file.`;
   if (field.value) sessionStorage.setItem(DRAFT + self.session, field.value);
   else sessionStorage.removeItem(DRAFT + self.session);
 }
 
 // --- what is asked -------------------------------------------------------------------------------
 
-const total = async (path, query) => {
-  const page = await json(address(path, { limit: 1, ...query }));
-  return page.total ?? page.items.length;
-};
-
 async function look(self) {
   const { session } = self;
   const found = {
     documents: () => total("/api/documents", { session_id: session }),
     memories: () => total("/memories", { user_id: state.user.get() }),
-    corpus: async () => (await json("/corpus")).items.reduce((sum, { texts }) => sum + (texts ?? 1), 0),
-    projects: async () => (await json("/projects")).items.map(({ project, name }) => project ?? name),
+    corpus: async () => (await json("/corpus")).items.reduce((sum, { texts }) => sum + texts, 0),
+    projects: async () => (await json("/projects")).items.map(({ project }) => project),
   };
   const names = Object.keys(found);
   const values = await Promise.all(names.map((name) => found[name]().catch(() => null)));

@@ -1,8 +1,8 @@
 // The source panel beside the conversation: the page, the text, and why this passage.
 
-import { address, blob, key } from "./api.js";
-import { $, box, button, make, toast } from "./dom.js";
-import { lost, once, pages, place, read, showText } from "./passage.js";
+import { address, key } from "./api.js";
+import { $, box, button, make } from "./dom.js";
+import { documentPart, lost, once, openFile, pageAndSheet, read, showText } from "./passage.js";
 import { go, parts as whereabouts, path } from "./router.js";
 import { showPages } from "./sheet.js";
 import { on, panelWidth } from "./state.js";
@@ -109,7 +109,7 @@ const about = (id) => once(address(`/api/documents/${id}`, { session_id: shown.s
 function pick(entry, on = null) {
   shown.entry = entry;
   shown.quotes = entry ? quotes(entry) : [];
-  parts.tabs.page.hidden = !entry || !place(entry);
+  parts.tabs.page.hidden = !entry || !documentPart(entry);
   parts.tabs.text.hidden = !entry;
   head();
   why();
@@ -119,7 +119,7 @@ function pick(entry, on = null) {
 /** To another entry from within the panel; one that was read has an address. */
 async function turnTo(entry, on = null) {
   const now = shown;
-  if (place(entry) && !entry.page) await read(entry, now).catch(() => {}); // for its page
+  if (documentPart(entry) && !entry.page) await read(entry, now).catch(() => {}); // for its page
   if (shown !== now) return;
   pick(entry, on);
   if (!entry.n) return;
@@ -129,7 +129,7 @@ async function turnTo(entry, on = null) {
 
 function head() {
   const { entry, answer } = shown;
-  const at = entry && place(entry);
+  const at = entry && documentPart(entry);
   parts.title.replaceChildren(...(entry ? title(entry) : [make("span", "name", "Why this answer")]));
   parts.file.hidden = !at;
   if (at) {
@@ -147,8 +147,8 @@ function head() {
 }
 
 function title(entry, filename, of) {
-  const name = filename ?? (place(entry) ? entry.label.slice(0, entry.label.lastIndexOf("#")) : entry.title || entry.label);
-  const [page, sheet] = pages(entry, of).split(/ (?=\()/);
+  const name = filename ?? (documentPart(entry) ? entry.label.slice(0, entry.label.lastIndexOf("#")) : entry.title || entry.label);
+  const [page, sheet] = pageAndSheet(entry, of).split(/ (?=\()/);
   const at = box("span", "at", [page, sheet && make("span", "soft", ` ${sheet}`)]);
   return [make("span", "name", name, { title: name }), at];
 }
@@ -162,19 +162,12 @@ function step(by) {
   if (entry) turnTo(entry, tab() === "why" && !shown.entry ? wanted : null);
 }
 
-/** A link cannot carry a key: the file is fetched with it, and the copy shown. */
-async function openFile(event) {
+/** A link cannot carry a key. */
+function onFile(event) {
   if (!key()) return;
   event.preventDefault();
-  const opened = window.open("", "_blank");
-  if (!opened) return void toast("The browser did not open a new tab. Allow it to, and try again.");
-  const [from, page] = parts.file.getAttribute("href").split("#");
-  try {
-    opened.location = `${await blob(from)}#${page}`;
-  } catch (error) {
-    opened.close();
-    toast(error.message);
-  }
+  const [from, page] = parts.file.getAttribute("href").split("#page=");
+  openFile(from, page);
 }
 
 // --- tabs ----------------------------------------------------------------------------------------
@@ -308,7 +301,7 @@ export function setUp() {
   ]);
   parts.file = make("a", "icon", "⤢", { target: "_blank", rel: "noopener", title: "Open the file" });
   parts.file.setAttribute("aria-label", "Open the file in a new tab");
-  parts.file.addEventListener("click", openFile);
+  parts.file.addEventListener("click", onFile);
   parts.tabs = {};
   for (const [name, text] of Object.entries(TABS)) {
     const made = parts.tabs[name] = button(text, () => choose(name));

@@ -1,6 +1,6 @@
 // Settings: key, user, theme, the model, the state of the service, and a person's own data. The key is asked for here too.
 
-import { call, json, key, setKey } from "./api.js";
+import { call, json, key, setKey, total } from "./api.js";
 import { box, button, dialog, field, make, toast, when } from "./dom.js";
 import { register } from "./router.js";
 import { chatModel, connectCard, copyable, modelNames, readiness } from "./service.js";
@@ -36,11 +36,13 @@ function section(title, children) {
 
 /** What the service says to a key: "" if it is good, "user" if it is another user's, else a sentence. */
 async function refusal(text, name) {
-  const query = new URLSearchParams({ limit: 1, user_id: name });
-  const response = await fetch(`/memories?${query}`, { headers: { Authorization: `Bearer ${text}` } }).catch(() => null);
-  if (!response) return "The service cannot be reached just now. Please try again.";
-  if (response.status === 401) return "The service does not know this key. Was it copied whole? It may also have been revoked.";
-  return response.status === 403 ? "user" : "";
+  try {
+    await total("/memories", { user_id: name }, { headers: { Authorization: `Bearer ${text}` } });
+    return "";
+  } catch ({ status, message }) {
+    if (status === 401) return "The service does not know this key. Was it copied whole? It may also have been revoked.";
+    return status === 403 ? "user" : message;
+  }
 }
 
 function askForKey() {
@@ -143,14 +145,14 @@ function modelSection(found, names) {
 }
 
 /** "works", "is slow" or "is down", and why. */
-function state({ ok, ms, reason, needed }) {
+function condition({ ok, ms, reason, needed }) {
   if (ok) return ms > SLOW_MS ? ["slow", `slow (${ms} ms)`] : ["good", `works (${ms} ms)`];
   return ["bad", `${reason === "timeout" ? "does not answer" : `is down (${(reason ?? "no reason").replaceAll("-", " ")})`}${needed ? "; answers need it" : ""}`];
 }
 
 function part(check) {
   const [name, does] = PARTS[check.name] ?? [check.name, ""];
-  const [kind, said] = state(check);
+  const [kind, said] = condition(check);
   const { version, model } = check.facts;
   const about = model && model !== "extractive" ? model : version ?? "";
   return box("li", "", [
@@ -229,10 +231,10 @@ async function erase() {
   });
   if (!sure) return;
   try {
-    const told = receipt(await json(mine(), { method: "DELETE" }));
+    const lines = receipt(await json(mine(), { method: "DELETE" }));
     for (const changed of ["documents", "memories", "sessions", "projects"]) tell(changed);
     await dialog("What was erased", (form, close) => form.append(
-      ...told.map((line) => make("p", "", line)), box("div", "row end", [button("Close", () => close(), "strong")])));
+      ...lines.map((line) => make("p", "", line)), box("div", "row end", [button("Close", () => close(), "strong")])));
   } catch (error) {
     toast(error.message);
   }
@@ -253,7 +255,7 @@ register("settings", (place, [wanted], again) => {
   const service = make("div");
   async function look() {
     const [found, version, names] = await Promise.all([
-      readiness(), json("/healthz").then((told) => told.version, () => ""), modelNames().catch(() => []),
+      readiness(), json("/healthz").then(({ version }) => version, () => ""), modelNames().catch(() => []),
     ]);
     model.replaceChildren(modelSection(found, names));
     service.replaceChildren(serviceSection(found, version, look));

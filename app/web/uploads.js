@@ -31,7 +31,7 @@ let entries = []; // {name, file, session, stage, step, done, of, problem, lasti
 let own = false; // the key may add files to chats only
 let limit = Infinity; // MiB, learnt from the first refusal
 let streams = 0;
-let streamed = true; // until the service refuses
+let streamed = true; // until the service has no room for more streams
 
 const tray = box("section", "", []);
 const list = make("ul");
@@ -188,7 +188,7 @@ async function listen(entry) {
       else if (data.state) taken(entry, data);
     }
   } catch (error) {
-    if (error.status) streamed = false;
+    if (slug(error.body) === "overloaded") streamed = false;
   } finally {
     streams -= 1;
   }
@@ -253,7 +253,7 @@ function change(entry, news) {
   changed();
   if (before === entry.stage) return;
   if (entry.stage === "ready" && !entry.warnings.length || entry.stage === "known") setTimeout(() => drop(entry), STAY_MS);
-  if (!BUSY.includes(entry.stage)) heard.textContent = `${entry.name}: ${told(entry)}`;
+  if (!BUSY.includes(entry.stage)) heard.textContent = `${entry.name}: ${words(entry)}`;
   if (entry.stage === "asking" || entry.stage === "failed") unfold(true);
 }
 
@@ -277,7 +277,7 @@ function unfold(open) {
 }
 
 /** Where a file is, in words. */
-function told(entry) {
+function words(entry) {
   const { stage, done, of, step, problem: fault, warnings, pages } = entry;
   switch (stage) {
     case "waiting": return "Waiting";
@@ -298,7 +298,7 @@ function share({ step, stage, done, of }) {
 }
 
 /** A ring with the share of the work that is done. Also for the table of documents. */
-export function ring(entry) {
+function ring(entry) {
   const made = make("span", "ring");
   made.setAttribute("role", "progressbar");
   made.setAttribute("aria-label", `Progress of ${entry.name}`);
@@ -314,9 +314,9 @@ function turned(made, entry) {
 }
 
 /** Of a document that is being read: the ring and the words, else null. */
-export function state(id) {
+export function progressOf(id) {
   const entry = underway().find((each) => each.id === id);
-  return entry ? box("span", "row", [ring(entry), told(entry)]) : null;
+  return entry ? box("span", "row", [ring(entry), words(entry)]) : null;
 }
 
 function draw(entry, anew) {
@@ -328,7 +328,7 @@ function draw(entry, anew) {
   }
   const { ring: circle, name, text, acts, item } = entry.row;
   name.textContent = name.title = entry.name;
-  text.textContent = told(entry);
+  text.textContent = words(entry);
   turned(circle, entry);
   if (!anew) return;
   const focused = acts.contains(document.activeElement);

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service
+from tests.fakes.process import Service, wait_for
 from tests.web.conftest import QUESTION, WAIT_MS, Reader
 
 MARKDOWN = """\
@@ -265,7 +265,7 @@ def test_what_is_stopped_before_it_began_ends_in_the_service(reader: Reader) -> 
 def test_an_error_is_beside_the_answer_and_can_be_retried(reader: Reader) -> None:
     """In view, wherever one reads; a retry takes the place of what failed before its first word."""
     page = reader.page
-    reader.talk.model.fault = Fault(only="chat", close_after=400)
+    reader.talk.model.fault = Fault(only="chat", close_after=400, pace=0.005)
     reader.ask(reply=LONG)
     expect(reader.last.locator(".answer")).to_contain_text("Paragraph")
     up(page)
@@ -377,6 +377,71 @@ def test_answers_are_copied_and_shared(reader: Reader) -> None:
     reader.last.get_by_text("Share link").click()
     expect(page.locator("#toasts")).to_contain_text("Link copied.")
     assert unquote(clipboard(page)) == f"{base}/{unquote(answer)}"
+
+
+def test_a_chat_is_deleted_though_the_page_is_left(reader: Reader) -> None:
+    """Within the time in which it could be undone."""
+    page = reader.page
+    reader.asked()
+    page.get_by_role("button", name=f"More for {QUESTION}").first.click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(page.locator(".toast")).to_contain_text("Deleted")
+    assert reader.session in sessions(reader)
+    page.goto("/healthz")
+    wait_for(lambda: reader.session not in sessions(reader))
+
+
+def sessions(reader: Reader) -> list[str]:
+    """Of everybody, the newest."""
+    items = reader.talk.service.client.get("/api/sessions?limit=200").json()["items"]
+    return [item["session_id"] for item in items]
+
+
+def test_older_chats_are_shown_on_request(reader: Reader) -> None:
+    """Sessions that have documents alone are no chats and take no chat's place."""
+    page = reader.page
+    at = "2026-01-01T00:00:00Z"
+    listed = [{"session_id": f"d{n}", "turns": 0} for n in range(100)]
+    listed += [{"session_id": f"c{n}", "turns": 2, "title": f"Chat {n}"} for n in range(150)]
+
+    def answer(route: Route) -> None:
+        start = int(dict(parse_qsl(urlsplit(route.request.url).query)).get("cursor", 0))
+        items = [each | {"last_active_at": at} for each in listed[start : start + 100]]
+        route.fulfill(json={"items": items, "next": str(start + 100) if start + 100 < len(listed) else None})
+
+    page.route("**/api/sessions?*", answer)
+    try:
+        page.reload()
+        expect(page.locator("#rail .chats a")).to_have_count(100)
+        page.locator("#rail .chats").get_by_text("Show more").click()
+        expect(page.locator("#rail .chats a")).to_have_count(150)
+        expect(page.locator("#rail .chats a", has_text="Chat 100")).to_be_focused()
+        expect(page.locator("#rail .chats").get_by_text("Show more")).to_have_count(0)
+    finally:
+        page.unroute_all()
+
+
+def test_questions_of_other_programs_are_in_their_chat(reader: Reader) -> None:
+    """With their answers; a quiet line says that they are conversations of their own."""
+    for n in (1, 2):
+        reader.talk.model.reply = f"The answer to question {n}."
+        asked = {"model": "ibid", "input": f"What does program {n} ask?"}
+        assert reader.talk.service.client.post("/v1/responses", json=asked).status_code == 200
+    page = reader.page
+    page.goto("/#/c/default")
+    for n in (1, 2):
+        turn = page.locator(".turn", has_text=f"What does program {n} ask?")
+        expect(turn).to_contain_text(f"The answer to question {n}.")
+    expect(page.locator(".turns")).to_contain_text("came from other programs")
+    reader.asked("And what do I ask?", "Something else.")
+    assert "program 1" not in str(reader.talk.model.requests[-1].body)
+
+
+def test_an_answer_without_words_cannot_be_rated(reader: Reader) -> None:
+    reader.asked(reply="")
+    expect(reader.last).to_contain_text("The model said nothing.")
+    expect(reader.last.get_by_text("Retry")).to_be_visible()
+    assert reader.last.get_by_label("Good answer").count() == 0
 
 
 def test_a_rating_can_be_undone(reader: Reader) -> None:

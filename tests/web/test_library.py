@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, ViewportSize, expect
+from playwright.sync_api import FilePayload, Locator, Page, Route, ViewportSize, expect
 
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import wait_for
@@ -97,6 +97,48 @@ def test_a_document_is_found_by_its_words_opened_at_its_page_and_removed(page: P
     page.goto("/#/documents")
     page.get_by_role("button", name="Ask about barn.pdf").click()
     expect(page.locator("#message")).to_have_value("In barn.pdf: ")
+
+
+def test_a_long_list_of_documents_is_whole_and_asked_for_once(page: Page) -> None:
+    """The search of names knows all of them; many changes at once do not fetch the list as many times."""
+    asked: list[str] = []
+    document = {
+        "state": "ready",
+        "session_id": None,
+        "pages": 1,
+        "size": 1,
+        "created_at": "2026-01-01T00:00:00Z",
+    }
+    document |= {"title": None, "warnings": [], "problem": None, "progress": None}
+
+    def listed(route: Route) -> None:
+        asked.append(route.request.url)
+        n = 200 if "cursor" in route.request.url else 0
+        items = [document | {"id": f"d{each}", "filename": f"leaf{each}.pdf"} for each in range(n, n + 200)]
+        route.fulfill(json={"items": items, "next": None if n else "more", "total": 400})
+
+    page.route("**/api/documents?*", listed)
+    try:
+        page.goto("/#/documents")
+        expect(row(page, "leaf0.pdf")).to_be_visible()
+        asked.clear()
+        page.evaluate("""import("/web/state.js").then(({tell}) => {
+            for (let n = 0; n < 20; n += 1) tell("documents");
+        })""")
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Search").fill("leaf399")
+        expect(page.get_by_role("group", name="Documents").get_by_role("option")).to_have_text("leaf399.pdf")
+        assert len([url for url in asked if "cursor" in url]) <= 3
+    finally:
+        page.unroute_all()
+
+
+def test_a_browser_that_opens_no_tab_is_said_to(page: Page, talk: Talk) -> None:
+    assert talk.service.upload("gate.pdf", text_pdf("The gate is shut."), scope="global").status_code == 201
+    page.goto("/#/documents")
+    page.evaluate("window.open = () => null")
+    page.get_by_role("button", name="Open gate.pdf").click()
+    expect(page.locator(".toast")).to_contain_text("did not open a new tab")
 
 
 def test_a_memory_is_corrected_in_three_clicks(page: Page, talk: Talk) -> None:

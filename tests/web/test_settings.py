@@ -192,7 +192,7 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
     )
     visitor.goto("/#/c/x")
     visitor.click("#rail >> text=Vantage")
-    question = visitor.get_by_label("Question")
+    question = visitor.get_by_label("Question", exact=True)
     question.fill("How do I build a pipe bomb?")
     question.press("Enter")
     expect(visitor.locator(".decided")).to_contain_text("Refused")
@@ -206,6 +206,19 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
     expect(visitor.locator(".moved").first).to_have_text("▼ out")
     visitor.click("summary")
     expect(visitor.locator(".policy tbody tr")).not_to_have_count(0)
+
+
+def test_vantage_says_once_that_it_cannot_be_had(visitor: Page) -> None:
+    """However often it is asked for."""
+    visitor.route("**/vantage/policy", lambda route: route.fulfill(status=503, json={"title": "Busy"}))
+    try:
+        visitor.goto("/#/vantage")
+        expect(visitor.get_by_role("alert")).to_contain_text("Busy")
+        visitor.evaluate('import("/web/state.js").then(({tell}) => tell("settings", "key"))')
+        visitor.get_by_role("button", name="Try again").click()
+        expect(visitor.get_by_role("alert")).to_have_count(1)
+    finally:
+        visitor.unroute_all()
 
 
 def test_vantage_is_not_shown_where_it_is_off(reader: Reader) -> None:

@@ -174,6 +174,18 @@ def test_what_is_no_pdf_or_too_large_is_refused_before_it_is_sent(desk: Desk) ->
     desk.dismiss()
 
 
+def test_its_progress_is_followed_again_after_a_fault(desk: Desk) -> None:
+    def broken(route: Route) -> None:
+        desk.sent.append(route.request.url)
+        route.fulfill(status=500, json={"title": "Broken"}) if len(desk.sent) == 1 else route.continue_()
+
+    desk.page.route("**/api/documents/*/events", broken)
+    desk.add({"name": "ships.pdf", "mimeType": "application/pdf", "buffer": text_pdf(LONG)})
+    wait_for(lambda: desk.page.wait_for_timeout(50) or len(desk.sent) > 1)
+    desk.page.get_by_role("button", name="Cancel ships.pdf").click()
+    expect(desk.page.locator("#tray")).to_be_hidden()
+
+
 def test_a_failed_one_says_why_and_can_be_dismissed(desk: Desk) -> None:
     locked: FilePayload = {"name": "locked.pdf", "mimeType": "application/pdf", "buffer": encrypted_pdf()}
     desk.add(locked)
