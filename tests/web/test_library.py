@@ -102,14 +102,15 @@ def test_a_document_is_found_by_its_words_opened_at_its_page_and_removed(page: P
 def test_a_long_list_of_documents_is_whole_and_asked_for_once(page: Page) -> None:
     """The search of names knows all of them; many changes at once do not fetch the list as many times."""
     asked: list[str] = []
-    document = {
+    document: dict[str, object] = {
         "state": "ready",
         "session_id": None,
         "pages": 1,
         "size": 1,
+        "title": None,
+        "warnings": [],
         "created_at": "2026-01-01T00:00:00Z",
     }
-    document |= {"title": None, "warnings": [], "problem": None, "progress": None}
 
     def listed(route: Route) -> None:
         asked.append(route.request.url)

@@ -181,7 +181,8 @@ def test_its_progress_is_followed_again_after_a_fault(desk: Desk) -> None:
 
     desk.page.route("**/api/documents/*/events", broken)
     desk.add({"name": "ships.pdf", "mimeType": "application/pdf", "buffer": text_pdf(LONG)})
-    wait_for(lambda: desk.page.wait_for_timeout(50) or len(desk.sent) > 1)
+    while len(desk.sent) < 2:
+        desk.page.wait_for_timeout(50)
     desk.page.get_by_role("button", name="Cancel ships.pdf").click()
     expect(desk.page.locator("#tray")).to_be_hidden()
 
