@@ -1,7 +1,7 @@
 // The conversation: its turns as they were and as they come, what is in view, and its addresses.
 
-import { Problem, all, json, problem } from "./api.js";
-import { composer, enter, put, reach, settings, working } from "./composer.js";
+import { Problem, address, all, json, problem } from "./api.js";
+import { composer, enter, include, put, reach, scope, settings, working } from "./composer.js";
 import { $, box, button, make } from "./dom.js";
 import * as exchange from "./exchange.js";
 import * as panel from "./panel.js";
@@ -72,7 +72,7 @@ function leave() {
   if (!here) return;
   here.top = scroller.scrollTop;
   grows.unobserve(here.place);
-  if (!here.turn) chats.delete(here.session);
+  if (!here.turn && !here.kept) chats.delete(here.session);
   here = null;
   document.title = "Ibid";
 }
@@ -129,6 +129,10 @@ function add(chat, question) {
   const turn = begin(chat.session, question, {
     open: (turn, n) => panel.open(facts(turn), n),
     retry: (turn) => retry(chat, turn),
+    widen(turn, source) {
+      include(asking, source);
+      retry(chat, turn);
+    },
     pending: (turn, files) => pending(chat, turn, files),
   });
   turn.thread = chat.session;
@@ -147,6 +151,7 @@ async function ask(chat, question, before = null) {
     { role: "user", content: each.question }, { role: "assistant", content: each.writing.text },
   ]).slice(-MOST_HISTORY);
   entitle(chat);
+  turn.scope = scope(asking);
   const searched = reach(asking);
   waiting(turn, searched ? `Searching ${searched}…` : "Searching…");
   toEnd(chat);
@@ -161,7 +166,7 @@ async function run(chat, turn, exchanged) {
     await exchanged((event, data) => EVENTS[event]?.(chat, turn, data), (tries) => lost(chat, turn, tries));
   } catch (error) {
     if (error.name === "AbortError") stopped(turn);
-    else broken(chat, turn, error);
+    else citedBefore(chat, turn, broken(chat, turn, error));
     toEnd(chat); // it is what the reader waits for
   }
   if (chat.turn === turn) done(chat);
@@ -169,19 +174,31 @@ async function run(chat, turn, exchanged) {
 
 /** What went wrong, with a way on: an answer that only its reader has lost is taken up again. */
 function broken(chat, turn, { message, status }) {
+  chat.kept ||= !status; // the service may not know this turn
   const line = fail(turn, `${message} `, [button("Retry", () => {
     if (status || !turn.id) return retry(chat, turn);
     line.remove();
     resume(chat, turn);
   }, "pill")]);
   if (status === 401) put(asking, turn.question);
+  return line;
+}
+
+/** What an answer that failed had cited so far. */
+async function citedBefore(chat, turn, line) {
+  if (!turn.id || !turn.writing?.text) return;
+  const answer = await json(`/answers/${turn.id}`).catch(() => null);
+  if (answer && line.isConnected) follow(chat, () => {
+    cited(turn, answer);
+    turn.after.append(line);
+  });
 }
 
 function done(chat) {
   chat.turn = null;
   tell("sessions", chat.session);
   if (chat === here) working(asking, false);
-  else chats.delete(chat.session);
+  else if (!chat.kept) chats.delete(chat.session);
 }
 
 const EVENTS = {
@@ -306,6 +323,18 @@ function resume(chat, turn) {
 
 // --- keys, and what others tell ------------------------------------------------------------------
 
+/** In another window it may have gone on. */
+async function refresh() {
+  const chat = here;
+  if (!chat || chat.turn || chat.kept) return;
+  const found = await json(address("/answers", { session_id: chat.session, limit: 1 })).catch(() => null);
+  const newest = found?.items[0]?.answer_id;
+  if (!newest || newest === chat.newest || chat !== here || chat.turn || chat.turns.some(({ id }) => id === newest)) return;
+  chat.newest = newest;
+  chat.ready = restore(chat);
+}
+
+addEventListener("focus", refresh);
 addEventListener("ibid:compose", () => asking.field.focus());
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !here?.turn) return;

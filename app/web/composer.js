@@ -1,11 +1,12 @@
 // Where one asks: the field, the sources and the project that are asked, and files on their way.
 
-import { MOST_TEXT, json, total } from "./api.js";
+import { MOST_TEXT, address, json, total } from "./api.js";
 import { box, button, count, make, menu } from "./dom.js";
 import * as state from "./state.js";
 import { underway, upload } from "./uploads.js";
 
 const SOURCES = [["documents", "Documents"], ["memories", "Memories"], ["corpus", "Reference texts"]];
+const AGAIN_MS = 5000; // until what could not be had is asked for once more
 const DRAFT = "ibid.draft.";
 
 /** The form. `acts`: {ask(question), stop(), edit()}: `edit` gives the last question. */
@@ -91,6 +92,16 @@ export function reach(self) {
   return parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0] ?? "";
 }
 
+/** The names of the sources that a question asks, and of those that it leaves out; null: its project decides. */
+export function scope(self) {
+  if (chosenProject(self) && state.sources.get() === null) return null;
+  const names = asked(self);
+  return { asked: names, left: SOURCES.map(([name]) => name).filter((name) => self.has[name] && !names.includes(name)) };
+}
+
+/** One more source from now on. */
+export const include = (self, name) => state.sources.set([...asked(self), name]);
+
 const several = (number, noun) => (noun === "memory" && number !== 1 ? `${number.toLocaleString()} memories` : count(number, noun));
 
 function typed(self, event, acts) {
@@ -127,17 +138,24 @@ function grown(self) {
   const length = tooLong(self);
   excess.hidden = !length;
   send.disabled = Boolean(length);
-  if (length) excess.textContent = `${length.toLocaleString()} characters: a question may have ${MOST_TEXT.toLocaleString()}. Shorten it, or add the text as a file.`;
+  if (length) excess.textContent = `${length.toLocaleString()} characters: a question may have ${MOST_TEXT.toLocaleString()}. Shorten it, or add the text as a PDF.`;
   if (field.value) sessionStorage.setItem(DRAFT + self.session, field.value);
   else sessionStorage.removeItem(DRAFT + self.session);
 }
 
 // --- what is asked -------------------------------------------------------------------------------
 
+/** Of the newest, those that are not read (yet) do not count. */
+async function readDocuments(session) {
+  const page = await json(address("/api/documents", { session_id: session, limit: 200 }));
+  return page.total - page.items.filter(({ state: is }) => is !== "ready").length;
+}
+
 async function look(self) {
+  clearTimeout(self.again);
   const { session } = self;
   const found = {
-    documents: () => total("/api/documents", { session_id: session }),
+    documents: () => readDocuments(session),
     memories: () => total("/memories", { user_id: state.user.get() }),
     corpus: async () => (await json("/corpus")).items.reduce((sum, { texts }) => sum + texts, 0),
     projects: async () => (await json("/projects")).items.map(({ project }) => project),
@@ -146,19 +164,21 @@ async function look(self) {
   const values = await Promise.all(names.map((name) => found[name]().catch(() => null)));
   if (session !== self.session) return;
   names.forEach((name, n) => {
-    if (name === "projects") self.projects = values[n] ?? [];
-    else self.has[name] = values[n] ?? 0;
+    if (values[n] === null) return; // as it was known last
+    if (name === "projects") self.projects = values[n];
+    else self.has[name] = values[n];
   });
+  if (values.includes(null)) self.again = setTimeout(() => look(self), AGAIN_MS);
   draw(self);
 }
 
 const chosenProject = (self) => (self.projects.includes(state.project.get()) ? state.project.get() : "");
 
-/** The names of the sources that are asked: as chosen, else documents, and memories if there are any. */
+/** The names of the sources that are asked: as chosen, else all that have something. */
 function asked(self) {
-  const chosen = state.sources.get() ?? ["documents", "memories"];
+  const chosen = state.sources.get();
   const there = SOURCES.map(([name]) => name).filter((name) => self.has[name]);
-  const found = there.filter((name) => chosen.includes(name));
+  const found = there.filter((name) => !chosen || chosen.includes(name));
   return found.length ? found : there.length ? there.slice(0, 1) : ["documents"];
 }
 

@@ -5,9 +5,9 @@ import { toast } from "./dom.js";
 
 const waiting = new Set(); // what ends the wait of each deletion that can still be undone
 
-/** Hidden at once (its id goes into `hidden`), deleted when nobody has undone it, or when the page is left;
- *  `deleted` is called then. */
-export function remove({ id, hidden, text, address, deleted, draw }) {
+/** Hidden at once (its id goes into `hidden`), deleted when nobody has undone it, or when the page is left:
+ *  `undone` or `deleted` is called. */
+export function remove({ id, hidden, text, address, deleted, draw, undone = () => {} }) {
   const back = () => {
     hidden.delete(id);
     draw();
@@ -18,6 +18,7 @@ export function remove({ id, hidden, text, address, deleted, draw }) {
     undo() {
       waiting.delete(end);
       back();
+      undone();
     },
     async gone() {
       waiting.delete(end);

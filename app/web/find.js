@@ -150,6 +150,7 @@ function open() {
   look();
 }
 
+addEventListener("ibid:find", open);
 addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "k") return;
   event.preventDefault(); // the browser's own search field

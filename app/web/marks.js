@@ -1,10 +1,8 @@
 // The numbered marks of an answer, the card that tells of a source while one points at it, and the cards below.
 
-import { address } from "./api.js";
 import { box, make } from "./dom.js";
 import { once, pageOf } from "./passage.js";
 import { path } from "./router.js";
-import { user } from "./state.js";
 
 const SHOW_MS = 150;
 const HIDE_MS = 250; // time to go from the mark to its card
@@ -17,9 +15,8 @@ const SUPPORT = {
 };
 
 /** The passage of a citation: {text, heading?}; null where this service has none to show. */
-function passage({ url, source }) {
-  if (!url?.startsWith("/")) return null;
-  return once(source === "memories" ? address(url, { user_id: user.get() }) : url);
+function passage({ url }) {
+  return url?.startsWith("/") ? once(url) : null;
 }
 
 /** What a source is called: a file by its name, anything else by its title. */

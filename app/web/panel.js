@@ -117,14 +117,14 @@ function pick(entry, on = null) {
 }
 
 /** To another entry from within the panel; one that was read has an address. */
-async function turnTo(entry, on = null) {
+async function turnTo(entry, on = null, replace = true) {
   const now = shown;
   if (documentPart(entry) && !entry.page) await read(entry, now).catch(() => {}); // for its page
   if (shown !== now) return;
   pick(entry, on);
   if (!entry.n) return;
   shown.n = entry.n;
-  go(path("c", shown.session, shown.answer.answer_id, entry.n), { replace: true });
+  go(path("c", shown.session, shown.answer.answer_id, entry.n), { replace });
 }
 
 function head() {
@@ -140,7 +140,7 @@ function head() {
   }
   const all = answer.cited ?? [];
   const now = entry ? all.indexOf(entry.label) + 1 : 0;
-  parts.steps.hidden = all.length < 2 && (now || !all.length);
+  parts.steps.hidden = entry && !now || all.length < 2 && (now || !all.length);
   parts.which.textContent = now ? `${now} of ${all.length}` : `${all.length} cited`;
   parts.steps.firstChild.disabled = now === 1;
   parts.steps.lastChild.disabled = now === all.length;
@@ -201,7 +201,7 @@ function why() {
   parts.foot.replaceChildren(...foot);
   parts.foot.hidden = tab() === "why" || !foot.length;
   if (!trace) parts.why.replaceChildren(failed ? missing(failed) : make("p", "soft", "…"));
-  else if (parts.why.trace !== trace) showWhy(parts.why, shown, (each) => turnTo(each, "page"));
+  else if (parts.why.trace !== trace) showWhy(parts.why, shown, (each) => turnTo(each, "page", false));
   parts.why.trace = trace;
   parts.none.hidden = !trace || !shown.n || Boolean(entry);
   parts.none.textContent = `This answer has no source ${shown.n}.`;

@@ -12,6 +12,7 @@ const CHATS = 100; // shown at once
 const PHONE = matchMedia("(max-width: 699px)"); // there the rail is behind a button
 const numbers = {}; // the places of the counts
 let chats = [];
+const begun = new Map(); // chats that the service lists once their first answer has ended
 let reach = CHATS; // chats that the reader has asked for
 let more = false; // there are older ones
 const gone = new Set(); // deleted, while it can be undone
@@ -125,11 +126,15 @@ async function asked(most) {
   return [found, Boolean(cursor)];
 }
 
-/** `begun`: a chat whose first answer is being written; the service lists it once that has ended. */
-async function listChats(begun) {
+/** `news`: the chat whose first answer is being written, or the id of one in which an answer has ended. */
+async function listChats(news) {
+  if (news?.session_id) begun.set(news.session_id, news);
+  else if (news) begun.delete(news);
   try {
     [chats, more] = await asked(reach);
-    if (begun?.session_id && !chats.some(({ session_id: id }) => id === begun.session_id)) chats.unshift(begun);
+    for (const [id, chat] of begun) {
+      if (!chats.some((entry) => entry.session_id === id)) chats.unshift(chat);
+    }
     showChats();
   } catch {
     // without them the rest of the page still works; what is wrong is said where one asks
@@ -172,15 +177,16 @@ async function exportChat(id, title) {
 }
 
 function removeChat(id, title) {
+  const open = parts()[1] === id;
   remove({
-    id, hidden: gone, draw: showChats, text: `Deleted “${title || "this chat"}”.`, address: `/api/sessions/${encodeURIComponent(id)}`,
+    id, hidden: gone, draw: showChats, undone: () => open && go(path("c", id)), text: `Deleted “${title || "this chat"}”.`, address: `/api/sessions/${encodeURIComponent(id)}`,
     deleted() {
       chats = chats.filter((entry) => entry.session_id !== id);
       gone.delete(id);
       tell("documents");
     },
   });
-  if (parts()[1] === id) newChat();
+  if (open) newChat();
 }
 
 function current() {
@@ -212,8 +218,13 @@ export function setUp() {
   const brand = box("a", "brand", ["ibid", make("span", "", ".")]);
   brand.href = "#/";
   const begin = button("", newChat, "new");
-  begin.append("+ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
-  $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
+  begin.append("+ New chat");
+  const find = button("", () => {
+    shut();
+    dispatchEvent(new CustomEvent("ibid:find"));
+  }, "quiet find");
+  find.append(make("span", "", "Search"), make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
+  $("rail").append(brand, begin, find, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
   $("open-rail").addEventListener("click", () => disclose(!$("rail").classList.contains("open")));
   $("rail").addEventListener("focusout", ({ relatedTarget: next }) => next?.closest("#main, #panel") && shut());
   PHONE.addEventListener("change", shut);

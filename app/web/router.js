@@ -38,6 +38,7 @@ export function parts() {
 
 function follow() {
   const [name, ...rest] = parts();
+  for (const each of document.querySelectorAll("dialog[open]")) each.close();
   if (waiting.has(name)) return fetchView(name);
   const known = views.has(name) ? name : "c";
   const again = shown?.name === known;

@@ -18,7 +18,7 @@ const QUOTES = "extractive"; // what answers without a chat model; its words say
 const QUIET = ["small_talk", "greeting", "cancelled", "not_asked"]; // reasons that need no words below an answer
 const SOURCES = { documents: "Documents", memories: "Memories", corpus: "Reference texts", conversations: "Earlier chats" };
 
-/** The parts of a turn. `acts`: {open(turn, n), retry(turn), pending(turn, files)}. */
+/** The parts of a turn. `acts`: {open(turn, n), retry(turn), widen(turn, source), pending(turn, files)}. */
 export function begin(session, question, acts) {
   const turn = {
     session, question, acts, id: "", order: new Map(), spans: [], meta: { citations: [] }, rating: null, ended: false,
@@ -97,11 +97,24 @@ export function cited(turn, { cited: labels, unknown, appended, spans }) {
   turn.after.append(make("p", "facts", `${count(unknown.length, "invented citation")} ${were} removed.`));
 }
 
+/** Which sources were asked in vain, and those that can be asked too. Quotes say themselves that there are none. */
+function nothingFits(turn, quotes) {
+  const { asked, left } = turn.scope;
+  const names = asked.map((source) => SOURCES[source].toLowerCase()).join(", ").replace(/, ([^,]*)$/, " and $1");
+  const offers = left.map((source) =>
+    button(`Search ${SOURCES[source].toLowerCase()} too`, () => turn.acts.widen(turn, source), "pill"));
+  if (quotes && !offers.length) return;
+  turn.after.append(box("p", "facts", [
+    quotes ? `Searched: ${names}. ` : `Nothing in your ${names} fits this question, so it was answered without sources. `, ...offers,
+  ]));
+}
+
 /** Why nothing was looked up or what is missing. */
 function explain(turn) {
   const { rag, model, degraded = [] } = turn.meta;
   const why = QUIET.includes(rag.reason) ? "" : REASONS[rag.reason];
-  if (!rag.used && rag.reason === "processing") turn.acts.pending(turn, rag.pending ?? []);
+  if (!rag.used && rag.reason === "no_match" && turn.scope) nothingFits(turn, model === QUOTES);
+  else if (!rag.used && rag.reason === "processing") turn.acts.pending(turn, rag.pending ?? []);
   else if (!rag.used && model !== QUOTES && why) turn.after.append(make("p", "facts", why));
   if (!rag.used) return;
   for (const lost of new Set(degraded.map(({ source }) => SOURCES[source]).filter(Boolean))) {
@@ -172,6 +185,7 @@ function actions(turn, took) {
     turn.labels?.length ? button("Copy with sources", () => copy(footnoted(turn), "Answer and sources copied."), "quiet") : null,
     button("Share link", () => copy(linkTo(turn), "Link copied."), "quiet"),
     button("Retry", () => turn.acts.retry(turn), "quiet"),
+    QUIET.includes(turn.meta.rag.reason) ? null : button("Why?", () => turn.acts.open(turn, null), "quiet", "Why this answer"),
     ...Object.values(turn.thumbs), make("span", "soft how", how, { title: how }),
   ]);
 }
@@ -180,6 +194,8 @@ function showRating({ thumbs, rating }) {
   for (const [way, made] of Object.entries(thumbs)) made.setAttribute("aria-pressed", String(rating === way));
 }
 
+let saidLast = () => {}; // takes the line about the last rating away
+
 async function rate(turn, rating, undo = true) {
   const before = turn.rating;
   turn.rating = rating === "none" ? null : rating;
@@ -187,7 +203,8 @@ async function rate(turn, rating, undo = true) {
   try {
     await send("PUT", `/answers/${turn.id}/rating`, { rating });
     const text = { up: "Rated as good.", down: "Rated as bad.", none: "Rating taken back." }[rating];
-    if (undo) toast(text, { undo: () => rate(turn, before ?? "none", false) });
+    saidLast();
+    if (undo) saidLast = toast(text, { undo: () => rate(turn, before ?? "none", false) });
   } catch (error) {
     turn.rating = before;
     showRating(turn);

@@ -47,8 +47,10 @@ const CHANGES = {
 };
 const NUMBERS = [
   ["similarity", "how near the passage's meaning is to the question's: 1 is the same, 0 unrelated."],
-  ["words", "what the question's words, names and dates in the passage add to it, or take away."],
+  ["words", "what the question's words, names and dates add to it if the passage has them; with a minus, what it loses without them."],
   ["evidence", "what the threshold looks at: the similarity, and more or less of it by the question's words."],
+  ["threshold", "the least evidence with which a passage is read."],
+  ["read, not cited", "the passage was given to what writes the answer, which did not use it."],
   ["×1.05", "a boost: ratings, preferences, age."],
   ["the last number", "the score, by which passages are ordered. Boosts never lift one above the threshold."],
 ];

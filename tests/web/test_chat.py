@@ -271,6 +271,7 @@ def test_an_error_is_beside_the_answer_and_can_be_retried(reader: Reader) -> Non
     up(page)
     reader.ended()
     seen(reader, "The chat model failed")
+    expect(reader.last.locator(".source", has_text="mill.pdf")).to_be_visible()
 
     reader.talk.model.fault = Fault(only="chat", status=500)
     reader.asked()
@@ -350,6 +351,9 @@ def test_an_answer_goes_on_while_one_is_elsewhere(reader: Reader) -> None:
     page.goto(f"{reader.chat}-other")
     expect(page.locator(".turn")).to_have_count(0)
     assert page.locator("#stop").is_hidden()
+    reader.ask("And who built the mill?", LONG)
+    expect(page.locator("#rail .chats", has_text="And who built the mill?")).to_be_visible()
+    expect(page.locator("#rail .chats", has_text=QUESTION)).to_be_visible()
     page.goto(reader.chat)
     reader.ended()
     assert "Paragraph 11" in reader.last.inner_text()
@@ -383,6 +387,10 @@ def test_a_chat_is_deleted_though_the_page_is_left(reader: Reader) -> None:
     """Within the time in which it could be undone."""
     page = reader.page
     reader.asked()
+    page.get_by_role("button", name=f"More for {QUESTION}").first.click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.locator(".toast", has_text="Deleted").get_by_text("Undo").click()
+    expect(reader.last.locator(".question")).to_have_text(QUESTION)
     page.get_by_role("button", name=f"More for {QUESTION}").first.click()
     page.get_by_role("menuitem", name="Delete").click()
     expect(page.locator(".toast")).to_contain_text("Deleted")
@@ -510,10 +518,37 @@ def test_the_switches_say_what_is_searched(reader: Reader) -> None:
     reader.asked("By which river stands the mill of my grandmother?", "By the Saale.")
 
     expect(reader.last).to_contain_text("Memory of")
+    expect(reader.last.locator(".source").first).to_contain_text("My grandmother's mill stands")
     assert "mill.pdf" not in reader.last.inner_text()
+    reader.asked("How long do leeks boil?", "An hour.")
+    expect(reader.last).to_contain_text("Nothing in your memories fits this question")
+    reader.last.get_by_text("Search documents too").click()
+    expect(documents).to_have_attribute("aria-pressed", "true")
+    expect(reader.last).to_contain_text("Nothing in your documents and memories fits this question")
+    documents.click()
     memories.click()
     page.wait_for_timeout(100)
     expect(memories).to_have_attribute("aria-pressed", "true")  # one source is always asked
+
+
+def test_a_service_that_is_back_is_asked_again(reader: Reader) -> None:
+    """The page knows again which sources there are, without a reload."""
+    page = reader.page
+    page.route("**/api/documents?*", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("#message")).to_have_attribute("placeholder", "Ask a question")
+    page.unroute_all()
+    expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
+
+
+def test_another_window_shows_what_was_asked_meanwhile(reader: Reader) -> None:
+    """Once one comes back to it."""
+    page, client = reader.page, reader.talk.service.client
+    reader.asked()
+    asked = {"message": "And who built the mill?", "session_id": reader.session, "stream": False}
+    assert client.post("/api/chat", json=asked).status_code == 200
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(page.locator(".question")).to_have_text([QUESTION, "And who built the mill?"])
 
 
 def test_a_project_can_be_asked(reader: Reader) -> None:
@@ -569,6 +604,7 @@ def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
     page.set_input_files("#add-files", {"name": "ships.pdf", "mimeType": "application/pdf", "buffer": ships})
     try:
         expect(page.locator("#ask .files")).to_contain_text("Reading ships.pdf…")
+        expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
         reader.asked("Which gulls does the lighthouse keeper feed?", "I do not know.")
         expect(reader.last).to_contain_text("ships.pdf was still being read and could not be searched yet.")
         page.click("text=Ask again", timeout=3 * WAIT_MS)

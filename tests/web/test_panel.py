@@ -157,6 +157,11 @@ def test_why_a_passage_lost(reader: Reader, page: Page) -> None:
     """In two clicks: the list, and the passage; what has changed since is said in words."""
     reader.upload("soup.pdf", text_pdf("Boil the leeks for an hour, then add cream and a bay leaf."))
     reader.asked("When was the mill built?", "It was built in 1843 [mill.pdf#1].")
+    reader.last.get_by_text("Why?").click()
+    page.locator("#panel-why .candidate", has_text="1843").click()
+    expect(page.locator("#panel .title .name")).to_have_text("mill.pdf")
+    page.go_back()
+    expect(page.locator("#tab-why")).to_have_attribute("aria-selected", "true")
     reader.last.locator("[data-n]").first.click()
     page.click("#tab-why")
     lost = page.locator("#panel-why .candidate", has_text="leeks")

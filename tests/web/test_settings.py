@@ -165,7 +165,7 @@ def test_search_finds_from_anywhere(visitor: Page, house: Service) -> None:
     remember(house, name, hostile)
     house.chat("Is the lantern room open at dusk?", session_id=f"s-{name}", user_id=name)
     visitor.goto("/#/settings")
-    visitor.keyboard.press("Control+k")
+    visitor.locator("#rail").get_by_role("button", name="Search").click()
     search = visitor.get_by_role("combobox", name="Search")
     expect(search).to_be_focused()
     search.fill("who ate the sandwich of the keeper")
