@@ -120,8 +120,8 @@ async function locate(chat, answer, n) {
   if (![turn.item, ...marks].slice(marks.length ? 1 : 0).some(inView)) (marks[0] ?? turn.item).scrollIntoView({ block: marks[0] ? "center" : "start" });
 }
 
-const facts = ({ session, id, meta, labels = [], spans, appended }) =>
-  ({ answer_id: id, session_id: session, citations: meta.citations, cited: labels, spans, appended, rag: meta.rag });
+const facts = ({ session, id, meta, writing, labels = [], spans, appended }) =>
+  ({ answer_id: id, session_id: session, answer: writing?.text, citations: meta.citations, cited: labels, spans, appended, rag: meta.rag });
 
 // --- questions -----------------------------------------------------------------------------------
 

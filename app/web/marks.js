@@ -1,14 +1,12 @@
 // The numbered marks of an answer, the card that tells of a source while one points at it, and the cards below.
 
 import { box, make } from "./dom.js";
-import { once, pageOf } from "./passage.js";
+import { nearest, once, pageOf, saidBefore } from "./passage.js";
 import { path } from "./router.js";
 
 const SHOW_MS = 150;
 const HIDE_MS = 250; // time to go from the mark to its card
 const MOST = 320; // characters of a sentence in the card
-const WORD = /[\p{L}\p{N}]{3,}/gu;
-const SENTENCE = /(?<=[.!?]["”’)\]]?)\s+(?=["“(]?[\p{Lu}\p{N}])|\s*\n+\s*/u;
 const SUPPORT = {
   weak: "The passage carries this sentence only in part.",
   none: "The passage does not say this. Check it before you rely on it.",
@@ -109,7 +107,8 @@ async function show(turn, made) {
   const text = make("p", "around", "…");
   const head = make("b", "", `${turn.order.get(cite.label)} · ${name(cite)}`);
   const where = make("p", "facts", [pageOf(cite), cite.title !== name(cite) && cite.title].filter(Boolean).join(" · "));
-  const support = SUPPORT[spanOf(turn, made)?.support];
+  const span = spanOf(turn, made);
+  const support = SUPPORT[span?.support];
   card.replaceChildren(head, where, text, ...(support ? [make("p", "facts bad", support)] : []));
   document.body.append(card);
   card.showPopover();
@@ -119,7 +118,7 @@ async function show(turn, made) {
     const found = await passage(cite);
     if (at !== made) return;
     if (found?.heading) where.textContent = [pageOf(cite), heading(found)].filter(Boolean).join(" · ");
-    text.replaceChildren(...(found ? around(found.text, spanOf(turn, made)?.quote, said(made)) : []));
+    text.replaceChildren(...(found ? around(found.text, span?.quote, span ? saidBefore(turn.writing.text, span) : said(made)) : []));
   } catch (error) {
     text.textContent = error.message;
   }
@@ -149,16 +148,11 @@ function said(made) {
 
 const heading = ({ heading: text }) => (text ?? "").split(" › ").at(-1);
 
-const words = (text) => new Set(text.toLowerCase().match(WORD) ?? []);
 const short = (text) => (text.length > MOST ? `${text.slice(0, MOST)}…` : text);
 
 /** The sentence of a passage that is quoted, else the one nearest to what was said, between its neighbours. */
 function around(text, quote, sentence) {
-  const all = text.split(SENTENCE).filter(Boolean);
-  const wanted = words(quote ?? sentence);
-  const shared = (each) => [...words(each)].filter((word) => wanted.has(word)).length;
-  const scores = all.map(shared);
-  const best = scores.indexOf(Math.max(...scores));
+  const [all, best] = nearest(text, quote ?? sentence);
   const hit = make("mark", "", short(all[best] ?? ""));
   return [best > 0 ? `… ${all[best - 1].slice(-MOST / 2)} ` : "", hit, all[best + 1] ? ` ${all[best + 1].slice(0, MOST / 2)} …` : ""];
 }

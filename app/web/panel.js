@@ -2,7 +2,7 @@
 
 import { address, key } from "./api.js";
 import { $, box, button, make } from "./dom.js";
-import { documentPart, lost, once, openFile, pageAndSheet, read, showText } from "./passage.js";
+import { documentPart, lost, nearest, once, openFile, pageAndSheet, read, saidBefore, showText } from "./passage.js";
 import { go, parts as whereabouts, path } from "./router.js";
 import { showPages } from "./sheet.js";
 import { on, panelWidth } from "./state.js";
@@ -67,7 +67,7 @@ function begin(answer, session, n) {
 function renew(answer) {
   take(answer);
   const now = shown.entry ?? shown.entries.find(({ n }) => shown.n && n === shown.n);
-  if (now && (now !== shown.entry || quotes(now).join() !== shown.quotes.join())) return pick(now);
+  if (now && (now !== shown.entry || marksOf(now) !== shown.marks)) return pick(now);
   head();
   why();
 }
@@ -100,14 +100,30 @@ async function record() {
 
 // --- one passage ---------------------------------------------------------------------------------
 
-const quotes = ({ label }) =>
-  [...new Set((shown.answer.spans ?? []).filter((span) => span.label === label && span.quote).map(({ quote }) => quote.slice(0, MOST_QUOTE)))];
+const spansOf = ({ label }) => (shown.answer.spans ?? []).filter((span) => span.label === label);
+
+/** What the marks of a passage depend on. */
+const marksOf = (entry) => JSON.stringify(spansOf(entry).map((span) => [span, saidBefore(shown.answer.answer ?? "", span)]));
+
+/** What is marked in a passage: its quotations, else the sentences nearest to what is said before its marks. */
+async function quotes(entry) {
+  const { answer: text = "" } = shown.answer;
+  const spans = spansOf(entry);
+  const passage = spans.some(({ quote }) => !quote) ? await read(entry, shown).catch(() => null) : null;
+  const found = spans.map((span) => {
+    if (span.quote || !passage || !text) return span.quote;
+    const [all, best] = nearest(passage.text, saidBefore(text, span));
+    return all[best];
+  });
+  return [...new Set(found.filter(Boolean).map((quote) => quote.slice(0, MOST_QUOTE)))];
+}
 
 const about = (id) => once(address(`/api/documents/${id}`, { session_id: shown.session }));
 
 /** Shows an entry; null: none, only the whole answer. */
 function pick(entry, on = null) {
   shown.entry = entry;
+  shown.marks = entry && marksOf(entry);
   shown.quotes = entry ? quotes(entry) : [];
   parts.tabs.page.hidden = !entry || !documentPart(entry);
   parts.tabs.text.hidden = !entry;

@@ -7,6 +7,10 @@ import { on } from "./state.js";
 const part = encodeURIComponent;
 const known = new Map(); // what was read, as promises
 const MOST_KNOWN = 1_000;
+const SENTENCE = /(?<=[.!?]["”’)\]]?)\s+(?=["“(]?[\p{Lu}\p{N}])|\s*\n+\s*/u;
+const WORD = /[\p{L}\p{N}]{3,}/gu;
+const LABEL = /\[[^[\]\n]+#[^[\]#\n]+\]/g;
+const MOST_SAID = 320; // characters of an answer that are compared with a passage
 const CLOSED_MS = 5_000; // between looks whether a tab is closed
 const MOST_PAGES = 25; // of a collection that is looked through
 
@@ -117,6 +121,24 @@ export async function openFile(path, page = 1) {
   return undefined;
 }
 
+// --- what a citation rests on --------------------------------------------------------------------
+
+/** The words of an answer before a citation, back to the beginning of its row or paragraph. */
+export function saidBefore(text, { start }) {
+  const line = Array.from(text).slice(0, start).join("").split("\n").at(-1); // `start` counts code points
+  return line.replace(LABEL, "").slice(-MOST_SAID);
+}
+
+const words = (text) => new Set(text.toLowerCase().match(WORD) ?? []);
+
+/** The sentences of a passage, and the place of the one that shares most words with `said`. */
+export function nearest(text, said) {
+  const all = text.split(SENTENCE).filter(Boolean);
+  const wanted = words(said);
+  const scores = all.map((each) => [...words(each)].filter((word) => wanted.has(word)).length);
+  return [all, scores.indexOf(Math.max(...scores))];
+}
+
 // --- the quote -----------------------------------------------------------------------------------
 
 const letters = (text) => [...text.matchAll(/[\p{L}\p{N}]/gu)];
@@ -197,7 +219,7 @@ function section(found, quotes) {
   return box("section", "passage", [where && make("p", "facts", where), ...written(found, quotes)]);
 }
 
-/** Fills the tab with an entry's text. `from`: {session, project, quotes, about(id)}. */
+/** Fills the tab with an entry's text. `from`: {session, project, quotes, about(id)}, the quotes maybe later. */
 export async function showText(tab, entry, from) {
   tab.replaceChildren(make("p", "soft", "…"));
   let found;
@@ -208,7 +230,9 @@ export async function showText(tab, entry, from) {
     return;
   }
   if (tab.entry !== entry) return; // another was opened meanwhile
-  const own = section(found, from.quotes);
+  const quotes = await from.quotes;
+  if (tab.entry !== entry) return;
+  const own = section(found, quotes);
   own.classList.add("own");
   tab.replaceChildren(own);
   const at = documentPart(entry);

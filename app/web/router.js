@@ -38,7 +38,6 @@ export function parts() {
 
 function follow() {
   const [name, ...rest] = parts();
-  for (const each of document.querySelectorAll("dialog[open]")) each.close();
   if (waiting.has(name)) return fetchView(name);
   const known = views.has(name) ? name : "c";
   const again = shown?.name === known;
@@ -64,6 +63,9 @@ async function fetchView(name) {
 }
 
 export function start() {
-  addEventListener("hashchange", follow);
+  addEventListener("hashchange", () => {
+    for (const each of document.querySelectorAll("dialog[open]")) each.close(); // it belongs to what was shown
+    follow();
+  });
   follow();
 }

@@ -11,7 +11,7 @@ const POINTS = 612; // across a page of unknown width
 const HIGH = 0.3; // of the view: where the first mark is brought
 const ratios = new Map(); // height by width, of documents that were seen
 
-/** Fills the tab with an entry's pages. `from`: {session, quotes, about(id)}. */
+/** Fills the tab with an entry's pages. `from`: {session, quotes, about(id)}, the quotes maybe later. */
 export async function showPages(tab, entry, from) {
   const { document, n } = documentPart(entry);
   const desk = make("div", "desk", "", { tabIndex: 0 });
@@ -55,7 +55,8 @@ export async function showPages(tab, entry, from) {
 }
 
 /** The passage's rectangles, and those of each quote. */
-async function marks(document, n, { session, quotes }) {
+async function marks(document, n, { session, quotes: wanted }) {
+  const quotes = await wanted;
   const asked = quotes.length ? quotes : [undefined];
   const found = await Promise.all(asked.map((quote) => chunk(document, n, session, { boxes: 1, quote })));
   const quoted = found.flatMap((each) => each.quote_boxes ?? []);

@@ -117,6 +117,7 @@ def test_everything_is_in_reach_of_the_keyboard(reader: Reader, page: Page) -> N
     reader.upload("weir.pdf", register())
     reply = "In 1871 [weir.pdf#1], in 1843 [mill.pdf#1]."
     opened(reader, "When was the weir raised, and the mill built?", reply)
+    expect(page.locator(".spot.quoted")).to_have_count(1)  # the sentence nearest to what is said
     first = page.url
     expect(page.locator("#tab-page")).to_be_focused()
     expect(page.locator("#panel .title .name")).to_have_text("weir.pdf")
