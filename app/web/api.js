@@ -66,7 +66,7 @@ export async function all(path, query = {}) {
 }
 
 /** How many items a list has. */
-export const total = async (path, query = {}, options = {}) => (await json(address(path, { limit: 1, ...query }), options)).total;
+export const total = async (path, query = {}, options = {}) => (await json(address(path, query), options)).total;
 
 /** Server-sent events of a response: {event, data, id}, comments and unknown fields passed over. */
 export async function* events(response) {

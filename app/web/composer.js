@@ -156,7 +156,7 @@ async function look(self) {
   const { session } = self;
   const found = {
     documents: () => readDocuments(session),
-    memories: () => total("/memories", { user_id: state.user.get() }),
+    memories: () => total("/memories", { user_id: state.user.get(), limit: 1 }),
     corpus: async () => (await json("/corpus")).items.reduce((sum, { texts }) => sum + texts, 0),
     projects: async () => (await json("/projects")).items.map(({ project }) => project),
   };

@@ -54,8 +54,8 @@ function library() {
 /** Counts of the library; a list that cannot be had shows none. */
 async function countLibrary(name) {
   const found = {
-    documents: () => total("/api/documents"),
-    memories: () => total("/memories", { user_id: user.get() }),
+    documents: () => total("/api/documents", { limit: 1 }),
+    memories: () => total("/memories", { user_id: user.get(), limit: 1 }),
     projects: () => total("/projects"),
     texts: () => total("/corpus"),
   }[name];

@@ -37,7 +37,7 @@ function section(title, children) {
 /** What the service says to a key: "" if it is good, "user" if it is another user's, else a sentence. */
 async function refusal(text, name) {
   try {
-    await total("/memories", { user_id: name }, { headers: { Authorization: `Bearer ${text}` } });
+    await total("/memories", { user_id: name, limit: 1 }, { headers: { Authorization: `Bearer ${text}` } });
     return "";
   } catch ({ status, message }) {
     if (status === 401) return "The service does not know this key. Was it copied whole? It may also have been revoked.";

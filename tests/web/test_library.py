@@ -203,6 +203,7 @@ def test_reference_texts_are_pasted_read_from_files_and_corrected(page: Page, ta
     page.get_by_label("Or files").set_input_files(files)
     page.locator("dialog").get_by_role("button", name="Add").click()
     expect(page.locator("h1")).to_have_text("house-rules")
+    expect(page.locator("#rail a[href='#/texts'] .number")).to_have_text("1")
     titles = {
         "Quiet hours",
         "Rule 1",
