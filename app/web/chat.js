@@ -68,11 +68,14 @@ register("c", (place, [id, answer, n], again) => {
   return leave;
 });
 
+/** Whether the service may not know one of its turns: then only the page has it. */
+const kept = ({ turns }) => turns.some(({ lost }) => lost);
+
 function leave() {
   if (!here) return;
   here.top = scroller.scrollTop;
   grows.unobserve(here.place);
-  if (!here.turn && !here.kept) chats.delete(here.session);
+  if (!here.turn && !kept(here)) chats.delete(here.session);
   here = null;
   document.title = "Ibid";
 }
@@ -174,7 +177,7 @@ async function run(chat, turn, exchanged) {
 
 /** What went wrong, with a way on: an answer that only its reader has lost is taken up again. */
 function broken(chat, turn, { message, status }) {
-  chat.kept ||= !status; // the service may not know this turn
+  turn.lost = !status;
   const line = fail(turn, `${message} `, [button("Retry", () => {
     if (status || !turn.id) return retry(chat, turn);
     line.remove();
@@ -198,7 +201,7 @@ function done(chat) {
   chat.turn = null;
   tell("sessions", chat.session);
   if (chat === here) working(asking, false);
-  else if (!chat.kept) chats.delete(chat.session);
+  else if (!kept(chat)) chats.delete(chat.session);
 }
 
 const EVENTS = {
@@ -316,6 +319,7 @@ function complete(chat, turn, text, answer, id) {
 
 /** An answer that goes on in the service: the page or the connection was lost meanwhile. */
 function resume(chat, turn) {
+  turn.lost = false;
   turn.item.setAttribute("aria-busy", "true");
   waiting(turn, "Searching…");
   run(chat, turn, (onEvent, onLost) => exchange.resume(turn, onEvent, onLost));
@@ -326,7 +330,7 @@ function resume(chat, turn) {
 /** In another window it may have gone on. */
 async function refresh() {
   const chat = here;
-  if (!chat || chat.turn || chat.kept) return;
+  if (!chat || chat.turn || kept(chat)) return;
   const found = await json(address("/answers", { session_id: chat.session, limit: 1 })).catch(() => null);
   const newest = found?.items[0]?.answer_id;
   if (!newest || newest === chat.newest || chat !== here || chat.turn || chat.turns.some(({ id }) => id === newest)) return;

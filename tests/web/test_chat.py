@@ -541,6 +541,21 @@ def test_a_service_that_is_back_is_asked_again(reader: Reader) -> None:
     expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
 
 
+def test_a_question_that_did_not_arrive_stays(reader: Reader) -> None:
+    """Also while its reader is elsewhere; it can still be asked."""
+    page = reader.page
+    page.route("**/api/chat", lambda route: route.abort())
+    reader.ask()
+    expect(reader.last).to_contain_text("cannot be reached")
+    page.unroute_all()
+    page.click("#rail a[href='#/documents']")
+    expect(page.locator("#message")).to_have_count(0)
+    page.go_back()
+    reader.last.get_by_text("Retry").click()
+    expect(reader.last.locator(".source").first).to_be_visible()
+    expect(page.locator(".turn")).to_have_count(1)
+
+
 def test_another_window_shows_what_was_asked_meanwhile(reader: Reader) -> None:
     """Once one comes back to it."""
     page, client = reader.page, reader.talk.service.client
