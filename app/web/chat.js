@@ -32,26 +32,41 @@ below.hidden = true;
 
 scroller.addEventListener("scroll", () => {
   if (!here) return;
-  here.pinned = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= NEAR;
+  here.pinned = toGo() <= NEAR;
   if (here.pinned) below.hidden = true;
 }, { passive: true });
 
 // What becomes higher later, or leaves less room (headings of sources, the question's field), does not hide the end.
-const grows = new ResizeObserver(() => here?.pinned && (scroller.scrollTop = scroller.scrollHeight));
+const grows = new ResizeObserver(() => here && follows(here) && stick());
 grows.observe(scroller);
+
+const toGo = () => scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
+let last = 0; // where the view was put
+
+function stick() {
+  scroller.scrollTop = scroller.scrollHeight;
+  last = scroller.scrollTop;
+}
+
+/** Whether the view follows the answer. The reader may have gone up a moment ago: the browser tells of it later. */
+function follows(chat) {
+  if (scroller.scrollTop < last - NEAR && toGo() > NEAR) chat.pinned = false;
+  return chat.pinned;
+}
 
 function toEnd(chat) {
   if (chat !== here) return;
   chat.pinned = true;
   below.hidden = true;
-  scroller.scrollTo({ top: scroller.scrollHeight, behavior: "instant" });
+  stick();
 }
 
 /** A change of what is shown: followed while the reader is at the end, else there is more to be found. */
 function follow(chat, change) {
+  const along = chat === here && follows(chat);
   change();
   if (chat !== here) return;
-  if (chat.pinned) scroller.scrollTop = scroller.scrollHeight;
+  if (along) stick();
   else below.hidden = false;
 }
 
@@ -87,6 +102,7 @@ function swap(id) {
   scroller.replaceChildren(here.place);
   grows.observe(here.place);
   scroller.scrollTop = here.pinned ? scroller.scrollHeight : here.top;
+  last = scroller.scrollTop;
   below.hidden = true;
   enter(asking, id);
   working(asking, Boolean(here.turn));
