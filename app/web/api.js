@@ -1,6 +1,8 @@
 // The service: requests with the key, problems as sentences, lists, event streams.
 
 const KEY = "ibid.key"; // in sessionStorage: gone with the tab
+/** Characters of a text or question, as the service counts them. */
+export const MOST_TEXT = 32_000;
 
 /** What went wrong, in one line for the reader; `status` 0: the service cannot be reached. */
 export class Problem extends Error {
@@ -14,15 +16,14 @@ export class Problem extends Error {
 export const key = () => sessionStorage.getItem(KEY) ?? "";
 export const setKey = (text) => (text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY));
 
-export function headers(extra = {}) {
-  return key() ? { ...extra, Authorization: `Bearer ${key()}` } : extra;
-}
+/** With the key in use, unless `extra` has another. */
+export const headers = (extra = {}) => (key() ? { Authorization: `Bearer ${key()}`, ...extra } : extra);
 
 /** A problem document as a `Problem`; a 401 also asks for the key. */
 export function problem(status, body) {
   if (status === 401) dispatchEvent(new CustomEvent("ibid:key"));
-  const told = [body?.title ?? `The service answered ${status}`, body?.detail].filter(Boolean);
-  return new Problem([...new Set(told)].join(": "), status, body);
+  const parts = [body?.title ?? `The service answered ${status}`, body?.detail].filter(Boolean);
+  return new Problem([...new Set(parts)].join(": "), status, body);
 }
 
 export async function call(path, options = {}) {
@@ -63,6 +64,9 @@ export async function all(path, query = {}) {
   } while (cursor);
   return items;
 }
+
+/** How many items a list has. */
+export const total = async (path, query = {}, options = {}) => (await json(address(path, query), options)).total;
 
 /** Server-sent events of a response: {event, data, id}, comments and unknown fields passed over. */
 export async function* events(response) {

@@ -1,7 +1,7 @@
 // The conversation: its turns as they were and as they come, what is in view, and its addresses.
 
-import { Problem, all, json, problem } from "./api.js";
-import { composer, enter, put, reach, settings, working } from "./composer.js";
+import { Problem, address, all, json, problem } from "./api.js";
+import { composer, enter, include, put, reach, scope, settings, working } from "./composer.js";
 import { $, box, button, make } from "./dom.js";
 import * as exchange from "./exchange.js";
 import * as panel from "./panel.js";
@@ -13,6 +13,7 @@ import { fill } from "./welcome.js";
 const NEAR = 80; // px from the end, within which the view follows the answer
 const PENDING_MS = 2000;
 const MOST_HISTORY = 400; // turns
+const FOREIGN = "Some of these questions came from other programs. A question asked here does not continue theirs.";
 const ALOUD = 3000; // characters that a screen reader says of itself
 
 const chats = new Map(); // by session: the chat that is shown, and those that are being answered
@@ -31,26 +32,41 @@ below.hidden = true;
 
 scroller.addEventListener("scroll", () => {
   if (!here) return;
-  here.pinned = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= NEAR;
+  here.pinned = toGo() <= NEAR;
   if (here.pinned) below.hidden = true;
 }, { passive: true });
 
 // What becomes higher later, or leaves less room (headings of sources, the question's field), does not hide the end.
-const grows = new ResizeObserver(() => here?.pinned && (scroller.scrollTop = scroller.scrollHeight));
+const grows = new ResizeObserver(() => here && follows(here) && stick());
 grows.observe(scroller);
+
+const toGo = () => scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
+let last = 0; // where the view was put
+
+function stick() {
+  scroller.scrollTop = scroller.scrollHeight;
+  last = scroller.scrollTop;
+}
+
+/** Whether the view follows the answer. The reader may have gone up a moment ago: the browser tells of it later. */
+function follows(chat) {
+  if (scroller.scrollTop < last - NEAR && toGo() > NEAR) chat.pinned = false;
+  return chat.pinned;
+}
 
 function toEnd(chat) {
   if (chat !== here) return;
   chat.pinned = true;
   below.hidden = true;
-  scroller.scrollTo({ top: scroller.scrollHeight, behavior: "instant" });
+  stick();
 }
 
 /** A change of what is shown: followed while the reader is at the end, else there is more to be found. */
 function follow(chat, change) {
+  const along = chat === here && follows(chat);
   change();
   if (chat !== here) return;
-  if (chat.pinned) scroller.scrollTop = scroller.scrollHeight;
+  if (along) stick();
   else below.hidden = false;
 }
 
@@ -67,11 +83,14 @@ register("c", (place, [id, answer, n], again) => {
   return leave;
 });
 
+/** Whether the service may not know one of its turns: then only the page has it. */
+const kept = ({ turns }) => turns.some(({ lost }) => lost);
+
 function leave() {
   if (!here) return;
   here.top = scroller.scrollTop;
   grows.unobserve(here.place);
-  if (!here.turn) chats.delete(here.session);
+  if (!here.turn && !kept(here)) chats.delete(here.session);
   here = null;
   document.title = "Ibid";
 }
@@ -83,6 +102,7 @@ function swap(id) {
   scroller.replaceChildren(here.place);
   grows.observe(here.place);
   scroller.scrollTop = here.pinned ? scroller.scrollHeight : here.top;
+  last = scroller.scrollTop;
   below.hidden = true;
   enter(asking, id);
   working(asking, Boolean(here.turn));
@@ -119,8 +139,8 @@ async function locate(chat, answer, n) {
   if (![turn.item, ...marks].slice(marks.length ? 1 : 0).some(inView)) (marks[0] ?? turn.item).scrollIntoView({ block: marks[0] ? "center" : "start" });
 }
 
-const facts = ({ session, id, meta, labels = [], spans, appended }) =>
-  ({ answer_id: id, session_id: session, citations: meta.citations, cited: labels, spans, appended, rag: meta.rag });
+const facts = ({ session, id, meta, writing, labels = [], spans, appended }) =>
+  ({ answer_id: id, session_id: session, answer: writing?.text, citations: meta.citations, cited: labels, spans, appended, rag: meta.rag });
 
 // --- questions -----------------------------------------------------------------------------------
 
@@ -128,8 +148,13 @@ function add(chat, question) {
   const turn = begin(chat.session, question, {
     open: (turn, n) => panel.open(facts(turn), n),
     retry: (turn) => retry(chat, turn),
+    widen(turn, source) {
+      include(asking, source);
+      retry(chat, turn);
+    },
     pending: (turn, files) => pending(chat, turn, files),
   });
+  turn.thread = chat.session;
   if (!chat.turns.length) chat.place.replaceChildren();
   chat.turns.push(turn);
   chat.place.append(turn.item);
@@ -145,10 +170,11 @@ async function ask(chat, question, before = null) {
     { role: "user", content: each.question }, { role: "assistant", content: each.writing.text },
   ]).slice(-MOST_HISTORY);
   entitle(chat);
+  turn.scope = scope(asking);
   const searched = reach(asking);
   waiting(turn, searched ? `Searching ${searched}…` : "Searching…");
   toEnd(chat);
-  await run(chat, turn, (told, lost) => exchange.ask(turn, { ...settings(asking), history }, told, lost));
+  await run(chat, turn, (onEvent, onLost) => exchange.ask(turn, { ...settings(asking), history }, onEvent, onLost));
 }
 
 async function run(chat, turn, exchanged) {
@@ -159,7 +185,7 @@ async function run(chat, turn, exchanged) {
     await exchanged((event, data) => EVENTS[event]?.(chat, turn, data), (tries) => lost(chat, turn, tries));
   } catch (error) {
     if (error.name === "AbortError") stopped(turn);
-    else broken(chat, turn, error);
+    else citedBefore(chat, turn, broken(chat, turn, error));
     toEnd(chat); // it is what the reader waits for
   }
   if (chat.turn === turn) done(chat);
@@ -167,19 +193,31 @@ async function run(chat, turn, exchanged) {
 
 /** What went wrong, with a way on: an answer that only its reader has lost is taken up again. */
 function broken(chat, turn, { message, status }) {
+  turn.lost = !status;
   const line = fail(turn, `${message} `, [button("Retry", () => {
     if (status || !turn.id) return retry(chat, turn);
     line.remove();
     resume(chat, turn);
   }, "pill")]);
   if (status === 401) put(asking, turn.question);
+  return line;
+}
+
+/** What an answer that failed had cited so far. */
+async function citedBefore(chat, turn, line) {
+  if (!turn.id || !turn.writing?.text) return;
+  const answer = await json(`/answers/${turn.id}`).catch(() => null);
+  if (answer && line.isConnected) follow(chat, () => {
+    cited(turn, answer);
+    turn.after.append(line);
+  });
 }
 
 function done(chat) {
   chat.turn = null;
   tell("sessions", chat.session);
   if (chat === here) working(asking, false);
-  else chats.delete(chat.session);
+  else if (!kept(chat)) chats.delete(chat.session);
 }
 
 const EVENTS = {
@@ -225,7 +263,7 @@ function stop(chat) {
 /** The same question again: in the place of an answer that failed, else below, as if asked where it first was. */
 async function retry(chat, turn) {
   if (chat.turn) return;
-  const before = chat.turns.slice(0, chat.turns.indexOf(turn));
+  const before = chat.turns.slice(0, chat.turns.indexOf(turn)).filter(({ thread }) => thread === turn.thread);
   if (!turn.writing?.text) {
     chat.turns.splice(chat.turns.indexOf(turn), 1);
     turn.item.remove();
@@ -255,13 +293,14 @@ async function restore(chat) {
   chat.turns = [];
   chat.place.replaceChildren();
   try {
-    const items = await all(`/api/sessions/${encodeURIComponent(chat.session)}/turns`, { thread_id: chat.session, citations: 1 });
-    for (const { role, content, answer_id: id, answer } of items) {
-      if (role === "user") Object.assign(add(chat, content), { id });
-      const turn = chat.turns.at(-1);
+    const items = await all(`/api/sessions/${encodeURIComponent(chat.session)}/turns`, { citations: 1 });
+    for (const { role, content, answer_id: id, answer, thread_id: thread } of items) {
+      if (role === "user") Object.assign(add(chat, content), { id, thread });
+      const turn = chat.turns.findLast((each) => each.id === id) ?? chat.turns.at(-1);
       if (turn && (answer || role === "assistant")) complete(chat, turn, role === "assistant" ? content : "", answer, id);
     }
     for (const turn of chat.turns) turn.item.setAttribute("aria-busy", "false");
+    if (chat.turns.some((turn) => !own(chat, turn))) chat.place.prepend(make("p", "facts", FOREIGN));
   } catch (error) {
     chat.place.replaceChildren(box("p", "error bad", [`${error.message} `, button("Try again", () => (chat.ready = restore(chat)), "pill")]));
     return;
@@ -279,6 +318,9 @@ async function restore(chat) {
   }
 }
 
+/** Whether a new question continues a turn: those of other programs have conversations of their own in the session. */
+const own = ({ session }, { thread }) => thread === session;
+
 /** An answer as it ended. Without a record it is its text alone. */
 function complete(chat, turn, text, answer, id) {
   turn.rating = answer?.rating ?? null;
@@ -293,13 +335,26 @@ function complete(chat, turn, text, answer, id) {
 
 /** An answer that goes on in the service: the page or the connection was lost meanwhile. */
 function resume(chat, turn) {
+  turn.lost = false;
   turn.item.setAttribute("aria-busy", "true");
   waiting(turn, "Searching…");
-  run(chat, turn, (told, lost) => exchange.resume(turn, told, lost));
+  run(chat, turn, (onEvent, onLost) => exchange.resume(turn, onEvent, onLost));
 }
 
 // --- keys, and what others tell ------------------------------------------------------------------
 
+/** In another window it may have gone on. */
+async function refresh() {
+  const chat = here;
+  if (!chat || chat.turn || kept(chat)) return;
+  const found = await json(address("/answers", { session_id: chat.session, limit: 1 })).catch(() => null);
+  const newest = found?.items[0]?.answer_id;
+  if (!newest || newest === chat.newest || chat !== here || chat.turn || chat.turns.some(({ id }) => id === newest)) return;
+  chat.newest = newest;
+  chat.ready = restore(chat);
+}
+
+addEventListener("focus", refresh);
 addEventListener("ibid:compose", () => asking.field.focus());
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !here?.turn) return;

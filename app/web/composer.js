@@ -1,20 +1,20 @@
 // Where one asks: the field, the sources and the project that are asked, and files on their way.
 
-import { address, json } from "./api.js";
+import { MOST_TEXT, address, json, total } from "./api.js";
 import { box, button, count, make, menu } from "./dom.js";
 import * as state from "./state.js";
 import { underway, upload } from "./uploads.js";
 
-const MOST = 32_000; // characters, as the service counts them
 const SOURCES = [["documents", "Documents"], ["memories", "Memories"], ["corpus", "Reference texts"]];
+const AGAIN_MS = 5000; // until what could not be had is asked for once more
 const DRAFT = "ibid.draft.";
 
 /** The form. `acts`: {ask(question), stop(), edit()}: `edit` gives the last question. */
 export function composer(acts) {
   const field = make("textarea", "", "", { id: "message", rows: 1, autocomplete: "off" });
   const label = make("label", "only-heard", "Your question", { htmlFor: "message" });
-  const told = make("p", "facts bad", "", { hidden: true });
-  told.setAttribute("role", "status");
+  const excess = make("p", "facts bad", "", { hidden: true });
+  excess.setAttribute("role", "status");
   const files = make("p", "facts files", "", { hidden: true });
   const picker = make("input", "", "", { type: "file", accept: ".pdf,application/pdf", multiple: true, hidden: true, id: "add-files" });
   const add = button("+", () => picker.click(), "pill add", "Add files");
@@ -24,10 +24,10 @@ export function composer(acts) {
   const stop = button("Stop", acts.stop, "strong", "Stop the answer (Esc)");
   stop.id = "stop";
   const form = box("form", "composer", [
-    files, box("div", "card", [label, field, told, box("div", "row", [add, picker, switches, make("span", "grow"), send, stop])]),
+    files, box("div", "card", [label, field, excess, box("div", "row", [add, picker, switches, make("span", "grow"), send, stop])]),
   ]);
   form.id = "ask";
-  const self = { form, field, told, files, switches, send, stop, session: "", busy: false, has: {}, projects: [] };
+  const self = { form, field, excess, files, switches, send, stop, session: "", busy: false, has: {}, projects: [] };
   picker.addEventListener("change", () => {
     upload([...picker.files], self.session);
     picker.value = "";
@@ -92,6 +92,16 @@ export function reach(self) {
   return parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0] ?? "";
 }
 
+/** The names of the sources that a question asks, and of those that it leaves out; null: its project decides. */
+export function scope(self) {
+  if (chosenProject(self) && state.sources.get() === null) return null;
+  const names = asked(self);
+  return { asked: names, left: SOURCES.map(([name]) => name).filter((name) => self.has[name] && !names.includes(name)) };
+}
+
+/** One more source from now on. */
+export const include = (self, name) => state.sources.set([...asked(self), name]);
+
 const several = (number, noun) => (noun === "memory" && number !== 1 ? `${number.toLocaleString()} memories` : count(number, noun));
 
 function typed(self, event, acts) {
@@ -116,55 +126,59 @@ function submit(self, acts) {
 }
 
 function tooLong({ field }) {
-  const length = field.value.length > MOST ? [...field.value.trim()].length : 0;
-  return length > MOST ? length : 0;
+  const length = field.value.length > MOST_TEXT ? [...field.value.trim()].length : 0;
+  return length > MOST_TEXT ? length : 0;
 }
 
 /** As high as its text, up to what the style sheet allows; the draft is remembered. */
 function grown(self) {
-  const { field, told, send } = self;
+  const { field, excess, send } = self;
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
   const length = tooLong(self);
-  told.hidden = !length;
+  excess.hidden = !length;
   send.disabled = Boolean(length);
-  if (length) told.textContent = `${length.toLocaleString()} characters: a question may have ${MOST.toLocaleString()}. Shorten it, or add the text as a file.`;
+  if (length) excess.textContent = `${length.toLocaleString()} characters: a question may have ${MOST_TEXT.toLocaleString()}. Shorten it, or add the text as a PDF.`;
   if (field.value) sessionStorage.setItem(DRAFT + self.session, field.value);
   else sessionStorage.removeItem(DRAFT + self.session);
 }
 
 // --- what is asked -------------------------------------------------------------------------------
 
-const total = async (path, query) => {
-  const page = await json(address(path, { limit: 1, ...query }));
-  return page.total ?? page.items.length;
-};
+/** Of the newest, those that are not read (yet) do not count. */
+async function readDocuments(session) {
+  const page = await json(address("/api/documents", { session_id: session, limit: 200 }));
+  return page.total - page.items.filter(({ state: is }) => is !== "ready").length;
+}
 
 async function look(self) {
+  clearTimeout(self.again);
   const { session } = self;
   const found = {
-    documents: () => total("/api/documents", { session_id: session }),
-    memories: () => total("/memories", { user_id: state.user.get() }),
-    corpus: async () => (await json("/corpus")).items.reduce((sum, { texts }) => sum + (texts ?? 1), 0),
-    projects: async () => (await json("/projects")).items.map(({ project, name }) => project ?? name),
+    documents: () => readDocuments(session),
+    memories: () => total("/memories", { user_id: state.user.get(), limit: 1 }),
+    corpus: async () => (await json("/corpus")).items.reduce((sum, { texts }) => sum + texts, 0),
+    projects: async () => (await json("/projects")).items.map(({ project }) => project),
   };
   const names = Object.keys(found);
   const values = await Promise.all(names.map((name) => found[name]().catch(() => null)));
   if (session !== self.session) return;
   names.forEach((name, n) => {
-    if (name === "projects") self.projects = values[n] ?? [];
-    else self.has[name] = values[n] ?? 0;
+    if (values[n] === null) return; // as it was known last
+    if (name === "projects") self.projects = values[n];
+    else self.has[name] = values[n];
   });
+  if (values.includes(null)) self.again = setTimeout(() => look(self), AGAIN_MS);
   draw(self);
 }
 
 const chosenProject = (self) => (self.projects.includes(state.project.get()) ? state.project.get() : "");
 
-/** The names of the sources that are asked: as chosen, else documents, and memories if there are any. */
+/** The names of the sources that are asked: as chosen, else all that have something. */
 function asked(self) {
-  const chosen = state.sources.get() ?? ["documents", "memories"];
+  const chosen = state.sources.get();
   const there = SOURCES.map(([name]) => name).filter((name) => self.has[name]);
-  const found = there.filter((name) => chosen.includes(name));
+  const found = there.filter((name) => !chosen || chosen.includes(name));
   return found.length ? found : there.length ? there.slice(0, 1) : ["documents"];
 }
 

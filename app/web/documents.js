@@ -1,31 +1,21 @@
 // All documents: found by name and in their texts, opened, asked about, removed.
 
-import { all, blob, key } from "./api.js";
-import { box, button, dialog, make, toast, when } from "./dom.js";
-import { frame, marked, nothing, redraw, remove, search, searchField, searching, table, trouble } from "./library.js";
-import { chunk, lost, once, pages, showText } from "./passage.js";
+import { all } from "./api.js";
+import { remove } from "./deletion.js";
+import { box, button, dialog, make, when } from "./dom.js";
+import { frame, marked, nothing, redraw, search, searchField, searching, table, trouble } from "./library.js";
+import { chunk, lost, once, openFile, pageAndSheet, showText } from "./passage.js";
 import { go, path, register } from "./router.js";
 import { showPages } from "./sheet.js";
-import { freshSession, on, personalKey } from "./state.js";
-import { again as retry, choose, follow, state, why } from "./uploads.js";
+import { freshSession, on, personalKey, tell } from "./state.js";
+import { again as retry, choose, follow, progressOf, why } from "./uploads.js";
 
 const PURPOSE = "Answers quote these PDFs and name the page. Drop files anywhere in this window to add them.";
 const IN_CHATS = "Answers quote these PDFs and name the page. Your key adds PDFs to a chat: drop them there.";
 let wanted; // the document that the address names
 const hidden = new Set(); // removed, while it can be undone
 
-/** The file in a tab of its own; a link cannot carry a key, so with one the file is fetched. */
-async function openFile(id, page = 1) {
-  const file = `/api/documents/${id}/file`;
-  if (!key()) return open(`${file}#page=${page}`, "_blank", "noopener");
-  const tab = open("", "_blank");
-  try {
-    tab.location = `${await blob(file)}#page=${page}`;
-  } catch (error) {
-    tab.close();
-    toast(error.message);
-  }
-}
+const open = (id, page) => openFile(`/api/documents/${id}/file`, page);
 
 /** A new chat; for a document of one alone, that chat. */
 function ask({ session_id: session }) {
@@ -49,10 +39,10 @@ async function openPassage(document, n) {
     };
     const page = button("Page", () => show(showPages, page), "pill");
     const text = button("Text", () => show(showText, text), "pill");
-    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open file", () => openFile(document, tab.entry?.page), "pill"), button("✕", () => close(), "icon", "Close")]), tab);
+    form.append(box("div", "row", [page, text, make("span", "grow"), button("Open file", () => open(document, tab.entry?.page), "pill"), button("✕", () => close(), "icon", "Close")]), tab);
     chunk(document, n, "").then((found) => {
       tab.entry = { ...found, source: "documents", id: `${document}:${n}` };
-      title.textContent = `${found.label.replace(/#\d+$/, "")} · ${pages(found)}`;
+      title.textContent = `${found.label.replace(/#\d+$/, "")} · ${pageAndSheet(found)}`;
       show(showPages, page);
     }, (error) => tab.replaceChildren(lost(error)));
   });
@@ -66,17 +56,17 @@ const size = (bytes = 0) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(
 const plain = (text) => text.toLowerCase().replace(/\.pdf$|[^\p{L}\p{N}]/gu, "");
 
 function live(id) {
-  const place = box("div", "live", [state(id) ?? make("span", "soft", "Being read…")]);
+  const place = box("div", "live", [progressOf(id) ?? make("span", "soft", "Being read…")]);
   place.dataset.id = id;
   return place;
 }
 
 function first({ id, filename, title, state: is, problem, warnings }) {
-  const name = is === "ready" ? button(filename, () => openFile(id), "link", `Open ${filename}`) : make("b", "", filename);
-  const told = is === "failed" ? make("span", "bad", `Could not be read. ${why(problem)}`)
+  const name = is === "ready" ? button(filename, () => open(id), "link", `Open ${filename}`) : make("b", "", filename);
+  const line = is === "failed" ? make("span", "bad", `Could not be read. ${why(problem)}`)
     : is === "processing" ? live(id)
     : warnings.length && make("span", "soft", `⚠ ${warnings.join(" ")}`);
-  return box("div", id === wanted ? "stack wanted" : "stack", [name, title && plain(title) !== plain(filename) && make("span", "soft", title), told]);
+  return box("div", id === wanted ? "stack wanted" : "stack", [name, title && plain(title) !== plain(filename) && make("span", "soft", title), line]);
 }
 
 function acts(entry, draw) {
@@ -85,7 +75,7 @@ function acts(entry, draw) {
     is === "ready" && button("Ask", () => ask(entry), "pill", `Ask about ${filename}`),
     is === "failed" && button("Try again", () => retry(id, session ?? ""), "pill", `Add ${filename} again`),
     button("Remove", () => remove({
-      id, hidden, draw, text: `Removed “${filename}”.`, address: `/api/documents/${id}`, changed: "documents",
+      id, hidden, draw, text: `Removed “${filename}”.`, address: `/api/documents/${id}`, deleted: () => tell("documents"),
     }), "pill", `Remove ${filename}`),
   ]);
 }
@@ -94,7 +84,7 @@ function acts(entry, draw) {
 function found(results, query) {
   return [make("h2", "", "In the texts"), box("ul", "found", results.map((one) => {
     const link = box("a", "card", [
-      box("b", "", [`${one.label.replace(/#\d+$/, "")} · ${pages(one)}`]), box("span", "excerpt", marked(one.text, query)),
+      box("b", "", [`${one.label.replace(/#\d+$/, "")} · ${pageAndSheet(one)}`]), box("span", "excerpt", marked(one.text, query)),
     ]);
     link.href = path("documents", ...one.id.split(":"));
     return box("li", "", [link]);
@@ -150,10 +140,12 @@ register("documents", (place, [id, n], again) => {
     ])));
   };
 
-  async function load() {
+  async function fetchAll() {
     try {
       items = await all("/api/documents");
-      if (items.some((entry) => entry.session_id)) chats = new Map((await all("/api/sessions")).map((chat) => [chat.session_id, chat.title]));
+      if (items.some(({ session_id: session }) => session && !chats.has(session))) {
+        chats = new Map((await all("/api/sessions")).map((chat) => [chat.session_id, chat.title]));
+      }
       follow(items);
       draw();
     } catch (error) {
@@ -161,9 +153,24 @@ register("documents", (place, [id, n], again) => {
     }
   }
 
+  let loading = null;
+  let stale = false; // something has changed since it was asked for
+  /** Changes while the list is under way are asked for once, after it. */
+  async function load() {
+    stale = true;
+    loading ??= (async () => {
+      while (stale) {
+        stale = false;
+        await fetchAll();
+      }
+      loading = null;
+    })();
+    await loading;
+  }
+
   function turn() {
     for (const each of rows.querySelectorAll(".live")) {
-      const now = state(each.dataset.id);
+      const now = progressOf(each.dataset.id);
       if (now) each.replaceChildren(now);
     }
   }

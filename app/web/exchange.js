@@ -25,9 +25,9 @@ export const underway = (session) => noted()[session];
 
 const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
-/** Ask a turn's question. `told(event, data)` gets the events one after another, `lost(tries)` says that the connection is gone. Raises
- *  `Problem`; returns when the last event was told, or the turn was stopped before its first. */
-export async function ask(turn, body, told, lost) {
+/** Ask a turn's question. `onEvent(event, data)` gets the events one after another, `onLost(tries)` says that the connection is gone. Raises
+ *  `Problem`; returns when the last event has come, or the turn was stopped before its first. */
+export async function ask(turn, body, onEvent, onLost) {
   note(turn.session, { question: turn.question });
   const post = () => call("/api/chat", {
     method: "POST",
@@ -35,14 +35,14 @@ export async function ask(turn, body, told, lost) {
     body: JSON.stringify({ message: turn.question, session_id: turn.session, on_disconnect: "continue", ...body }),
     signal: turn.control.signal,
   });
-  await follow(turn, post, told, lost);
+  await follow(turn, post, onEvent, onLost);
 }
 
 /** Follow an answer that is under way, from the event after the last that came. Without its id it is looked for:
  *  `turn.known` are the ids that it cannot have. */
-export async function resume(turn, told, lost) {
+export async function resume(turn, onEvent, onLost) {
   note(turn.session, { question: turn.question, id: turn.id });
-  await follow(turn, async () => again(turn, turn.id || await idOf(turn)), told, lost);
+  await follow(turn, async () => again(turn, turn.id || await idOf(turn)), onEvent, onLost);
 }
 
 const again = (turn, id) => call(`/answers/${id}/events`, {
@@ -67,10 +67,10 @@ async function idOf(turn) {
   throw new Problem("The answer did not come.", 404);
 }
 
-async function follow(turn, open, told, lost) {
+async function follow(turn, open, onEvent, onLost) {
   for (let tries = 0; ; tries += 1) {
     try {
-      if (await heard(turn, await (tries ? again(turn, turn.id) : open()), told)) return forget(turn);
+      if (await heard(turn, await (tries ? again(turn, turn.id) : open()), onEvent)) return forget(turn);
       throw new Problem(LOST);
     } catch (error) {
       const cut = error instanceof TypeError;
@@ -79,7 +79,7 @@ async function follow(turn, open, told, lost) {
       if (turn.stopped) return;
       if (!gone) throw error;
       if (!turn.id || tries === TRIES) throw cut ? new Problem(LOST) : error;
-      lost(tries + 1);
+      onLost(tries + 1);
       await pause(PAUSE_MS * (tries + 1));
     }
   }
@@ -89,7 +89,7 @@ async function follow(turn, open, told, lost) {
 const forget = ({ session }) => leaving || note(session, null);
 
 /** Tell the events of a response; true if the last has come. */
-async function heard(turn, response, told) {
+async function heard(turn, response, onEvent) {
   for await (const { event, data, id } of events(response)) {
     turn.last = id ?? turn.last;
     if (event === "meta") {
@@ -97,7 +97,7 @@ async function heard(turn, response, told) {
       note(turn.session, { question: turn.question, id: turn.id });
       if (turn.stopped) return halt(turn);
     }
-    await told(event, data);
+    await onEvent(event, data);
     if (event === "done") return true;
   }
   return false;
@@ -109,7 +109,7 @@ async function halt(turn) {
   return true;
 }
 
-/** Stop an answer, in the service too. True if its last events follow; else nothing more is told of it: its id is
+/** Stop an answer, in the service too. True if its last events follow; else nothing more is heard of it: its id is
  *  not known yet, and the service stops as soon as it is. */
 export function stop(turn) {
   if (!turn.id) {

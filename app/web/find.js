@@ -1,7 +1,8 @@
 // Search from anywhere: Ctrl/⌘-K. Chats, documents, and passages and memories by the real search.
 
-import { address, json, send } from "./api.js";
+import { address, all, json, send } from "./api.js";
 import { box, make } from "./dom.js";
+import { pageOf } from "./passage.js";
 import { newChat } from "./rail.js";
 import { go, parts, path } from "./router.js";
 import { user } from "./state.js";
@@ -20,15 +21,15 @@ const chatEntry = ({ session_id: id, title }) => ({ text: title || "New chat", a
 
 const passageEntry = (found) => ({
   text: found.text.replace(/\s+/g, " ").slice(0, SNIPPET),
-  aside: [found.source === "memories" ? found.title : found.label.replace(/#[^#]*$/, ""), found.page_label && `p. ${found.page_label}`]
+  aside: [found.source === "memories" ? found.title : found.label.replace(/#[^#]*$/, ""), pageOf(found)]
     .filter(Boolean).join(" · "),
   act: () => go(placeOf(found)),
 });
 
 const withWords = (words) => ({ filename }) => words.every((word) => filename.toLowerCase().includes(word));
 
-/** [heading, entries] of all that fits; what cannot be had is left out. */
-async function search(query, signal) {
+/** [heading, entries] of all that fits; what cannot be had is left out. `names()`: the documents. */
+async function search(query, names, signal) {
   const wanted = (asked) => asked.catch((error) => {
     if (error.name === "AbortError") throw error;
     return { items: [], results: [] };
@@ -37,13 +38,13 @@ async function search(query, signal) {
   const words = query.toLowerCase().split(/\s+/);
   const [chats, documents, found] = await Promise.all([
     wanted(json(address("/api/sessions", { q: query, limit: MOST }), { signal })),
-    wanted(json(address("/api/documents", { limit: 200 }), { signal })),
+    names().catch(() => []),
     wanted(send("POST", "/v1/search", { query, session_id: here, user_id: user.get(), top_k: 2 * MOST }, { signal })),
   ]);
   const of = (wantedSource) => found.results.filter(({ source }) => (source === "memories") === wantedSource).slice(0, MOST).map(passageEntry);
   return [
     ["Chats", chats.items.map(chatEntry)],
-    ["Documents", documents.items.filter(withWords(words)).slice(0, MOST).map(({ id, filename }) => (
+    ["Documents", documents.filter(withWords(words)).slice(0, MOST).map(({ id, filename }) => (
       { text: filename, act: () => go(path("documents", id)) }))],
     ["Passages", of(false)],
     ["Memories", of(true)],
@@ -58,15 +59,20 @@ async function recent(signal) {
 function open() {
   const input = make("input", "", "", { type: "text", placeholder: "Search chats, documents, memories", autocomplete: "off", spellcheck: false });
   const list = make("div", "", "", { id: "find-list" });
-  const told = make("p", "soft", "", { hidden: true });
-  told.setAttribute("role", "status");
+  const status = make("p", "soft", "", { hidden: true });
+  status.setAttribute("role", "status");
   for (const [name, value] of Object.entries({ role: "combobox", "aria-label": "Search", "aria-expanded": "true", "aria-controls": list.id,
     "aria-autocomplete": "list" })) input.setAttribute(name, value);
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "Found");
-  const top = box("dialog", "find", [input, list, told]);
+  const top = box("dialog", "find", [input, list, status]);
   top.setAttribute("aria-label", "Search");
 
+  let documents = null; // all of them, as a promise: asked for once
+  const names = () => (documents ??= all("/api/documents").catch((error) => {
+    documents = null;
+    throw error;
+  }));
   let options = []; // {element, act}
   let at = 0;
   let pending = null; // of the newest query
@@ -102,8 +108,8 @@ function open() {
       return group;
     }));
     const nothing = query && options.length === 1;
-    told.hidden = !nothing;
-    told.textContent = nothing ? `Nothing fits “${query}”.` : "";
+    status.hidden = !nothing;
+    status.textContent = nothing ? `Nothing fits “${query}”.` : "";
     choose(query && options.length > 1 ? 1 : 0);
   }
   async function look() {
@@ -112,7 +118,7 @@ function open() {
     pending = new AbortController();
     const query = input.value.trim();
     try {
-      show(await (query ? search(query, pending.signal) : recent(pending.signal)), query);
+      show(await (query ? search(query, names, pending.signal) : recent(pending.signal)), query);
     } catch (error) {
       if (error.name !== "AbortError") show([], query);
     }
@@ -144,6 +150,7 @@ function open() {
   look();
 }
 
+addEventListener("ibid:find", open);
 addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "k") return;
   event.preventDefault(); // the browser's own search field

@@ -1,16 +1,14 @@
-// What the views of the library share: their frame, tables, search, forms, and deletion that can be undone.
+// What the views of the library share: their frame, tables, search and forms.
 
-import { call, send } from "./api.js";
-import { box, button, count, field, make, toast } from "./dom.js";
+import { send } from "./api.js";
+import { box, button, count, field, make } from "./dom.js";
 import { path } from "./router.js";
-import { tell } from "./state.js";
 
 const TYPING_MS = 300;
 const ROWS = 100; // drawn at once: thousands would make typing slow
 const SHORT = 16; // characters that stay in one line
 const BEFORE = 30; // words and what is between them
 let reach = 0; // rows that the reader has asked for
-const doomed = new Set(); // ends the wait of each deletion that can still be undone
 
 /** The frame of a view: title, actions, what it is for, and the place of its content, which is returned. */
 export function frame(place, title, purpose, actions, up = null) {
@@ -45,10 +43,10 @@ export function redraw(place, ...children) {
 export function table(label, heads, rows, most = ROWS) {
   const line = (cells, tag, role) => {
     const made = box("tr", "", cells.map((cell, at) => {
-      const place = box(tag, cell?.length < SHORT ? "short" : "", [tag === "th" && !cell ? make("span", "only-heard", "Actions") : cell]);
-      if (tag === "td" && heads[at]) place.dataset.head = heads[at];
-      place.setAttribute("role", role);
-      return place;
+      const item = box(tag, cell?.length < SHORT ? "short" : "", [tag === "th" && !cell ? make("span", "only-heard", "Actions") : cell]);
+      if (tag === "td" && heads[at]) item.dataset.head = heads[at];
+      item.setAttribute("role", role);
+      return item;
     }));
     made.setAttribute("role", "row");
     return made;
@@ -71,13 +69,13 @@ export function table(label, heads, rows, most = ROWS) {
 }
 
 /** A field that tells what is typed, a moment after the last letter. */
-export function searchField(label, told) {
+export function searchField(label, onQuery) {
   const input = make("input", "search", "", { type: "search", placeholder: label });
   input.setAttribute("aria-label", label);
   let timer;
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => told(input.value.trim()), TYPING_MS);
+    timer = setTimeout(() => onQuery(input.value.trim()), TYPING_MS);
   });
   return input;
 }
@@ -153,35 +151,6 @@ export function line(text, value = "", properties = {}, hint = "") {
   const input = make("input", "", "", { value, ...properties });
   return [input, field(text, input, hint)];
 }
-
-/** Hidden at once (its id goes into `hidden`), deleted when nobody has undone it, or when the page is left. */
-export function remove({ id, hidden, text, address, changed, draw }) {
-  const back = () => {
-    hidden.delete(id);
-    draw();
-  };
-  hidden.add(id);
-  draw();
-  const end = toast(text, {
-    undo() {
-      doomed.delete(end);
-      back();
-    },
-    async gone() {
-      doomed.delete(end);
-      try {
-        await call(address, { method: "DELETE", keepalive: true });
-        tell(changed);
-      } catch (error) {
-        back();
-        toast(error.message);
-      }
-    },
-  });
-  doomed.add(end);
-}
-
-addEventListener("pagehide", () => doomed.forEach((end) => end()));
 
 /** "3 pages", or nothing. */
 export const some = (number, noun) => (number ? count(number, noun) : "");

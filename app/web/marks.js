@@ -1,31 +1,20 @@
 // The numbered marks of an answer, the card that tells of a source while one points at it, and the cards below.
 
-import { address, json } from "./api.js";
 import { box, make } from "./dom.js";
-import { user } from "./state.js";
+import { nearest, once, pageOf, saidBefore } from "./passage.js";
 import { path } from "./router.js";
 
 const SHOW_MS = 150;
 const HIDE_MS = 250; // time to go from the mark to its card
 const MOST = 320; // characters of a sentence in the card
-const WORD = /[\p{L}\p{N}]{3,}/gu;
-const SENTENCE = /(?<=[.!?]["”’)\]]?)\s+(?=["“(]?[\p{Lu}\p{N}])|\s*\n+\s*/u;
 const SUPPORT = {
   weak: "The passage carries this sentence only in part.",
   none: "The passage does not say this. Check it before you rely on it.",
 };
 
-const passages = new Map(); // by address
-
 /** The passage of a citation: {text, heading?}; null where this service has none to show. */
-export function passage({ url, source }) {
-  if (!url?.startsWith("/")) return Promise.resolve(null);
-  if (!passages.has(url)) {
-    const found = json(source === "memories" ? address(url, { user_id: user.get() }) : url);
-    passages.set(url, found);
-    found.catch(() => passages.delete(url));
-  }
-  return passages.get(url);
+function passage({ url }) {
+  return url?.startsWith("/") ? once(url) : null;
 }
 
 /** What a source is called: a file by its name, anything else by its title. */
@@ -34,29 +23,21 @@ export function name({ label, source, title }) {
   return source === "documents" ? first : title || first;
 }
 
-const last = ({ page, page_end: end }) => (end && end !== page ? `–${end}` : "");
-
-/** "p. 39" as printed, else the sheet; "" without pages. `word`: what stands before it. */
-export function page(cite, word = "p.") {
-  const at = cite.page_label || (cite.page && `${cite.page}${last(cite)}`);
-  return at ? `${word} ${at}` : "";
-}
-
-const place = (turn, cite) => turn.meta.citations.indexOf(cite) + 1;
+const numberOf = (turn, cite) => turn.meta.citations.indexOf(cite) + 1;
 const of = (turn, mark) => turn.meta.citations[mark.dataset.n - 1];
 
 /** The element of a citation in the text. Its number is its place in the order of first citation. */
 export function mark(turn, cite) {
   if (!turn.order.has(cite.label)) turn.order.set(cite.label, turn.order.size + 1);
   const made = make("button", "mark", "", { type: "button" });
-  made.dataset.n = place(turn, cite);
+  made.dataset.n = numberOf(turn, cite);
   return number(turn, made, cite);
 }
 
 function number(turn, made, cite) {
   const n = turn.order.get(cite.label);
   made.textContent = n;
-  made.setAttribute("aria-label", ["Source", `${n},`, name(cite), page(cite, "page")].filter(Boolean).join(" "));
+  made.setAttribute("aria-label", ["Source", `${n},`, name(cite), pageOf(cite, "page")].filter(Boolean).join(" "));
   return made;
 }
 
@@ -125,8 +106,9 @@ async function show(turn, made) {
   const cite = of(turn, made);
   const text = make("p", "around", "…");
   const head = make("b", "", `${turn.order.get(cite.label)} · ${name(cite)}`);
-  const where = make("p", "facts", [page(cite), cite.title !== name(cite) && cite.title].filter(Boolean).join(" · "));
-  const support = SUPPORT[spanOf(turn, made)?.support];
+  const where = make("p", "facts", [pageOf(cite), cite.title !== name(cite) && cite.title].filter(Boolean).join(" · "));
+  const span = spanOf(turn, made);
+  const support = SUPPORT[span?.support];
   card.replaceChildren(head, where, text, ...(support ? [make("p", "facts bad", support)] : []));
   document.body.append(card);
   card.showPopover();
@@ -135,8 +117,8 @@ async function show(turn, made) {
   try {
     const found = await passage(cite);
     if (at !== made) return;
-    if (found?.heading) where.textContent = [page(cite), heading(found)].filter(Boolean).join(" · ");
-    text.replaceChildren(...(found ? around(found.text, spanOf(turn, made)?.quote, said(made)) : []));
+    if (found?.heading) where.textContent = [pageOf(cite), heading(found)].filter(Boolean).join(" · ");
+    text.replaceChildren(...(found ? around(found.text, span?.quote, span ? saidBefore(turn.writing.text, span) : said(made)) : []));
   } catch (error) {
     text.textContent = error.message;
   }
@@ -164,18 +146,13 @@ function said(made) {
   return range.toString().slice(-MOST);
 }
 
-export const heading = ({ heading: text }) => (text ?? "").split(" › ").at(-1);
+const heading = ({ heading: text }) => (text ?? "").split(" › ").at(-1);
 
-const words = (text) => new Set(text.toLowerCase().match(WORD) ?? []);
 const short = (text) => (text.length > MOST ? `${text.slice(0, MOST)}…` : text);
 
 /** The sentence of a passage that is quoted, else the one nearest to what was said, between its neighbours. */
 function around(text, quote, sentence) {
-  const all = text.split(SENTENCE).filter(Boolean);
-  const wanted = words(quote ?? sentence);
-  const shared = (each) => [...words(each)].filter((word) => wanted.has(word)).length;
-  const scores = all.map(shared);
-  const best = scores.indexOf(Math.max(...scores));
+  const [all, best] = nearest(text, quote ?? sentence);
   const hit = make("mark", "", short(all[best] ?? ""));
   return [best > 0 ? `… ${all[best - 1].slice(-MOST / 2)} ` : "", hit, all[best + 1] ? ` ${all[best + 1].slice(0, MOST / 2)} …` : ""];
 }
@@ -193,15 +170,15 @@ const seen = new IntersectionObserver((entries) => {
 /** A source as a link that opens it; its heading comes once it is in view. */
 function source(turn, cite) {
   const n = turn.order.get(cite.label);
-  const where = make("span", "soft", page(cite) || cite.source);
+  const where = make("span", "soft", pageOf(cite) || cite.source);
   const made = box("a", "source", [make("b", "", `${n} · ${name(cite)}`), where]);
-  made.dataset.n = place(turn, cite);
+  made.dataset.n = numberOf(turn, cite);
   made.href = path("c", turn.session, turn.id, made.dataset.n);
   made.title = [name(cite), cite.title].filter(Boolean).join(" — ");
   made.tell = async () => {
-    const found = await passage(cite).catch(() => null);
+    const found = await Promise.resolve(passage(cite)).catch(() => null);
     const about = found && (heading(found) || (cite.source === "documents" ? "" : found.text));
-    if (about) where.textContent = [page(cite), about].filter(Boolean).join(" · ");
+    if (about) where.textContent = [pageOf(cite), about].filter(Boolean).join(" · ");
   };
   seen.observe(made);
   return made;

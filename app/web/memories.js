@@ -1,15 +1,15 @@
 // What the reader has said and wants kept: found by meaning, added, corrected, deleted.
 
-import { address, json, send } from "./api.js";
+import { MOST_TEXT, address, json, send } from "./api.js";
+import { remove } from "./deletion.js";
 import { box, button, dialog, make, toast, when } from "./dom.js";
-import { area, fill, frame, line, nothing, redraw, remove, search, searchField, searching, table, trouble } from "./library.js";
+import { area, fill, frame, line, nothing, redraw, search, searchField, searching, table, trouble } from "./library.js";
 import { register } from "./router.js";
 import { on, tell, user } from "./state.js";
 
 const PURPOSE = "Answers take these into account when “Memories” is switched on; a persona, style or preference counts in every answer.";
 const KINDS = ["note", "preference", "style", "persona"];
 const COMPUTED = ["gravity_profile", "vb_desire_profile"]; // made by the service
-const MOST = 32_000;
 const hidden = new Set();
 
 const listed = (text) => [...new Set(text.split(",").map((tag) => tag.trim()).filter(Boolean))];
@@ -17,7 +17,7 @@ const listed = (text) => [...new Set(text.split(",").map((tag) => tag.trim()).fi
 /** A new memory, or another wording of one. */
 function edit(memory = null) {
   return dialog(memory ? "Correct this memory" : "Add a memory", (form, close) => {
-    const [text, textField] = area("What should be remembered", memory?.text, { required: true, maxLength: MOST, autofocus: true });
+    const [text, textField] = area("What should be remembered", memory?.text, { required: true, maxLength: MOST_TEXT, autofocus: true });
     const [kind, kindField] = line("Kind", memory?.kind ?? "note", { required: true, pattern: "[A-Za-z0-9][A-Za-z0-9._:\\/\\-]{0,99}" }, "note, preference, style, persona, or a word of yours");
     const [tags, tagsField] = line("Tags", memory?.tags.join(", "), {}, "separated by commas");
     const kinds = box("datalist", "", KINDS.map((value) => make("option", "", "", { value })));
@@ -54,7 +54,7 @@ function row(memory, draw) {
   return [box("div", "said", [text]), computed ? "computed" : kind, tags.join(", "), when(at), box("div", "row end", [
     !computed && button("Correct", () => edit(memory), "pill", `Correct “${short}”`),
     button("Delete", () => remove({
-      id, hidden, draw, text: "Deleted the memory.", address: `/memories/${encodeURIComponent(id)}`, changed: "memories",
+      id, hidden, draw, text: "Deleted the memory.", address: `/memories/${encodeURIComponent(id)}`, deleted: () => tell("memories"),
     }), "pill", `Delete “${short}”`),
   ])];
 }

@@ -1,8 +1,8 @@
 // The source panel beside the conversation: the page, the text, and why this passage.
 
-import { address, blob, key } from "./api.js";
-import { $, box, button, make, toast } from "./dom.js";
-import { lost, once, pages, place, read, showText } from "./passage.js";
+import { address, key } from "./api.js";
+import { $, box, button, make } from "./dom.js";
+import { documentPart, lost, nearest, once, openFile, pageAndSheet, read, saidBefore, showText } from "./passage.js";
 import { go, parts as whereabouts, path } from "./router.js";
 import { showPages } from "./sheet.js";
 import { on, panelWidth } from "./state.js";
@@ -67,7 +67,7 @@ function begin(answer, session, n) {
 function renew(answer) {
   take(answer);
   const now = shown.entry ?? shown.entries.find(({ n }) => shown.n && n === shown.n);
-  if (now && (now !== shown.entry || quotes(now).join() !== shown.quotes.join())) return pick(now);
+  if (now && (now !== shown.entry || marksOf(now) !== shown.marks)) return pick(now);
   head();
   why();
 }
@@ -100,16 +100,32 @@ async function record() {
 
 // --- one passage ---------------------------------------------------------------------------------
 
-const quotes = ({ label }) =>
-  [...new Set((shown.answer.spans ?? []).filter((span) => span.label === label && span.quote).map(({ quote }) => quote.slice(0, MOST_QUOTE)))];
+const spansOf = ({ label }) => (shown.answer.spans ?? []).filter((span) => span.label === label);
+
+/** What the marks of a passage depend on. */
+const marksOf = (entry) => JSON.stringify(spansOf(entry).map((span) => [span, saidBefore(shown.answer.answer ?? "", span)]));
+
+/** What is marked in a passage: its quotations, else the sentences nearest to what is said before its marks. */
+async function quotes(entry) {
+  const { answer: text = "" } = shown.answer;
+  const spans = spansOf(entry);
+  const passage = spans.some(({ quote }) => !quote) ? await read(entry, shown).catch(() => null) : null;
+  const found = spans.map((span) => {
+    if (span.quote || !passage || !text) return span.quote;
+    const [all, best] = nearest(passage.text, saidBefore(text, span));
+    return all[best];
+  });
+  return [...new Set(found.filter(Boolean).map((quote) => quote.slice(0, MOST_QUOTE)))];
+}
 
 const about = (id) => once(address(`/api/documents/${id}`, { session_id: shown.session }));
 
 /** Shows an entry; null: none, only the whole answer. */
 function pick(entry, on = null) {
   shown.entry = entry;
+  shown.marks = entry && marksOf(entry);
   shown.quotes = entry ? quotes(entry) : [];
-  parts.tabs.page.hidden = !entry || !place(entry);
+  parts.tabs.page.hidden = !entry || !documentPart(entry);
   parts.tabs.text.hidden = !entry;
   head();
   why();
@@ -117,19 +133,19 @@ function pick(entry, on = null) {
 }
 
 /** To another entry from within the panel; one that was read has an address. */
-async function turnTo(entry, on = null) {
+async function turnTo(entry, on = null, replace = true) {
   const now = shown;
-  if (place(entry) && !entry.page) await read(entry, now).catch(() => {}); // for its page
+  if (documentPart(entry) && !entry.page) await read(entry, now).catch(() => {}); // for its page
   if (shown !== now) return;
   pick(entry, on);
   if (!entry.n) return;
   shown.n = entry.n;
-  go(path("c", shown.session, shown.answer.answer_id, entry.n), { replace: true });
+  go(path("c", shown.session, shown.answer.answer_id, entry.n), { replace });
 }
 
 function head() {
   const { entry, answer } = shown;
-  const at = entry && place(entry);
+  const at = entry && documentPart(entry);
   parts.title.replaceChildren(...(entry ? title(entry) : [make("span", "name", "Why this answer")]));
   parts.file.hidden = !at;
   if (at) {
@@ -140,15 +156,15 @@ function head() {
   }
   const all = answer.cited ?? [];
   const now = entry ? all.indexOf(entry.label) + 1 : 0;
-  parts.steps.hidden = all.length < 2 && (now || !all.length);
+  parts.steps.hidden = entry && !now || all.length < 2 && (now || !all.length);
   parts.which.textContent = now ? `${now} of ${all.length}` : `${all.length} cited`;
   parts.steps.firstChild.disabled = now === 1;
   parts.steps.lastChild.disabled = now === all.length;
 }
 
 function title(entry, filename, of) {
-  const name = filename ?? (place(entry) ? entry.label.slice(0, entry.label.lastIndexOf("#")) : entry.title || entry.label);
-  const [page, sheet] = pages(entry, of).split(/ (?=\()/);
+  const name = filename ?? (documentPart(entry) ? entry.label.slice(0, entry.label.lastIndexOf("#")) : entry.title || entry.label);
+  const [page, sheet] = pageAndSheet(entry, of).split(/ (?=\()/);
   const at = box("span", "at", [page, sheet && make("span", "soft", ` ${sheet}`)]);
   return [make("span", "name", name, { title: name }), at];
 }
@@ -162,19 +178,12 @@ function step(by) {
   if (entry) turnTo(entry, tab() === "why" && !shown.entry ? wanted : null);
 }
 
-/** A link cannot carry a key: the file is fetched with it, and the copy shown. */
-async function openFile(event) {
+/** A link cannot carry a key. */
+function onFile(event) {
   if (!key()) return;
   event.preventDefault();
-  const opened = window.open("", "_blank");
-  if (!opened) return void toast("The browser did not open a new tab. Allow it to, and try again.");
-  const [from, page] = parts.file.getAttribute("href").split("#");
-  try {
-    opened.location = `${await blob(from)}#${page}`;
-  } catch (error) {
-    opened.close();
-    toast(error.message);
-  }
+  const [from, page] = parts.file.getAttribute("href").split("#page=");
+  openFile(from, page);
 }
 
 // --- tabs ----------------------------------------------------------------------------------------
@@ -208,7 +217,7 @@ function why() {
   parts.foot.replaceChildren(...foot);
   parts.foot.hidden = tab() === "why" || !foot.length;
   if (!trace) parts.why.replaceChildren(failed ? missing(failed) : make("p", "soft", "…"));
-  else if (parts.why.trace !== trace) showWhy(parts.why, shown, (each) => turnTo(each, "page"));
+  else if (parts.why.trace !== trace) showWhy(parts.why, shown, (each) => turnTo(each, "page", false));
   parts.why.trace = trace;
   parts.none.hidden = !trace || !shown.n || Boolean(entry);
   parts.none.textContent = `This answer has no source ${shown.n}.`;
@@ -308,7 +317,7 @@ export function setUp() {
   ]);
   parts.file = make("a", "icon", "⤢", { target: "_blank", rel: "noopener", title: "Open the file" });
   parts.file.setAttribute("aria-label", "Open the file in a new tab");
-  parts.file.addEventListener("click", openFile);
+  parts.file.addEventListener("click", onFile);
   parts.tabs = {};
   for (const [name, text] of Object.entries(TABS)) {
     const made = parts.tabs[name] = button(text, () => choose(name));

@@ -1,23 +1,28 @@
 // A passage's text, from wherever it is kept, and the tab "Text": the quote marked, neighbours on demand.
 
-import { address, json } from "./api.js";
-import { box, button, make } from "./dom.js";
+import { address, blob, json, key } from "./api.js";
+import { box, button, make, toast } from "./dom.js";
 import { on } from "./state.js";
 
 const part = encodeURIComponent;
 const known = new Map(); // what was read, as promises
 const MOST_KNOWN = 1_000;
+const SENTENCE = /(?<=[.!?]["”’)\]]?)\s+(?=["“(]?[\p{Lu}\p{N}])|\s*\n+\s*/u;
+const WORD = /[\p{L}\p{N}]{3,}/gu;
+const LABEL = /\[[^[\]\n]+#[^[\]#\n]+\]/g;
+const MOST_SAID = 320; // characters of an answer that are compared with a passage
+const CLOSED_MS = 5_000; // between looks whether a tab is closed
 const MOST_PAGES = 25; // of a collection that is looked through
 
 /** The document and the passage's number, of the id "document:172"; null for other sources. */
-export function place({ source, id }) {
+export function documentPart({ source, id }) {
   if (source !== "documents") return null;
   const [document, n] = id.split(":");
   return { document, n: Number(n) };
 }
 
 for (const name of ["documents", "memories", "texts", "projects"]) on(name, () => known.clear());
-on("settings", (name) => name === "key" && known.clear());
+on("settings", (name) => ["key", "user"].includes(name) && known.clear());
 
 /** A request that is made once. */
 export function once(path) {
@@ -54,7 +59,7 @@ async function reference({ label, cited, sha256: sum }) {
 
 const readers = {
   async documents(entry, { session }) {
-    const { document, n } = place(entry);
+    const { document, n } = documentPart(entry);
     const found = await chunk(document, n, session);
     const { page, page_end, page_label } = found;
     return Object.assign(entry, { page, page_end, page_label }) && found; // a trace does not say where
@@ -79,13 +84,59 @@ export async function read(entry, from) {
   return { ...found, text: found.text ?? "" };
 }
 
+const sheets = ({ page, page_end: end }) => (end && end !== page ? `${page}–${end}` : `${page}`);
+
+/** "p. 39" as printed, else the sheet; "" without pages. `word`: what stands before it. */
+export function pageOf(entry, word = "p.") {
+  const number = entry.page_label || (entry.page && sheets(entry));
+  return number ? `${word} ${number}` : "";
+}
+
 /** "page 39 (sheet 41 of 215)" where the printed number is another one than the sheet's. */
-export function pages({ page, page_end: end, page_label: label }, of = 0) {
-  if (!page) return "";
-  const sheets = end && end !== page ? `${page}–${end}` : `${page}`;
+export function pageAndSheet(entry, of = 0) {
+  if (!entry.page) return "";
   const all = of ? ` of ${of}` : "";
-  if (label && label !== sheets) return `page ${label} (sheet ${sheets}${all})`;
-  return `page ${sheets}${all}`;
+  const printed = entry.page_label && entry.page_label !== sheets(entry);
+  return printed ? `${pageOf(entry, "page")} (sheet ${sheets(entry)}${all})` : `page ${sheets(entry)}${all}`;
+}
+
+/** A file of the service in a tab of its own. A link cannot carry a key: with one the file is fetched, and its copy is
+ *  shown and kept until that tab is closed. */
+export async function openFile(path, page = 1) {
+  const tab = window.open("", "_blank");
+  if (!tab) return toast("The browser did not open a new tab. Allow it to, and try again.");
+  try {
+    const copy = key() && await blob(path);
+    tab.location = `${copy || path}#page=${page}`;
+    if (!copy) return undefined;
+    const timer = setInterval(() => {
+      if (!tab.closed) return;
+      clearInterval(timer);
+      URL.revokeObjectURL(copy);
+    }, CLOSED_MS);
+  } catch (error) {
+    tab.close();
+    toast(error.message);
+  }
+  return undefined;
+}
+
+// --- what a citation rests on --------------------------------------------------------------------
+
+/** The words of an answer before a citation, back to the beginning of its row or paragraph. */
+export function saidBefore(text, { start }) {
+  const line = Array.from(text).slice(0, start).join("").split("\n").at(-1); // `start` counts code points
+  return line.replace(LABEL, "").slice(-MOST_SAID);
+}
+
+const words = (text) => new Set(text.toLowerCase().match(WORD) ?? []);
+
+/** The sentences of a passage, and the place of the one that shares most words with `said`. */
+export function nearest(text, said) {
+  const all = text.split(SENTENCE).filter(Boolean);
+  const wanted = words(said);
+  const scores = all.map((each) => [...words(each)].filter((word) => wanted.has(word)).length);
+  return [all, scores.indexOf(Math.max(...scores))];
 }
 
 // --- the quote -----------------------------------------------------------------------------------
@@ -96,7 +147,7 @@ const letters = (text) => [...text.matchAll(/[\p{L}\p{N}]/gu)];
 function ranges(text, quotes) {
   const found = letters(text);
   const plain = found.map(([letter]) => letter).join("");
-  const at = []; // index in `plain` to place in `found`
+  const at = []; // index in `plain` to index in `found`
   found.forEach(([letter], index) => at.push(...Array(letter.length).fill(index)));
   return quotes.flatMap((quote) => {
     const wanted = letters(quote).map(([letter]) => letter).join("");
@@ -164,11 +215,11 @@ function row(text, start, line, marked) {
 // --- the tab -------------------------------------------------------------------------------------
 
 function section(found, quotes) {
-  const where = [found.heading, pages(found)].filter(Boolean).join(" · ");
+  const where = [found.heading, pageAndSheet(found)].filter(Boolean).join(" · ");
   return box("section", "passage", [where && make("p", "facts", where), ...written(found, quotes)]);
 }
 
-/** Fills the tab with an entry's text. `from`: {session, project, quotes, about(id)}. */
+/** Fills the tab with an entry's text. `from`: {session, project, quotes, about(id)}, the quotes maybe later. */
 export async function showText(tab, entry, from) {
   tab.replaceChildren(make("p", "soft", "…"));
   let found;
@@ -179,10 +230,12 @@ export async function showText(tab, entry, from) {
     return;
   }
   if (tab.entry !== entry) return; // another was opened meanwhile
-  const own = section(found, from.quotes);
+  const quotes = await from.quotes;
+  if (tab.entry !== entry) return;
+  const own = section(found, quotes);
   own.classList.add("own");
   tab.replaceChildren(own);
-  const at = place(entry);
+  const at = documentPart(entry);
   if (!at) return;
   const all = (await from.about(at.document).catch(() => null))?.chunks ?? Infinity;
   if (tab.entry !== entry) return;

@@ -1,6 +1,6 @@
 // Projects: what the model is told about each, and what it can search there.
 
-import { address, all, call, json, send } from "./api.js";
+import { MOST_TEXT, address, all, call, json, send } from "./api.js";
 import { box, button, confirmed, count, dialog, make, toast } from "./dom.js";
 import { area, fill, frame, line, nothing, some, table, trouble } from "./library.js";
 import { newChat } from "./rail.js";
@@ -9,7 +9,6 @@ import { on, project as chosen, tell } from "./state.js";
 
 const PURPOSE = "A project gives every answer its overview and rules, and lets chats search its code and its stored conversations. Dreams are accounts of dreams that were imported.";
 const KNOWN = { THN: "Home network", DAAS: "Dreams" }; // what the service's own short names stand for
-const MOST = 32_000;
 const FILE_MOST = 1 << 20;
 const SECRET = /(^|\/)(id_(rsa|dsa|ecdsa|ed25519)|credentials[^/]*)$|\.(pem|key|p12|pfx|jks|keystore)$/i;
 const FILES = 200; // of a request
@@ -31,7 +30,7 @@ const holds = ({ conversations, dreams, code, knowledge }) => [
 function create() {
   return dialog("New project", (form, close) => {
     const [name, nameField] = line("Name", "", { required: true, maxLength: 200 });
-    const [overview, overviewField] = area("What it is about", "", { required: true, maxLength: MOST });
+    const [overview, overviewField] = area("What it is about", "", { required: true, maxLength: MOST_TEXT });
     fill(form, close, [nameField, overviewField], "Add", async () => {
       const known = await json(at(name.value.trim(), "knowledge")).catch(() => null);
       if (known) throw new Error("There is a project of this name already.");
@@ -65,11 +64,11 @@ function showAll(place) {
 /** The overview, rules and notes, to be changed and saved. */
 function knowledge(name, { overview, rules, notes }) {
   const form = make("form", "card");
-  const [about, aboutField] = area("Overview", overview, { maxLength: MOST }, "What the project is. The model reads it before every answer.");
-  const [how, howField] = area("Rules", rules, { maxLength: MOST, rows: 4 }, "How answers should be.");
+  const [about, aboutField] = area("Overview", overview, { maxLength: MOST_TEXT }, "What the project is. The model reads it before every answer.");
+  const [how, howField] = area("Rules", rules, { maxLength: MOST_TEXT, rows: 4 }, "How answers should be.");
   const list = make("div");
-  const told = make("span", "soft");
-  told.setAttribute("role", "status");
+  const status = make("span", "soft");
+  status.setAttribute("role", "status");
   const note = ({ title, text }) => {
     const head = make("input", "grow", "", { value: title, required: true, maxLength: 200, placeholder: "Title" });
     head.setAttribute("aria-label", "Title of the note");
@@ -83,21 +82,21 @@ function knowledge(name, { overview, rules, notes }) {
   notes.forEach(note);
   const save = make("button", "strong", "Save", { type: "submit" });
   form.append(aboutField, howField, make("h3", "", "Notes"), list, box("div", "row", [
-    button("Add a note", () => note({ title: "", text: "" }).focus()), make("span", "grow"), told, save,
+    button("Add a note", () => note({ title: "", text: "" }).focus()), make("span", "grow"), status, save,
   ]));
   form.addEventListener("input", () => {
-    told.textContent = "";
+    status.textContent = "";
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
       await send("PUT", at(name, "knowledge"), { overview: about.value.trim(), rules: how.value.trim(), notes: [...list.children].map((item) => item.note()) });
-      told.className = "soft";
-      told.textContent = "Saved";
+      status.className = "soft";
+      status.textContent = "Saved";
       tell("projects", name);
     } catch (error) {
-      told.className = "bad";
-      told.textContent = error.message;
+      status.className = "bad";
+      status.textContent = error.message;
     }
   });
   return form;
@@ -190,8 +189,8 @@ function code(name) {
   return box("section", "", [box("div", "row", [make("h2", "grow", "Code"), folder, button("Add a folder", () => folder.click())]), hint, said, rows]);
 }
 
-async function removeAll(name, { conversations, dreams, code: pieces, knowledge: told }) {
-  const parts = [told && "knowledge", pieces && "code", conversations && "conversations", dreams && "dreams"].filter(Boolean);
+async function removeAll(name, { conversations, dreams, code: pieces, knowledge: words }) {
+  const parts = [words && "knowledge", pieces && "code", conversations && "conversations", dreams && "dreams"].filter(Boolean);
   if (!(await confirmed(`Delete ${name}: its ${parts.join(", ")}?`, "Delete"))) return;
   try {
     for (const part of parts) await call(at(name, part), { method: "DELETE" });

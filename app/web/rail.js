@@ -1,17 +1,21 @@
 // The rail: new chat, the library with its counts, the chats by day, and at the foot model and settings.
 
-import { address, all, call, json, send } from "./api.js";
+import { address, all, json, send, total } from "./api.js";
+import { remove } from "./deletion.js";
 import { $, box, button, dialog, field, make, menu, toast } from "./dom.js";
 import { chatModel, modelNames, readiness } from "./service.js";
 import { freshSession, on, tell, user } from "./state.js";
 import { go, parts, path } from "./router.js";
 
 const LIBRARY = [["documents", "Documents"], ["memories", "Memories"], ["projects", "Projects"], ["texts", "Reference texts"]];
-const MOST_CHATS = 100;
+const CHATS = 100; // shown at once
 const PHONE = matchMedia("(max-width: 699px)"); // there the rail is behind a button
 const numbers = {}; // the places of the counts
 let chats = [];
-let gone = new Set(); // deleted, while it can be undone
+const begun = new Map(); // chats that the service lists once their first answer has ended
+let reach = CHATS; // chats that the reader has asked for
+let more = false; // there are older ones
+const gone = new Set(); // deleted, while it can be undone
 
 export function newChat() {
   go(path("c", freshSession()));
@@ -50,14 +54,13 @@ function library() {
 /** Counts of the library; a list that cannot be had shows none. */
 async function countLibrary(name) {
   const found = {
-    documents: () => json(address("/api/documents", { limit: 1 })),
-    memories: () => json(address("/memories", { user_id: user.get(), limit: 1 })),
-    projects: () => json("/projects"),
-    texts: () => json("/corpus"),
+    documents: () => total("/api/documents", { limit: 1 }),
+    memories: () => total("/memories", { user_id: user.get(), limit: 1 }),
+    projects: () => total("/projects"),
+    texts: () => total("/corpus"),
   }[name];
   try {
-    const { total, items } = await found();
-    numbers[name].textContent = (total ?? items.length) || "";
+    numbers[name].textContent = (await found()) || "";
   } catch {
     numbers[name].textContent = "";
   }
@@ -78,7 +81,7 @@ function chat({ session_id: id, title }) {
   const more = button("⋯", () => menu(more, [
     { text: "Rename", act: () => rename(id, title) },
     { text: "Export", act: () => exportChat(id, title) },
-    { text: "Delete", act: () => remove(id, title), danger: true },
+    { text: "Delete", act: () => removeChat(id, title), danger: true },
   ]), "icon", `More for ${title || "this chat"}`);
   more.setAttribute("aria-haspopup", "menu");
   item.append(more);
@@ -91,7 +94,7 @@ function showChats() {
   let last = "";
   let list;
   for (const entry of chats) {
-    if (gone.has(entry.session_id) || !entry.turns) continue;
+    if (gone.has(entry.session_id)) continue;
     const now = day(entry.last_active_at);
     if (now !== last) {
       list = make("ul");
@@ -100,14 +103,38 @@ function showChats() {
     }
     list.append(chat(entry));
   }
+  if (more) place.append(button("Show more", showOlder, "quiet"));
   current();
 }
 
-/** `begun`: a chat whose first answer is being written; the service lists it once that has ended. */
-async function listChats(begun) {
+async function showOlder() {
+  const shown = $("rail").querySelectorAll(".chats a").length;
+  reach += CHATS;
+  await listChats();
+  $("rail").querySelectorAll(".chats a")[shown]?.focus();
+}
+
+/** Sessions in which something was asked, the newest first, and whether there are more than `most`. */
+async function asked(most) {
+  const found = [];
+  let cursor;
+  do {
+    const page = await json(address("/api/sessions", { limit: CHATS, cursor }));
+    found.push(...page.items.filter(({ turns }) => turns));
+    cursor = page.next;
+  } while (cursor && found.length < most);
+  return [found, Boolean(cursor)];
+}
+
+/** `news`: the chat whose first answer is being written, or the id of one in which an answer has ended. */
+async function listChats(news) {
+  if (news?.session_id) begun.set(news.session_id, news);
+  else if (news) begun.delete(news);
   try {
-    chats = (await json(address("/api/sessions", { limit: MOST_CHATS }))).items;
-    if (begun?.session_id && !chats.some(({ session_id: id, turns }) => id === begun.session_id && turns)) chats.unshift(begun);
+    [chats, more] = await asked(reach);
+    for (const [id, chat] of begun) {
+      if (!chats.some((entry) => entry.session_id === id)) chats.unshift(chat);
+    }
     showChats();
   } catch {
     // without them the rest of the page still works; what is wrong is said where one asks
@@ -149,28 +176,17 @@ async function exportChat(id, title) {
   }
 }
 
-/** Hidden at once, deleted when nobody has undone it. */
-function remove(id, title) {
-  gone.add(id);
-  showChats();
-  if (parts()[1] === id) newChat();
-  toast(`Deleted “${title || "this chat"}”.`, {
-    undo() {
+function removeChat(id, title) {
+  const open = parts()[1] === id;
+  remove({
+    id, hidden: gone, draw: showChats, undone: () => open && go(path("c", id)), text: `Deleted “${title || "this chat"}”.`, address: `/api/sessions/${encodeURIComponent(id)}`,
+    deleted() {
+      chats = chats.filter((entry) => entry.session_id !== id);
       gone.delete(id);
-      showChats();
-    },
-    async gone() {
-      try {
-        await call(`/api/sessions/${encodeURIComponent(id)}`, { method: "DELETE", keepalive: true });
-        chats = chats.filter((entry) => entry.session_id !== id);
-        tell("documents");
-      } catch (error) {
-        gone.delete(id);
-        showChats();
-        toast(error.message);
-      }
+      tell("documents");
     },
   });
+  if (open) newChat();
 }
 
 function current() {
@@ -202,8 +218,13 @@ export function setUp() {
   const brand = box("a", "brand", ["ibid", make("span", "", ".")]);
   brand.href = "#/";
   const begin = button("", newChat, "new");
-  begin.append("+ New chat", make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
-  $("rail").append(brand, begin, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
+  begin.append("+ New chat");
+  const find = button("", () => {
+    shut();
+    dispatchEvent(new CustomEvent("ibid:find"));
+  }, "quiet find");
+  find.append(make("span", "", "Search"), make("kbd", "", navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"));
+  $("rail").append(brand, begin, find, make("h2", "caps", "Library"), library(), make("div", "chats"), foot());
   $("open-rail").addEventListener("click", () => disclose(!$("rail").classList.contains("open")));
   $("rail").addEventListener("focusout", ({ relatedTarget: next }) => next?.closest("#main, #panel") && shut());
   PHONE.addEventListener("change", shut);

@@ -64,6 +64,9 @@ async function fetchView(name) {
 }
 
 export function start() {
-  addEventListener("hashchange", follow);
+  addEventListener("hashchange", () => {
+    for (const each of document.querySelectorAll("dialog[open]")) each.close(); // it belongs to what was shown
+    follow();
+  });
   follow();
 }

@@ -45,11 +45,11 @@ const KINDS = {
 
 /** How to connect a chat model: the lines of three kinds, and a test. */
 export function connectCard(open = false) {
-  const place = make("div");
+  const chosen = make("div");
   const choices = Object.entries(KINDS).map(([name, lines]) => button(name, () => choose(name, lines), "pill"));
   function choose(name, lines) {
     for (const one of choices) one.setAttribute("aria-pressed", String(one.textContent === name));
-    place.replaceChildren(copyable(lines));
+    chosen.replaceChildren(copyable(lines));
   }
   const result = make("span", "soft");
   result.setAttribute("role", "status");
@@ -64,7 +64,7 @@ export function connectCard(open = false) {
   const card = box("details", "card connect", [
     box("summary", "", ["Answers are quotes, since no chat model is connected. ", make("strong", "", "Connect one")]),
     make("p", "soft", "Put these lines into the file .env in the folder where you start Ibid, start it again, then test."),
-    kinds, place, box("div", "row", [test, result]),
+    kinds, chosen, box("div", "row", [test, result]),
   ]);
   card.open = open;
   return card;

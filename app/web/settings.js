@@ -151,7 +151,7 @@ function modelSection(found, names) {
 }
 
 /** "works", "is slow" or "is down", and why. */
-function state({ ok, ms, reason, needed, facts }) {
+function condition({ ok, ms, reason, needed, facts }) {
   if (ok && facts.model === "extractive") return ["good", "none is connected: answers are quotes"];
   if (ok) return ms > SLOW_MS ? ["slow", `slow (${ms} ms)`] : ["good", `works (${ms} ms)`];
   return ["bad", `${reason === "timeout" ? "does not answer" : `is down (${(reason ?? "no reason").replaceAll("-", " ")})`}${needed ? "; answers need it" : ""}`];
@@ -159,7 +159,7 @@ function state({ ok, ms, reason, needed, facts }) {
 
 function part(check) {
   const [name, does] = PARTS[check.name] ?? [check.name, ""];
-  const [kind, said] = state(check);
+  const [kind, said] = condition(check);
   const { version, model } = check.facts;
   const about = model && model !== "extractive" ? model : version ?? "";
   return box("li", "", [
@@ -249,12 +249,12 @@ async function erase() {
   });
   if (!sure) return;
   try {
-    const told = receipt(await json(mine(), { method: "DELETE" }));
+    const lines = receipt(await json(mine(), { method: "DELETE" }));
     const stays = await staying();
-    if (stays) told.push(stays);
+    if (stays) lines.push(stays);
     for (const changed of ["documents", "memories", "sessions", "projects"]) tell(changed);
     await dialog("What was erased", (form, close) => form.append(
-      ...told.map((line) => make("p", "", line)), box("div", "row end", [button("Close", () => close(), "strong")])));
+      ...lines.map((line) => make("p", "", line)), box("div", "row end", [button("Close", () => close(), "strong")])));
   } catch (error) {
     toast(error.message);
   }
@@ -275,7 +275,7 @@ register("settings", (place, [wanted], again) => {
   const service = make("div");
   async function look() {
     const [found, version, names] = await Promise.all([
-      readiness(), json("/healthz").then((told) => told.version, () => ""), modelNames().catch(() => []),
+      readiness(), json("/healthz").then(({ version }) => version, () => ""), modelNames().catch(() => []),
     ]);
     model.replaceChildren(modelSection(found, names));
     service.replaceChildren(serviceSection(found, version, look));

@@ -2,7 +2,7 @@
 
 import { address, blob } from "./api.js";
 import { box, button, make } from "./dom.js";
-import { chunk, lost, pages, place } from "./passage.js";
+import { chunk, documentPart, lost, pageAndSheet } from "./passage.js";
 
 const ZOOMS = [1, 1.25, 1.5, 2, 3];
 const MOST_PAGES = 4; // of one passage at once; the next ones by the button
@@ -11,15 +11,15 @@ const POINTS = 612; // across a page of unknown width
 const HIGH = 0.3; // of the view: where the first mark is brought
 const ratios = new Map(); // height by width, of documents that were seen
 
-/** Fills the tab with an entry's pages. `from`: {session, quotes, about(id)}. */
+/** Fills the tab with an entry's pages. `from`: {session, quotes, about(id)}, the quotes maybe later. */
 export async function showPages(tab, entry, from) {
-  const { document, n } = place(entry);
+  const { document, n } = documentPart(entry);
   const desk = make("div", "desk", "", { tabIndex: 0 });
   desk.setAttribute("aria-label", "Page");
   desk.setAttribute("role", "group");
   const note = make("p", "note", "", { hidden: true });
   const view = { desk, document, session: from.session, zoom: 0, pages: new Map(), last: Infinity,
-    word: pages(entry).includes("(sheet") ? "Sheet" : "Page" };
+    word: pageAndSheet(entry).includes("(sheet") ? "Sheet" : "Page" };
   const old = tab.view;
   tab.view = view;
   tab.replaceChildren(note, desk, zoomer(view));
@@ -55,7 +55,8 @@ export async function showPages(tab, entry, from) {
 }
 
 /** The passage's rectangles, and those of each quote. */
-async function marks(document, n, { session, quotes }) {
+async function marks(document, n, { session, quotes: wanted }) {
+  const quotes = await wanted;
   const asked = quotes.length ? quotes : [undefined];
   const found = await Promise.all(asked.map((quote) => chunk(document, n, session, { boxes: 1, quote })));
   const quoted = found.flatMap((each) => each.quote_boxes ?? []);
@@ -108,9 +109,9 @@ async function draw(view, number) {
   }
 }
 
-function say(sheet, ...told) {
+function say(sheet, ...children) {
   sheet.querySelector(".state")?.remove();
-  sheet.append(box("div", "state", told));
+  sheet.append(box("div", "state", children));
 }
 
 function lay(view, number, rects, quoted) {
@@ -138,13 +139,13 @@ function ends(view) {
   view.before?.remove();
   view.after?.remove();
   const [first, last] = [Math.min(...view.pages.keys()), Math.max(...view.pages.keys())];
-  view.before = first > 1 ? turn(view, first - 1, "↑") : null;
-  view.after = last < view.last ? turn(view, last + 1, "↓") : null;
+  view.before = first > 1 ? pageButton(view, first - 1, "↑") : null;
+  view.after = last < view.last ? pageButton(view, last + 1, "↓") : null;
   if (view.before) view.desk.prepend(view.before);
   if (view.after) view.desk.append(view.after);
 }
 
-function turn(view, number, arrow) {
+function pageButton(view, number, arrow) {
   return button(`${arrow} ${view.word} ${number}`, () => {
     const { desk } = view;
     const height = desk.scrollHeight;

@@ -13,17 +13,17 @@ export function on(name, heard) {
 }
 
 function setting(name, otherwise) {
-  const place = `ibid.${name}`;
+  const stored = `ibid.${name}`;
   return {
     get() {
       try {
-        return JSON.parse(localStorage.getItem(place)) ?? otherwise;
+        return JSON.parse(localStorage.getItem(stored)) ?? otherwise;
       } catch {
         return otherwise;
       }
     },
     set(value) {
-      localStorage.setItem(place, JSON.stringify(value));
+      localStorage.setItem(stored, JSON.stringify(value));
       tell("settings", name);
     },
   };

@@ -1,13 +1,13 @@
 // Reference texts: collections that all readers of this service can ask, and the texts in them.
 
-import { address, call, json, send } from "./api.js";
+import { MOST_TEXT, address, call, json, send } from "./api.js";
+import { remove } from "./deletion.js";
 import { box, button, confirmed, count, dialog, field, make, toast, when } from "./dom.js";
-import { area, fill, frame, line, nothing, redraw, remove, search, searchField, searching, table, trouble } from "./library.js";
+import { area, fill, frame, line, nothing, redraw, search, searchField, searching, table, trouble } from "./library.js";
 import { go, path, register } from "./router.js";
 import { on, tell } from "./state.js";
 
 const PURPOSE = "Texts that are not PDFs: articles, guidelines, minutes. Answers cite them by title.";
-const MOST = 32_000; // characters of a text
 const ENTRIES = 200; // of a request
 const BYTES = 1_500_000;
 const SIGNS = "3 to 100 letters from a to z, digits, “.”, “_” or “-”; a space becomes “-”";
@@ -21,9 +21,9 @@ const at = (collection, id) => ["/corpus", collection, id].filter(Boolean).map((
 function cut(text) {
   const parts = [];
   let rest = text.trim();
-  while (rest.length > MOST) {
-    const head = rest.slice(0, MOST);
-    const end = [head.lastIndexOf("\n\n"), head.lastIndexOf("\n"), head.lastIndexOf(" ")].find((place) => place > MOST / 2) ?? MOST;
+  while (rest.length > MOST_TEXT) {
+    const head = rest.slice(0, MOST_TEXT);
+    const end = [head.lastIndexOf("\n\n"), head.lastIndexOf("\n"), head.lastIndexOf(" ")].find((index) => index > MOST_TEXT / 2) ?? MOST_TEXT;
     parts.push(rest.slice(0, end));
     rest = rest.slice(end).trim();
   }
@@ -68,7 +68,7 @@ function add(collection = "", text = null) {
   return dialog(text ? "Correct this text" : "Add texts", (form, close) => {
     const [name, nameField] = line("Collection", collection, { required: true, pattern: " *[A-Za-z0-9][A-Za-z0-9._ \\-]{2,99}", placeholder: "house-rules", title: SIGNS }, SIGNS);
     const [title, titleField] = line("Title", text?.title, { maxLength: 500 });
-    const [body, bodyField] = area("Text", text?.text, { rows: 9, ...(text && { maxLength: MOST, required: true }) });
+    const [body, bodyField] = area("Text", text?.text, { rows: 9, ...(text && { maxLength: MOST_TEXT, required: true }) });
     const files = make("input", "", "", { type: "file", multiple: true, accept: ".txt,.md,.jsonl" });
     const parts = [!collection && nameField, titleField, bodyField, !text && field("Or files", files, ".txt, .md, or .jsonl with {title, text} on each line")];
     fill(form, close, parts.filter(Boolean), text ? "Save" : "Add", async () => {
@@ -130,7 +130,7 @@ function showTexts(place, collection) {
     return [name, box("div", "excerpt", [text.text]), text.created_at ? when(text.created_at) : "", box("div", "row end", [
       button("Correct", () => add(collection, text), "pill", `Correct ${name}`),
       button("Delete", () => remove({
-        id: `${collection}/${text.id}`, hidden, draw, text: `Deleted “${name}”.`, address: at(collection, text.id), changed: "texts",
+        id: `${collection}/${text.id}`, hidden, draw, text: `Deleted “${name}”.`, address: at(collection, text.id), deleted: () => tell("texts"),
       }), "pill", `Delete ${name}`),
     ])];
   }

@@ -3,8 +3,10 @@
 import { send } from "./api.js";
 import { box, button, count, make, toast } from "./dom.js";
 import { Writing } from "./markdown.js";
-import { cards, listen, mark, name, page, renumber } from "./marks.js";
+import { cards, listen, mark, name, renumber } from "./marks.js";
+import { pageOf } from "./passage.js";
 import { path } from "./router.js";
+import { REASONS } from "./why.js";
 
 const LONG = 600; // characters of a question, or
 const LINES = 8; // lines, from which only its beginning is shown
@@ -13,18 +15,10 @@ const LABEL = / ?\[([^[\]\n]+#[^[\]#\n]+)\]/g;
 const APPENDED = /\s*Sources:(?: \[[^[\]\n]+\])+\s*$/;
 const QUOTES = "extractive"; // what answers without a chat model; its words say themselves why it found nothing
 
-const REASONS = {
-  small_talk: "",
-  cancelled: "",
-  empty: "Nothing has been added that could be searched.",
-  no_match: "Nothing that you added fits this question, so it was answered without sources.",
-  skipped_short_query: "The question was too short to be looked up.",
-  timeout: "The sources did not answer in time, so this was answered without them.",
-  unavailable: "The sources could not be searched just now, so this was answered without them.",
-};
+const QUIET = ["small_talk", "greeting", "cancelled", "not_asked"]; // reasons that need no words below an answer
 const SOURCES = { documents: "Documents", memories: "Memories", corpus: "Reference texts", conversations: "Earlier chats" };
 
-/** The parts of a turn. `acts`: {open(turn, n), retry(turn), pending(turn, files)}. */
+/** The parts of a turn. `acts`: {open(turn, n), retry(turn), widen(turn, source), pending(turn, files)}. */
 export function begin(session, question, acts) {
   const turn = {
     session, question, acts, id: "", order: new Map(), spans: [], meta: { citations: [] }, rating: null, ended: false,
@@ -103,11 +97,25 @@ export function cited(turn, { cited: labels, unknown, appended, spans }) {
   turn.after.append(make("p", "facts", `${count(unknown.length, "invented citation")} ${were} removed.`));
 }
 
+/** Which sources were asked in vain, and those that can be asked too. Quotes say themselves that there are none. */
+function nothingFits(turn, quotes) {
+  const { asked, left } = turn.scope;
+  const names = asked.map((source) => SOURCES[source].toLowerCase()).join(", ").replace(/, ([^,]*)$/, " and $1");
+  const offers = left.map((source) =>
+    button(`Search ${SOURCES[source].toLowerCase()} too`, () => turn.acts.widen(turn, source), "pill"));
+  if (quotes && !offers.length) return;
+  turn.after.append(box("p", "facts", [
+    quotes ? `Searched: ${names}. ` : `Nothing in your ${names} fits this question, so it was answered without sources. `, ...offers,
+  ]));
+}
+
 /** Why nothing was looked up or what is missing. */
 function explain(turn) {
   const { rag, model, degraded = [] } = turn.meta;
-  if (!rag.used && rag.reason === "processing") turn.acts.pending(turn, rag.pending ?? []);
-  else if (!rag.used && model !== QUOTES && REASONS[rag.reason]) turn.after.append(make("p", "facts", REASONS[rag.reason]));
+  const why = QUIET.includes(rag.reason) ? "" : REASONS[rag.reason];
+  if (!rag.used && rag.reason === "no_match" && turn.scope) nothingFits(turn, model === QUOTES);
+  else if (!rag.used && rag.reason === "processing") turn.acts.pending(turn, rag.pending ?? []);
+  else if (!rag.used && model !== QUOTES && why) turn.after.append(make("p", "facts", why));
   if (!rag.used) return;
   for (const lost of new Set(degraded.map(({ source }) => SOURCES[source]).filter(Boolean))) {
     turn.after.append(make("p", "facts", `${lost} could not be searched completely: this answer may lack something.`));
@@ -165,18 +173,20 @@ function thumb(way, label, turn) {
 }
 
 function actions(turn, took) {
-  const says = turn.meta.model === QUOTES ? "quotes" : turn.meta.model;
+  const who = turn.meta.model === QUOTES ? "quotes" : turn.meta.model;
   const { used, passages } = turn.meta.rag;
-  const facts = [took === undefined ? "" : `${Math.max(took / 1000, 0.1).toFixed(1)} s`, used ? count(passages, "passage") : "", says];
+  const facts = [took === undefined ? "" : `${Math.max(took / 1000, 0.1).toFixed(1)} s`, used ? count(passages, "passage") : "", who];
   const how = facts.filter(Boolean).join(" · ");
-  turn.thumbs = { up: thumb("up", "Good answer", turn), down: thumb("down", "Bad answer", turn) };
+  const says = Boolean(turn.writing.text.trim());
+  turn.thumbs = says ? { up: thumb("up", "Good answer", turn), down: thumb("down", "Bad answer", turn) } : {};
   showRating(turn);
   return box("div", "acts", [
-    button("Copy", () => copy(plain(turn), "Answer copied."), "quiet"),
+    says && button("Copy", () => copy(plain(turn), "Answer copied."), "quiet"),
     turn.labels?.length ? button("Copy with sources", () => copy(footnoted(turn), "Answer and sources copied."), "quiet") : null,
     button("Share link", () => copy(linkTo(turn), "Link copied."), "quiet"),
     button("Retry", () => turn.acts.retry(turn), "quiet"),
-    turn.thumbs.up, turn.thumbs.down, make("span", "soft how", how, { title: how }),
+    QUIET.includes(turn.meta.rag.reason) ? null : button("Why?", () => turn.acts.open(turn, null), "quiet", "Why this answer"),
+    ...Object.values(turn.thumbs), make("span", "soft how", how, { title: how }),
   ]);
 }
 
@@ -184,14 +194,17 @@ function showRating({ thumbs, rating }) {
   for (const [way, made] of Object.entries(thumbs)) made.setAttribute("aria-pressed", String(rating === way));
 }
 
+let saidLast = () => {}; // takes the line about the last rating away
+
 async function rate(turn, rating, undo = true) {
   const before = turn.rating;
   turn.rating = rating === "none" ? null : rating;
   showRating(turn);
   try {
     await send("PUT", `/answers/${turn.id}/rating`, { rating });
-    const told = { up: "Rated as good.", down: "Rated as bad.", none: "Rating taken back." }[rating];
-    if (undo) toast(told, { undo: () => rate(turn, before ?? "none", false) });
+    const text = { up: "Rated as good.", down: "Rated as bad.", none: "Rating taken back." }[rating];
+    saidLast();
+    if (undo) saidLast = toast(text, { undo: () => rate(turn, before ?? "none", false) });
   } catch (error) {
     turn.rating = before;
     showRating(turn);
@@ -212,17 +225,17 @@ function footnoted(turn) {
     if (at < 0) return [];
     const cite = turn.meta.citations[at];
     const title = cite.title && cite.title !== name(cite) ? `${name(cite)} (${cite.title})` : name(cite);
-    return [`[^${n + 1}]: ${[title, page(cite, "page"), cite.web_url ?? linkTo(turn, at + 1)].filter(Boolean).join(", ")}`];
+    return [`[^${n + 1}]: ${[title, pageOf(cite, "page"), cite.web_url ?? linkTo(turn, at + 1)].filter(Boolean).join(", ")}`];
   });
   const text = marked(turn, (n) => `[^${n}]`);
   return `${text}\n\n${turn.appended ? "Closest passages (the model cited none):\n\n" : ""}${notes.join("\n")}\n`;
 }
 
-async function copy(text, told) {
+async function copy(text, message) {
   try {
     if (navigator.clipboard) await navigator.clipboard.writeText(text);
     else copied(text); // over plain HTTP from another machine there is no clipboard
-    toast(told);
+    toast(message);
   } catch {
     toast("It could not be copied: the browser did not allow it.");
   }

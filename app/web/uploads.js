@@ -34,7 +34,7 @@ let limit = Infinity; // MiB, learnt from the first refusal
 const failed = new Map(); // by id, out of the tray and still in the library, where they can be tried again
 const gone = new Set(); // ids of what was removed from here: nobody asks about them any more
 let streams = 0;
-let streamed = true; // until the service refuses
+let streamed = true; // until the service has no room for more streams
 
 const tray = box("section", "", []);
 const list = make("ul");
@@ -201,7 +201,7 @@ async function listen(entry) {
       else if (data.state) taken(entry, data);
     }
   } catch (error) {
-    if (error.status) streamed = false;
+    if (slug(error.body) === "overloaded") streamed = false;
   } finally {
     streams -= 1;
   }
@@ -274,7 +274,7 @@ function change(entry, news) {
   changed();
   if (before === entry.stage) return;
   if (entry.stage === "ready" && !entry.warnings.length || entry.stage === "known") setTimeout(() => drop(entry), STAY_MS);
-  if (!BUSY.includes(entry.stage)) heard.textContent = `${entry.name}: ${told(entry)}`;
+  if (!BUSY.includes(entry.stage)) heard.textContent = `${entry.name}: ${words(entry)}`;
   if (entry.stage === "asking" || entry.stage === "failed") unfold(true);
 }
 
@@ -295,7 +295,7 @@ function unfold(open) {
 }
 
 /** Where a file is, in words. */
-function told(entry) {
+function words(entry) {
   const { stage, done, of, step, problem: fault, warnings, pages } = entry;
   switch (stage) {
     case "waiting": return "Waiting";
@@ -316,7 +316,7 @@ function share({ step, stage, done, of }) {
 }
 
 /** A ring with the share of the work that is done. Also for the table of documents. */
-export function ring(entry) {
+function ring(entry) {
   const made = make("span", "ring");
   made.setAttribute("role", "progressbar");
   made.setAttribute("aria-label", `Progress of ${straight(entry.name)}`);
@@ -332,9 +332,9 @@ function turned(made, entry) {
 }
 
 /** Of a document that is being read: the ring and the words, else null. */
-export function state(id) {
+export function progressOf(id) {
   const entry = underway().find((each) => each.id === id);
-  return entry ? box("span", "row", [ring(entry), told(entry)]) : null;
+  return entry ? box("span", "row", [ring(entry), words(entry)]) : null;
 }
 
 /** Its end stays in view: names are often told apart by it. */
@@ -352,7 +352,7 @@ function draw(entry, anew) {
   }
   const { ring: circle, name, text, acts, item } = entry.row;
   if (name.title !== straight(entry.name)) showName(name, straight(entry.name));
-  text.textContent = told(entry);
+  text.textContent = words(entry);
   turned(circle, entry);
   if (!anew) return;
   const focused = acts.contains(document.activeElement);

@@ -1,22 +1,21 @@
 // Vantage, where it is on: a question within the policy, what was decided and why, and the mix of sources, to be tried.
 
-import { json, send } from "./api.js";
+import { MOST_TEXT, json, send } from "./api.js";
 import { box, button, count, dialog, field, make } from "./dom.js";
+import { table, trouble } from "./library.js";
 import { name } from "./marks.js";
 import { path, register } from "./router.js";
 import { on, user } from "./state.js";
 import { begin, cited, opened, write } from "./turn.js";
+import { verdictWords } from "./why.js";
 
 const CLASSES = {
   COMPLY: "Answered", REDIRECT: "Led to what helps", CLARIFY: "Asks back", NEGOTIATE: "Answered under conditions", REFUSE: "Refused",
 };
-const VERDICTS = {
-  packed: "shown to the model", below_threshold: "not similar enough", duplicate: "said already", over_limit: "beyond the number asked for",
-  over_budget: "no room", skipped: "passed over",
-};
 const SLIDERS = [
   ["memory_cards", "Memories"], ["corpus", "Reference texts"], ["recency_bias", "Prefer what is new"], ["similarity_threshold", "Least similarity"],
 ];
+const OFF = "It is off here. ENABLE_VANTAGE_ENDPOINTS=1 in the service's settings turns it on.";
 const PAUSE_MS = 90;
 const WORDS = 0.75; // in a token, about
 const SHOWN = 90; // characters of a text in the table
@@ -62,18 +61,11 @@ function words(label, known) {
 }
 
 function candidate(one, known) {
-  const verdict = VERDICTS[one.verdict] ?? one.verdict.replaceAll("_", " ");
-  return box("tr", one.place ? "" : "soft", [
-    make("td", "", one.place ? String(one.place) : "–"), box("td", "", [words(one.label, known)]),
-    make("td", "", one.similarity === null ? "words only" : one.similarity.toFixed(2)), make("td", "", one.score.toFixed(2)),
-    make("td", "", verdict), make("td", "moved", moved(one)),
-  ]);
-}
-
-function table(heads, rows) {
-  const head = make("tr");
-  for (const text of heads) head.append(make("th", "", text, { scope: "col" }));
-  return box("table", "list", [box("thead", "", [head]), box("tbody", "", rows)]);
+  const cell = (text) => make("span", one.place ? "" : "soft", text);
+  return [
+    cell(one.place ? String(one.place) : "–"), words(one.label, known), cell(one.similarity === null ? "words only" : one.similarity.toFixed(2)),
+    cell(one.score.toFixed(2)), cell(one.verdict === "packed" ? "shown to the model" : verdictWords(one.verdict)), make("span", "moved", moved(one)),
+  ];
 }
 
 function slider([name, text], mix, changed) {
@@ -89,19 +81,20 @@ function slider([name, text], mix, changed) {
 
 /** Sliders over the candidates of an answer, which are ranked again while one moves: nothing is searched or generated. */
 async function mixer(id, known) {
-  const place = make("div", "scrolled", "", { tabIndex: 0 });
-  const told = make("p", "soft");
-  told.setAttribute("role", "status");
+  const ranked = make("div", "scrolled", "", { tabIndex: 0 });
+  const status = make("p", "soft");
+  status.setAttribute("role", "status");
   let newest = 0;
   async function rank(mix) {
-    const turn = ++newest;
+    const mine = ++newest;
     const found = await send("POST", "/vantage/mix", { answer_id: id, mix });
-    if (turn !== newest) return null;
+    if (mine !== newest) return null;
     await fetchTexts(found.candidates, known);
-    if (turn !== newest) return null;
+    if (mine !== newest) return null;
     const seen = found.candidates.filter((one) => one.place);
-    told.textContent = `${count(seen.length, "passage")} of ${found.candidates.length} would be shown to the model.`;
-    place.replaceChildren(table(["Place", "Passage", "Similarity", "Score", "Verdict", "Moved"], found.candidates.map((one) => candidate(one, known))));
+    status.textContent = `${count(seen.length, "passage")} of ${found.candidates.length} would be shown to the model.`;
+    ranked.replaceChildren(table("Candidates", ["Place", "Passage", "Similarity", "Score", "Verdict", "Moved"],
+      found.candidates.map((one) => () => candidate(one, known)), Infinity));
     return found;
   }
   const first = await rank({});
@@ -110,23 +103,23 @@ async function mixer(id, known) {
   let timer = 0;
   const sliders = SLIDERS.map((each) => slider(each, mix, () => {
     clearTimeout(timer);
-    timer = setTimeout(() => rank(mix).catch((error) => (told.textContent = error.message)), PAUSE_MS);
+    timer = setTimeout(() => rank(mix).catch((error) => (status.textContent = error.message)), PAUSE_MS);
   }));
-  return box("section", "mix", [make("h2", "", "Mix"), box("div", "sliders", sliders), told, place]);
+  return box("section", "mix", [make("h2", "", "Mix"), box("div", "sliders", sliders), status, ranked]);
 }
 
 // --- the view ------------------------------------------------------------------------------------
 
 function policyPart(policy) {
-  const rules = policy.rules.map((rule) => box("tr", "", [
-    box("td", "", [make("span", "", rule.says), make("small", "soft", ` ${rule.when}`)]), make("td", "", CLASSES[rule.class] ?? rule.class),
-  ]));
+  const rules = policy.rules.map((rule) => () => [
+    box("span", "", [rule.says, make("small", "soft", ` ${rule.when}`)]), CLASSES[rule.class] ?? rule.class,
+  ]);
   const tongues = Object.entries(policy.languages).map(([tongue, how]) => make("li", "", `${tongue === "*" ? "others" : tongue}: ${how}`));
   return box("details", "policy", [
     make("summary", "", `The policy: ${count(policy.rules.length, "rule")}`),
     make("p", "soft", policy.scope), box("ul", "soft", tongues),
     make("p", "soft", `All rules that apply are listed; the strictest decides. Version ${policy.version}.`),
-    table(["Rule", "Class"], rules),
+    table("Rules", ["Rule", "Class"], rules, Infinity),
   ]);
 }
 
@@ -162,7 +155,7 @@ async function answered(body, policy, place) {
 }
 
 function asker(policy) {
-  const text = make("textarea", "", "", { rows: 2, required: true, maxLength: 32000 });
+  const text = make("textarea", "", "", { rows: 2, required: true, maxLength: MOST_TEXT });
   const dry = make("input", "", "", { type: "checkbox" });
   const found = make("div");
   found.setAttribute("aria-live", "polite");
@@ -188,14 +181,15 @@ register("vantage", (place) => {
     make("h1", "", "Vantage"),
     make("p", "soft", "Answers from memories and reference texts, within a policy: published rules decide what a question gets before a model is asked."),
   ]);
+  const content = make("div");
+  page.append(content);
   place.append(page);
   async function fill() {
     try {
       const policy = await json("/vantage/policy");
-      page.replaceChildren(...[...page.children].slice(0, 2), asker(policy), policyPart(policy));
+      content.replaceChildren(asker(policy), policyPart(policy));
     } catch (error) {
-      const off = "It is off here. ENABLE_VANTAGE_ENDPOINTS=1 in the service's settings turns it on.";
-      page.append(make("p", error.status === 404 ? "" : "bad", error.status === 404 ? off : error.message));
+      content.replaceChildren(error.status === 404 ? make("p", "", OFF) : trouble(error, fill));
     }
   }
   fill();

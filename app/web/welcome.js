@@ -19,7 +19,7 @@ function dropArea(small) {
   const area = button("", () => choose(parts()[1]), small ? "drop small" : "drop");
   const mouse = matchMedia("(pointer: fine)").matches;
   area.append(make("strong", "", mouse ? "Drop PDFs here" : "Add PDFs"),
-    make("span", "soft", `${mouse ? "or choose files. " : ""}${personalKey.get() ? "They are for this chat alone." : "They stay with this service."}`));
+    make("span", "soft", `${mouse ? "or choose files. " : ""}${personalKey.get() ? "They are for this chat alone." : "They are kept by this service."}`));
   return area;
 }
 
@@ -50,7 +50,7 @@ function examples(ask) {
 }
 
 function heading(documents, total) {
-  if (!total) return ["What would you like to know?", "Ask anything. Every sentence of the answer says on which page it stands."];
+  if (!total) return ["What would you like to know?", "Ask anything. Answers name the page they come from."];
   const reading = documents.filter(({ state }) => state === "processing").length;
   const names = documents.slice(0, 3).map(({ filename }) => filename).join(", ");
   return [
@@ -74,7 +74,7 @@ export function fill(place, ask) {
     const found = await json(address("/api/documents", { session_id: parts()[1], limit: 50 })).catch(() => null);
     if (!found) return;
     const documents = found.items.filter(({ state }) => state !== "failed");
-    const [title, line] = heading(documents, Math.max(documents.length, found.total ?? 0));
+    const [title, line] = heading(documents, Math.max(documents.length, found.total));
     const sample = documents.find(({ filename }) => filename === SAMPLE);
     const now = JSON.stringify([title, line, sample?.state]);
     if (now === shown) return;
@@ -93,5 +93,5 @@ export function fill(place, ask) {
     for (const end of ends) end();
   }).observe(document.getElementById("main"), { childList: true, subtree: true });
   look();
-  readiness().then((told) => chatModel(told).quotes && model.append(connectCard()));
+  readiness().then((found) => chatModel(found).quotes && model.append(connectCard()));
 }

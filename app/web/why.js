@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { box, button, count, make } from "./dom.js";
-import { pages, place, read } from "./passage.js";
+import { documentPart, pageAndSheet, read } from "./passage.js";
 
 /** What became of a candidate: in its line, and above its group. */
 const VERDICTS = {
@@ -18,15 +18,16 @@ const BOOSTS = {
   feedback: "your ratings", format: "the form asked for", vb_desire: "your preferences", gravity: "your focus", tags: "tags",
   recency: "age",
 };
-const REASONS = {
+/** Why nothing was searched or found. */
+export const REASONS = {
   small_talk: "This was small talk, so nothing was searched.",
   greeting: "This was a greeting, so nothing was searched.",
-  empty: "There was nothing to search.",
+  empty: "Nothing has been added that could be searched.",
   processing: "Nothing matched, and files were still being read.",
-  timeout: "The sources did not answer in time.",
-  unavailable: "The sources could not be searched.",
-  skipped_short_query: "The question was too short to be searched.",
-  no_match: "Nothing in the sources matched this question.",
+  timeout: "The sources did not answer in time, so this was answered without them.",
+  unavailable: "The sources could not be searched just then, so this was answered without them.",
+  skipped_short_query: "The question was too short to be looked up.",
+  no_match: "Nothing that you added fits this question, so it was answered without sources.",
   not_asked: "This kind of answer searches nothing.",
   cancelled: "It was stopped before the sources had answered.",
 };
@@ -46,8 +47,10 @@ const CHANGES = {
 };
 const NUMBERS = [
   ["similarity", "how near the passage's meaning is to the question's: 1 is the same, 0 unrelated."],
-  ["words", "what the question's words, names and dates in the passage add to it, or take away."],
+  ["words", "what the question's words, names and dates add to it if the passage has them; with a minus, what it loses without them."],
   ["evidence", "what the threshold looks at: the similarity, and more or less of it by the question's words."],
+  ["threshold", "the least evidence with which a passage is read."],
+  ["read, not cited", "the passage was given to what writes the answer, which did not use it."],
   ["×1.05", "a boost: ratings, preferences, age."],
   ["the last number", "the score, by which passages are ordered. Boosts never lift one above the threshold."],
 ];
@@ -56,17 +59,18 @@ const READERS = 4;
 const LEAST = 0.005; // that two decimals show
 
 /** ".83" */
-export const figure = (number) => (number ?? 0).toFixed(2).replace(/^(-?)0\./, "$1.");
+const figure = (number) => (number ?? 0).toFixed(2).replace(/^(-?)0\./, "$1.");
 const seconds = (ms) => `${(ms / 1000).toFixed(ms < 950 ? 2 : 1)}\u00a0s`;
+export const verdictWords = (kind) => VERDICTS[kind][0];
 const verdict = (entry, answer) => (answer.cited.includes(entry.label) ? "cited" : entry.verdict);
 
 /** A candidate as a line: number and first words, verdict, score; with `details` its figures, `named` its file. Its words
  *  are put in by `fill`. */
 export function line(entry, answer, onClick, { details = false, named = false } = {}) {
-  const number = place(entry) ? entry.label.slice(entry.label.lastIndexOf("#")) : "";
+  const number = documentPart(entry) ? entry.label.slice(entry.label.lastIndexOf("#")) : "";
   const name = make("span", "what", number || entry.title || entry.label);
   const made = button("", onClick, "candidate");
-  made.append(name, make("span", "verdict", VERDICTS[verdict(entry, answer)][0]), make("span", "score", figure(entry.score)));
+  made.append(name, make("span", "verdict", verdictWords(verdict(entry, answer))), make("span", "score", figure(entry.score)));
   const numbers = make("span", "figures", figures(entry, named));
   if (details) made.append(numbers);
   made.entry = entry;
@@ -93,7 +97,7 @@ function figures({ label, similarity, score, relevance, boosts, evidence, ...ent
   if (Math.abs(evidence ?? 1) < 1) near.push(`evidence ${figure(evidence)}`);
   const factors = Object.entries(boosts).filter(([, factor]) => Math.abs(factor - 1) >= LEAST)
     .map(([name, factor]) => `${BOOSTS[name] ?? name} ×${factor.toFixed(2)}`);
-  return [named && label.slice(0, label.lastIndexOf("#")), pages(entry), ...near, ...factors].filter(Boolean).join(" · ");
+  return [named && label.slice(0, label.lastIndexOf("#")), pageAndSheet(entry), ...near, ...factors].filter(Boolean).join(" · ");
 }
 
 /** Three candidates in comparison: this one, the best that was read in vain, the best that was left out. */
@@ -103,7 +107,7 @@ export function few(entry, { answer, entries }) {
   return chosen.filter((each) => each?.verdict);
 }
 
-const said = (name, ...told) => box("div", "said", [make("dt", "", name), box("dd", "", told)]);
+const said = (name, ...children) => box("div", "said", [make("dt", "", name), box("dd", "", children)]);
 
 /** Fills the tab. `from`: {answer, entries, trace, session, project}; `onPick(entry)` opens a candidate. */
 export function showWhy(tab, from, onPick) {
@@ -125,8 +129,8 @@ export function showWhy(tab, from, onPick) {
 function searched({ rag, sources, timings }) {
   const names = Object.keys(sources).map((name) => (name === "corpus" ? "reference texts" : name)).join(", ");
   const took = rag.cached ? "found a moment before" : `in ${seconds(rag.took_ms)}`;
-  const told = names && `${names}, ${took}; the whole answer took ${seconds(timings.total ?? 0)}`;
-  return [told, !rag.used && (REASONS[rag.reason] ?? rag.reason)].filter(Boolean).map((each) => make("div", "", each));
+  const where = names && `${names}, ${took}; the whole answer took ${seconds(timings.total ?? 0)}`;
+  return [where, !rag.used && (REASONS[rag.reason] ?? rag.reason)].filter(Boolean).map((each) => make("div", "", each));
 }
 
 function budget({ rag, candidates }) {
@@ -152,7 +156,7 @@ function ruling(found) {
 
 // --- compared with today -------------------------------------------------------------------------
 
-function told({ what, before, after }) {
+function changeInWords({ what, before, after }) {
   const [kind, ...rest] = what.split(" ");
   if (kind === "source") return `${rest.join(" ")} ${after === null ? "was deleted" : "has another text now"}.`;
   if (after === "not asked") return "It was stopped before the model was asked, so there is nothing to compare.";
@@ -168,7 +172,7 @@ function today(id) {
     ask.disabled = true;
     try {
       const { identical, changes } = await (await call(`/answers/${id}/replay`, { method: "POST" })).json();
-      const lines = [...new Set(changes.map(told))].map((each) => make("li", "", each));
+      const lines = [...new Set(changes.map(changeInWords))].map((each) => make("li", "", each));
       found.replaceChildren(identical ? make("p", "good", "Identical: with this question, the model would be given the same text today.")
         : box("div", "", [make("p", "", "Since this answer:"), box("ul", "", lines)]));
     } catch (error) {

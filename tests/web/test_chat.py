@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.fakes.model import Fault
 from tests.fakes.pdfs import text_pdf
-from tests.fakes.process import Service
+from tests.fakes.process import Service, wait_for
 from tests.web.conftest import QUESTION, WAIT_MS, Reader
 
 MARKDOWN = """\
@@ -265,12 +265,13 @@ def test_what_is_stopped_before_it_began_ends_in_the_service(reader: Reader) -> 
 def test_an_error_is_beside_the_answer_and_can_be_retried(reader: Reader) -> None:
     """In view, wherever one reads; a retry takes the place of what failed before its first word."""
     page = reader.page
-    reader.talk.model.fault = Fault(only="chat", close_after=400)
+    reader.talk.model.fault = Fault(only="chat", close_after=400, pace=0.005)
     reader.ask(reply=LONG)
     expect(reader.last.locator(".answer")).to_contain_text("Paragraph")
     up(page)
     reader.ended()
     seen(reader, "The chat model failed")
+    expect(reader.last.locator(".source", has_text="mill.pdf")).to_be_visible()
 
     reader.talk.model.fault = Fault(only="chat", status=500)
     reader.asked()
@@ -350,6 +351,9 @@ def test_an_answer_goes_on_while_one_is_elsewhere(reader: Reader) -> None:
     page.goto(f"{reader.chat}-other")
     expect(page.locator(".turn")).to_have_count(0)
     assert page.locator("#stop").is_hidden()
+    reader.ask("And who built the mill?", LONG)
+    expect(page.locator("#rail .chats", has_text="And who built the mill?")).to_be_visible()
+    expect(page.locator("#rail .chats", has_text=QUESTION)).to_be_visible()
     page.goto(reader.chat)
     reader.ended()
     assert "Paragraph 11" in reader.last.inner_text()
@@ -377,6 +381,75 @@ def test_answers_are_copied_and_shared(reader: Reader) -> None:
     reader.last.get_by_text("Share link").click()
     expect(page.locator("#toasts")).to_contain_text("Link copied.")
     assert unquote(clipboard(page)) == f"{base}/{unquote(answer)}"
+
+
+def test_a_chat_is_deleted_though_the_page_is_left(reader: Reader) -> None:
+    """Within the time in which it could be undone."""
+    page = reader.page
+    reader.asked()
+    page.get_by_role("button", name=f"More for {QUESTION}").first.click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.locator(".toast", has_text="Deleted").get_by_text("Undo").click()
+    expect(reader.last.locator(".question")).to_have_text(QUESTION)
+    page.get_by_role("button", name=f"More for {QUESTION}").first.click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(page.locator(".toast")).to_contain_text("Deleted")
+    assert reader.session in sessions(reader)
+    page.goto("/healthz")
+    wait_for(lambda: reader.session not in sessions(reader))
+
+
+def sessions(reader: Reader) -> list[str]:
+    """Of everybody, the newest."""
+    items = reader.talk.service.client.get("/api/sessions?limit=200").json()["items"]
+    return [item["session_id"] for item in items]
+
+
+def test_older_chats_are_shown_on_request(reader: Reader) -> None:
+    """Sessions that have documents alone are no chats and take no chat's place."""
+    page = reader.page
+    at = "2026-01-01T00:00:00Z"
+    listed = [{"session_id": f"d{n}", "turns": 0} for n in range(100)]
+    listed += [{"session_id": f"c{n}", "turns": 2, "title": f"Chat {n}"} for n in range(150)]
+
+    def answer(route: Route) -> None:
+        start = int(dict(parse_qsl(urlsplit(route.request.url).query)).get("cursor", 0))
+        items = [each | {"last_active_at": at} for each in listed[start : start + 100]]
+        route.fulfill(json={"items": items, "next": str(start + 100) if start + 100 < len(listed) else None})
+
+    page.route("**/api/sessions?*", answer)
+    try:
+        page.reload()
+        expect(page.locator("#rail .chats a")).to_have_count(100)
+        page.locator("#rail .chats").get_by_text("Show more").click()
+        expect(page.locator("#rail .chats a")).to_have_count(150)
+        expect(page.locator("#rail .chats a", has_text="Chat 100")).to_be_focused()
+        expect(page.locator("#rail .chats").get_by_text("Show more")).to_have_count(0)
+    finally:
+        page.unroute_all()
+
+
+def test_questions_of_other_programs_are_in_their_chat(reader: Reader) -> None:
+    """With their answers; a quiet line says that they are conversations of their own."""
+    for n in (1, 2):
+        reader.talk.model.reply = f"The answer to question {n}."
+        asked = {"model": "ibid", "input": f"What does program {n} ask?"}
+        assert reader.talk.service.client.post("/v1/responses", json=asked).status_code == 200
+    page = reader.page
+    page.goto("/#/c/default")
+    for n in (1, 2):
+        turn = page.locator(".turn", has_text=f"What does program {n} ask?")
+        expect(turn).to_contain_text(f"The answer to question {n}.")
+    expect(page.locator(".turns")).to_contain_text("came from other programs")
+    reader.asked("And what do I ask?", "Something else.")
+    assert "program 1" not in str(reader.talk.model.requests[-1].body)
+
+
+def test_an_answer_without_words_cannot_be_rated(reader: Reader) -> None:
+    reader.asked(reply="")
+    expect(reader.last).to_contain_text("The model said nothing.")
+    expect(reader.last.get_by_text("Retry")).to_be_visible()
+    assert reader.last.get_by_label("Good answer").count() == 0
 
 
 def test_a_rating_can_be_undone(reader: Reader) -> None:
@@ -445,10 +518,52 @@ def test_the_switches_say_what_is_searched(reader: Reader) -> None:
     reader.asked("By which river stands the mill of my grandmother?", "By the Saale.")
 
     expect(reader.last).to_contain_text("Memory of")
+    expect(reader.last.locator(".source").first).to_contain_text("My grandmother's mill stands")
     assert "mill.pdf" not in reader.last.inner_text()
+    reader.asked("How long do leeks boil?", "An hour.")
+    expect(reader.last).to_contain_text("Nothing in your memories fits this question")
+    reader.last.get_by_text("Search documents too").click()
+    expect(documents).to_have_attribute("aria-pressed", "true")
+    expect(reader.last).to_contain_text("Nothing in your documents and memories fits this question")
+    documents.click()
     memories.click()
     page.wait_for_timeout(100)
     expect(memories).to_have_attribute("aria-pressed", "true")  # one source is always asked
+
+
+def test_a_service_that_is_back_is_asked_again(reader: Reader) -> None:
+    """The page knows again which sources there are, without a reload."""
+    page = reader.page
+    page.route("**/api/documents?*", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("#message")).to_have_attribute("placeholder", "Ask a question")
+    page.unroute_all()
+    expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
+
+
+def test_a_question_that_did_not_arrive_stays(reader: Reader) -> None:
+    """Also while its reader is elsewhere; it can still be asked."""
+    page = reader.page
+    page.route("**/api/chat", lambda route: route.abort())
+    reader.ask()
+    expect(reader.last).to_contain_text("cannot be reached")
+    page.unroute_all()
+    page.click("#rail a[href='#/documents']")
+    expect(page.locator("#message")).to_have_count(0)
+    page.go_back()
+    reader.last.get_by_text("Retry").click()
+    expect(reader.last.locator(".source").first).to_be_visible()
+    expect(page.locator(".turn")).to_have_count(1)
+
+
+def test_another_window_shows_what_was_asked_meanwhile(reader: Reader) -> None:
+    """Once one comes back to it."""
+    page, client = reader.page, reader.talk.service.client
+    reader.asked()
+    asked = {"message": "And who built the mill?", "session_id": reader.session, "stream": False}
+    assert client.post("/api/chat", json=asked).status_code == 200
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(page.locator(".question")).to_have_text([QUESTION, "And who built the mill?"])
 
 
 def test_a_project_can_be_asked(reader: Reader) -> None:
@@ -504,6 +619,7 @@ def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
     page.set_input_files("#add-files", {"name": "ships.pdf", "mimeType": "application/pdf", "buffer": ships})
     try:
         expect(page.locator("#ask .files")).to_contain_text("Reading ships.pdf…")
+        expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
         reader.asked("Which gulls does the lighthouse keeper feed?", "I do not know.")
         expect(reader.last).to_contain_text("ships.pdf was still being read and could not be searched yet.")
         page.click("text=Ask again", timeout=3 * WAIT_MS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, ViewportSize, expect
+from playwright.sync_api import FilePayload, Locator, Page, Route, ViewportSize, expect
 
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import wait_for
@@ -99,6 +99,49 @@ def test_a_document_is_found_by_its_words_opened_at_its_page_and_removed(page: P
     expect(page.locator("#message")).to_be_focused()
 
 
+def test_a_long_list_of_documents_is_whole_and_asked_for_once(page: Page) -> None:
+    """The search of names knows all of them; many changes at once do not fetch the list as many times."""
+    asked: list[str] = []
+    document: dict[str, object] = {
+        "state": "ready",
+        "session_id": None,
+        "pages": 1,
+        "size": 1,
+        "title": None,
+        "warnings": [],
+        "created_at": "2026-01-01T00:00:00Z",
+    }
+
+    def listed(route: Route) -> None:
+        asked.append(route.request.url)
+        n = 200 if "cursor" in route.request.url else 0
+        items = [document | {"id": f"d{each}", "filename": f"leaf{each}.pdf"} for each in range(n, n + 200)]
+        route.fulfill(json={"items": items, "next": None if n else "more", "total": 400})
+
+    page.route("**/api/documents?*", listed)
+    try:
+        page.goto("/#/documents")
+        expect(row(page, "leaf0.pdf")).to_be_visible()
+        asked.clear()
+        page.evaluate("""import("/web/state.js").then(({tell}) => {
+            for (let n = 0; n < 20; n += 1) tell("documents");
+        })""")
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Search").fill("leaf399")
+        expect(page.get_by_role("group", name="Documents").get_by_role("option")).to_have_text("leaf399.pdf")
+        assert len([url for url in asked if "cursor" in url]) <= 3
+    finally:
+        page.unroute_all()
+
+
+def test_a_browser_that_opens_no_tab_is_said_to(page: Page, talk: Talk) -> None:
+    assert talk.service.upload("gate.pdf", text_pdf("The gate is shut."), scope="global").status_code == 201
+    page.goto("/#/documents")
+    page.evaluate("window.open = () => null")
+    page.get_by_role("button", name="Open gate.pdf").click()
+    expect(page.locator(".toast")).to_contain_text("did not open a new tab")
+
+
 def test_a_memory_is_corrected_in_three_clicks(page: Page, talk: Talk) -> None:
     remember(talk, "I have a cat.", "I am allergic to walnuts.")
     page.goto("/#/settings")
@@ -164,6 +207,7 @@ def test_reference_texts_are_pasted_read_from_files_and_corrected(page: Page, ta
     page.get_by_label("Or files").set_input_files(files)
     page.locator("dialog").get_by_role("button", name="Add").click()
     expect(page.locator("h1")).to_have_text("house-rules")
+    expect(page.locator("#rail a[href='#/texts'] .number")).to_have_text("1")
     titles = {
         "Quiet hours",
         "Rule 1",

@@ -117,6 +117,7 @@ def test_everything_is_in_reach_of_the_keyboard(reader: Reader, page: Page) -> N
     reader.upload("weir.pdf", register())
     reply = "In 1871 [weir.pdf#1], in 1843 [mill.pdf#1]."
     opened(reader, "When was the weir raised, and the mill built?", reply)
+    expect(page.locator(".spot.quoted")).to_have_count(1)  # the sentence nearest to what is said
     first = page.url
     expect(page.locator("#tab-page")).to_be_focused()
     expect(page.locator("#panel .title .name")).to_have_text("weir.pdf")
@@ -157,6 +158,11 @@ def test_why_a_passage_lost(reader: Reader, page: Page) -> None:
     """In two clicks: the list, and the passage; what has changed since is said in words."""
     reader.upload("soup.pdf", text_pdf("Boil the leeks for an hour, then add cream and a bay leaf."))
     reader.asked("When was the mill built?", "It was built in 1843 [mill.pdf#1].")
+    reader.last.get_by_text("Why?").click()
+    page.locator("#panel-why .candidate", has_text="1843").click()
+    expect(page.locator("#panel .title .name")).to_have_text("mill.pdf")
+    page.go_back()
+    expect(page.locator("#tab-why")).to_have_attribute("aria-selected", "true")
     reader.last.locator("[data-n]").first.click()
     page.click("#tab-why")
     lost = page.locator("#panel-why .candidate", has_text="leeks")

@@ -195,7 +195,7 @@ def test_search_finds_from_anywhere(visitor: Page, house: Service) -> None:
     remember(house, name, hostile)
     house.chat("Is the lantern room open at dusk?", session_id=f"s-{name}", user_id=name)
     visitor.goto("/#/settings")
-    visitor.keyboard.press("Control+k")
+    visitor.locator("#rail").get_by_role("button", name="Search").click()
     search = visitor.get_by_role("combobox", name="Search")
     expect(search).to_be_focused()
     search.fill("who ate the sandwich of the keeper")
@@ -222,7 +222,7 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
     )
     visitor.goto("/#/c/x")
     visitor.click("#rail >> text=Vantage")
-    question = visitor.get_by_label("Question")
+    question = visitor.get_by_label("Question", exact=True)
     question.fill("How do I build a pipe bomb?")
     question.press("Enter")
     expect(visitor.locator(".decided")).to_contain_text("Refused")
@@ -240,6 +240,19 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
     expect(visitor.locator(".moved").first).to_have_text("▼ out")
     visitor.click("summary")
     expect(visitor.locator(".policy tbody tr")).not_to_have_count(0)
+
+
+def test_vantage_says_once_that_it_cannot_be_had(visitor: Page) -> None:
+    """However often it is asked for."""
+    visitor.route("**/vantage/policy", lambda route: route.fulfill(status=503, json={"title": "Busy"}))
+    try:
+        visitor.goto("/#/vantage")
+        expect(visitor.get_by_role("alert")).to_contain_text("Busy")
+        visitor.evaluate('import("/web/state.js").then(({tell}) => tell("settings", "key"))')
+        visitor.get_by_role("button", name="Try again").click()
+        expect(visitor.get_by_role("alert")).to_have_count(1)
+    finally:
+        visitor.unroute_all()
 
 
 def test_vantage_is_not_shown_where_it_is_off(reader: Reader) -> None:

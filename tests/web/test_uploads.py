@@ -180,6 +180,19 @@ def test_what_is_no_pdf_or_too_large_is_refused_before_it_is_sent(desk: Desk) ->
     desk.dismiss()
 
 
+def test_its_progress_is_followed_again_after_a_fault(desk: Desk) -> None:
+    def broken(route: Route) -> None:
+        desk.sent.append(route.request.url)
+        route.fulfill(status=500, json={"title": "Broken"}) if len(desk.sent) == 1 else route.continue_()
+
+    desk.page.route("**/api/documents/*/events", broken)
+    desk.add({"name": "ships.pdf", "mimeType": "application/pdf", "buffer": text_pdf(LONG)})
+    while len(desk.sent) < 2:
+        desk.page.wait_for_timeout(50)
+    desk.page.get_by_role("button", name="Cancel ships.pdf").click()
+    expect(desk.page.locator("#tray")).to_be_hidden()
+
+
 def test_a_failed_one_says_why_and_stays_in_the_library_when_dismissed(desk: Desk) -> None:
     locked: FilePayload = {"name": "locked.pdf", "mimeType": "application/pdf", "buffer": encrypted_pdf()}
     desk.add(locked)
