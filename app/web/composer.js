@@ -8,6 +8,7 @@ import { underway, upload } from "./uploads.js";
 const SOURCES = [["documents", "Documents"], ["memories", "Memories"], ["corpus", "Reference texts"]];
 const AGAIN_MS = 5000; // until what could not be had is asked for once more
 const DRAFT = "ibid.draft.";
+const ONLY = "ibid.only.";
 
 /** The form. `acts`: {ask(question), stop(), edit()}: `edit` gives the last question. */
 export function composer(acts) {
@@ -71,8 +72,16 @@ export function working(self, busy) {
   if (focused) self.field.focus();
 }
 
+/** The document that this chat is about alone: {id, name}, or null. */
+const only = ({ session }) => JSON.parse(sessionStorage.getItem(ONLY + session) ?? "null");
+
+/** A chat about one document, from now on. */
+export const limit = (session, id, name) => sessionStorage.setItem(ONLY + session, JSON.stringify({ id, name }));
+
 /** What a question says beside its text. */
 export function settings(self) {
+  const alone = only(self);
+  if (alone) return { user_id: state.user.get() || undefined, filter: { document_ids: [alone.id] } };
   const project = chosenProject(self);
   const sources = state.sources.get() === null && project ? undefined : asked(self);
   const usual = !project && String(sources) === "documents";
@@ -85,6 +94,7 @@ export function settings(self) {
 
 /** What will be searched, in words: "3 documents and 12 memories". */
 export function reach(self) {
+  if (only(self)) return only(self).name;
   const project = chosenProject(self);
   if (project && state.sources.get() === null) return project;
   const nouns = { documents: "document", memories: "memory", corpus: "reference text" };
@@ -94,6 +104,7 @@ export function reach(self) {
 
 /** The names of the sources that a question asks, and of those that it leaves out; null: its project decides. */
 export function scope(self) {
+  if (only(self)) return null;
   if (chosenProject(self) && state.sources.get() === null) return null;
   const names = asked(self);
   return { asked: names, left: SOURCES.map(([name]) => name).filter((name) => self.has[name] && !names.includes(name)) };
@@ -183,6 +194,8 @@ function asked(self) {
 }
 
 function draw(self) {
+  const alone = only(self);
+  if (alone) return drawOnly(self, alone);
   const project = chosenProject(self);
   const own = project && state.sources.get() === null; // the project decides
   const on = asked(self);
@@ -211,6 +224,18 @@ function draw(self) {
   self.switches.replaceChildren(...made);
   if (focused) self.switches.querySelector(`[data-source="${focused}"]`)?.focus();
   self.field.placeholder = reach(self) ? `Ask about ${reach(self)}` : "Ask a question";
+  drawFiles(self);
+}
+
+function drawOnly(self, { name }) {
+  const lift = button(`Only ${name} ✕`, () => {
+    sessionStorage.removeItem(ONLY + self.session);
+    draw(self);
+    self.field.focus();
+  }, "pill", `Only ${name} is asked. Ask everything again`);
+  lift.setAttribute("aria-pressed", "true");
+  self.switches.replaceChildren(lift);
+  self.field.placeholder = `Ask about ${name}`;
   drawFiles(self);
 }
 

@@ -1,6 +1,7 @@
 // All documents: found by name and in their texts, opened, asked about, removed.
 
 import { all } from "./api.js";
+import { limit } from "./composer.js";
 import { remove } from "./deletion.js";
 import { box, button, dialog, make, when } from "./dom.js";
 import { frame, marked, nothing, redraw, search, searchField, searching, table, trouble } from "./library.js";
@@ -17,9 +18,11 @@ const hidden = new Set(); // removed, while it can be undone
 
 const open = (id, page) => openFile(`/api/documents/${id}/file`, page);
 
-/** A new chat; for a document of one alone, that chat. */
-function ask({ session_id: session }) {
-  go(path("c", session ?? freshSession()));
+/** A chat about this document alone: a new one, or the chat that has it to itself. */
+function ask({ id, filename, session_id: session }) {
+  const chat = session ?? freshSession();
+  limit(chat, id, filename);
+  go(path("c", chat));
   dispatchEvent(new CustomEvent("ibid:compose"));
 }
 

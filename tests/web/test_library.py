@@ -97,6 +97,14 @@ def test_a_document_is_found_by_its_words_opened_at_its_page_and_removed(page: P
     page.goto("/#/documents")
     page.get_by_role("button", name="Ask about barn.pdf").click()
     expect(page.locator("#message")).to_be_focused()
+    page.fill("#message", "What stands behind the barn, and when was the weir built?")
+    with page.expect_request("**/api/chat") as sent:
+        page.press("#message", "Enter")
+    documents = talk.service.client.get("/api/documents").json()["items"]
+    barn = next(each["id"] for each in documents if each["filename"] == "barn.pdf")
+    assert (sent.value.post_data_json or {})["filter"] == {"document_ids": [barn]}
+    page.get_by_role("button", name="Only barn.pdf is asked. Ask everything again").click()
+    expect(page.locator(".switches")).to_contain_text("Documents")
 
 
 def test_a_long_list_of_documents_is_whole_and_asked_for_once(page: Page) -> None:
