@@ -339,17 +339,8 @@ class Alignment:
 def best_chain(parts: Sequence[Run]) -> list[Run]:
     """The chain of most letters, and of the smallest leaps between its parts. Overlapping parts are cut.
     Those that another chain, as good as this, has at another place are left out."""
-    behind, ahead = [float(run.size) for run in parts], [0.0] * len(parts)
-    source = [-1] * len(parts)
-    for n, run in enumerate(parts):
-        for m in range(n):
-            more = behind[m] + gain(parts[m], run)
-            if more > behind[n]:
-                behind[n], source[n] = more, m
-    for n in range(len(parts) - 1, -1, -1):
-        for m in range(n):
-            ahead[m] = max(ahead[m], ahead[n] + gain(parts[m], parts[n]))
-    totals = [a + b for a, b in zip(behind, ahead, strict=True)]
+    behind, source = chains_up_to(parts)
+    totals = [a + b for a, b in zip(behind, chains_from(parts), strict=True)]
     at = max(range(len(parts)), key=behind.__getitem__, default=-1)
     found: list[Run] = []
     while at >= 0:
@@ -359,6 +350,26 @@ def best_chain(parts: Sequence[Run]) -> list[Run]:
             found.append(Run(run.text + cut, run.page + cut, run.size - cut, run.size - cut))
         at = source[at]
     return found[::-1]
+
+
+def chains_up_to(parts: Sequence[Run]) -> tuple[list[float], list[int]]:
+    """Of each part the letters of the best chain that ends with it, and the part before it there, or -1."""
+    letters, source = [float(run.size) for run in parts], [-1] * len(parts)
+    for n, run in enumerate(parts):
+        for m in range(n):
+            more = letters[m] + gain(parts[m], run)
+            if more > letters[n]:
+                letters[n], source[n] = more, m
+    return letters, source
+
+
+def chains_from(parts: Sequence[Run]) -> list[float]:
+    """Of each part the letters that the best chain after it adds."""
+    letters = [0.0] * len(parts)
+    for n in range(len(parts) - 1, -1, -1):
+        for m in range(n):
+            letters[m] = max(letters[m], letters[n] + gain(parts[m], parts[n]))
+    return letters
 
 
 def gain(above: Run, run: Run) -> float:

@@ -76,7 +76,7 @@ export function working(self, busy) {
 const only = ({ session }) => JSON.parse(sessionStorage.getItem(ONLY + session) ?? "null");
 
 /** A chat about one document, from now on. */
-export const limit = (session, id, name) => sessionStorage.setItem(ONLY + session, JSON.stringify({ id, name }));
+export const askOnly = (session, id, name) => sessionStorage.setItem(ONLY + session, JSON.stringify({ id, name }));
 
 /** What a question says beside its text. */
 export function settings(self) {

@@ -1,7 +1,7 @@
 // All documents: found by name and in their texts, opened, asked about, removed.
 
 import { all } from "./api.js";
-import { limit } from "./composer.js";
+import { askOnly } from "./composer.js";
 import { remove } from "./deletion.js";
 import { box, button, dialog, make, when } from "./dom.js";
 import { frame, marked, nothing, redraw, search, searchField, searching, table, trouble } from "./library.js";
@@ -21,7 +21,7 @@ const open = (id, page) => openFile(`/api/documents/${id}/file`, page);
 /** A chat about this document alone: a new one, or the chat that has it to itself. */
 function ask({ id, filename, session_id: session }) {
   const chat = session ?? freshSession();
-  limit(chat, id, filename);
+  askOnly(chat, id, filename);
   go(path("c", chat));
   dispatchEvent(new CustomEvent("ibid:compose"));
 }

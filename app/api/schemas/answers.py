@@ -84,37 +84,42 @@ class CandidateOut(Out):
     )
 
 
-class AnswerOut(Out):
-    """An answer with its trace."""
+class AnswerFacts(Out):
+    """What both forms of a kept answer say: the trace, and the one beside a turn."""
 
-    answer_id: str = Field(description="The answer's id.")
     endpoint: str = Field(description="The endpoint that gave it.")
-    question: str = Field(description="The message as it was sent.")
-    answer: str = Field(description="The answer as it was sent.")
     model: str = Field(description="The chat model.")
-    created_at: Time = Field(description="When the question came.")
     finish_reason: Finished | None = Field(description="How the answer ended; null: in an error.")
-    citations: list[CitationOut] = Field(description="The passages that the model saw, in prompt order.")
     cited: list[str] = Field(description="Labels that the answer cites, in order.")
     unknown: list[str] = Field(description="Labels that the model invented; they were removed from the text.")
     appended: bool = Field(
         description="The model cited nothing, so the most similar passages were named at the end."
     )
     spans: list[CitationSpan] = Field(description=f"{SPANS} Empty for answers of older versions.")
-    usage: TokenUsage = Field(description="Tokens of the prompt and the answer.")
-    timings: dict[str, int] = Field(description="Milliseconds by stage.")
-    prompt_sha256: str = Field(description='SHA-256 of the prompt; "": the model was not asked.')
     rag: RetrievalSummary = Field(description="What retrieval found, and what of it the model saw.")
     notes: list[str] = Field(description="Notes on the retrieval, for people.")
     degraded: list[DegradedSource] = Field(description="What did not do its part.")
+    ruling: dict[str, Any] | None = Field(description="Only of /vantage: what was decided, and by what.")
+    rating: Rating | None = Field(description=RATED)
+
+
+class AnswerOut(AnswerFacts):
+    """An answer with its trace."""
+
+    answer_id: str = Field(description="The answer's id.")
+    question: str = Field(description="The message as it was sent.")
+    answer: str = Field(description="The answer as it was sent.")
+    created_at: Time = Field(description="When the question came.")
+    citations: list[CitationOut] = Field(description="The passages that the model saw, in prompt order.")
+    usage: TokenUsage = Field(description="Tokens of the prompt and the answer.")
+    timings: dict[str, int] = Field(description="Milliseconds by stage.")
+    prompt_sha256: str = Field(description='SHA-256 of the prompt; "": the model was not asked.')
     searched: str = Field(description="The search text: the question, or a follow-up with what it refers to.")
     sources: dict[str, Literal["exact", "engine"]] = Field(
         description="How each source was searched: by comparing every passage, or by its engine."
     )
     candidates: list[CandidateOut] = Field(description="Every passage that the search saw, best first.")
     recipe: PromptRecipe | None = Field(description="Null: the model was not asked, or the answer is old.")
-    ruling: dict[str, Any] | None = Field(description="Only of /vantage: what was decided, and by what.")
-    rating: Rating | None = Field(description=RATED)
 
     @classmethod
     def of(cls, answer: Answer, citations: Sequence[Citation]) -> Self:
@@ -139,7 +144,7 @@ class AnswerOut(Out):
 
 
 def facts(answer: Answer) -> dict[str, Any]:
-    """What both forms of a kept answer say."""
+    """The fields of `AnswerFacts`, but the model's name."""
     trace, ruling = answer.trace, answer.ruling
     return {
         "endpoint": answer.endpoint,
@@ -164,28 +169,14 @@ class NumberedCitation(CitationOut):
     )
 
 
-class TurnAnswer(Out):
+class TurnAnswer(AnswerFacts):
     """An answer beside its turn, as it was streamed."""
 
-    endpoint: str = Field(description="The endpoint that gave it.")
-    model: str = Field(description="The chat model.")
-    finish_reason: Finished | None = Field(description="How the answer ended; null: in an error.")
     problem: Problem | None = Field(
         None, exclude_if=absent, description="Only if it ended in an error: which."
     )
     took_ms: int = Field(description="Milliseconds from the request to the end.")
     citations: list[NumberedCitation] = Field(description="The passages that the model saw, in prompt order.")
-    cited: list[str] = Field(description="Labels that the answer cites, in order.")
-    unknown: list[str] = Field(description="Labels that the model invented; they were removed from the text.")
-    appended: bool = Field(
-        description="The model cited nothing, so the most similar passages were named at the end."
-    )
-    spans: list[CitationSpan] = Field(description=f"{SPANS} Empty for answers of older versions.")
-    rag: RetrievalSummary = Field(description="What retrieval found, and what of it the model saw.")
-    notes: list[str] = Field(description="Notes on the retrieval, for people.")
-    degraded: list[DegradedSource] = Field(description="What did not do its part.")
-    ruling: dict[str, Any] | None = Field(description="Only of /vantage: what was decided, and by what.")
-    rating: Rating | None = Field(description=RATED)
 
     @classmethod
     def of(cls, answer: Answer, citations: Sequence[Citation], instance: str) -> Self:
