@@ -1,4 +1,8 @@
-"""Behind a real nginx with its defaults, which buffer what a service sends, tokens arrive one by one."""
+"""Behind a real nginx that buffers what a service sends, tokens arrive one by one.
+
+With buffering on, its default, nginx passes on each chunk that it can, and holds small ones back where it
+compresses: a client that accepts gzip sees whether `X-Accel-Buffering: no` reached it.
+"""
 
 import os
 import shutil
@@ -20,7 +24,7 @@ SETTINGS = """
 daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
 events {{}}
 http {{
-  access_log off;
+  access_log off; gzip on; gzip_types text/event-stream;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   server {{ listen unix:{folder}/socket; location / {{ proxy_pass {url}; }} }}
@@ -74,12 +78,15 @@ def said(events: list[Event]) -> str:
     return "".join(one.data["text"] for one in events if one.name == "token")
 
 
-@pytest.mark.parametrize("sent", [2, 4])
-def test_each_token_arrives_before_the_next_is_made(talk: Talk, proxied: httpx.Client, sent: int) -> None:
+@pytest.mark.parametrize(("sent", "coding"), [(2, "gzip"), (4, "identity")])
+def test_each_token_arrives_before_the_next_is_made(
+    talk: Talk, proxied: httpx.Client, sent: int, coding: str
+) -> None:
     """And a client that leaves is seen through the proxy."""
     talk.model.reply, talk.model.fault = "".join(WORDS), Fault(pace=0.2, stall_after=sent)
     body = {"message": MESSAGE, "session_id": "proxy"}
-    with proxied.stream("POST", "/api/chat", json=body) as response:
+    with proxied.stream("POST", "/api/chat", json=body, headers={"Accept-Encoding": coding}) as response:
+        assert response.headers.get("content-encoding", "identity") == coding
         assert said(heard(response, sent)) == "".join(WORDS[:sent])
     wait_for(lambda: talk.model.asked("/chat/completions")[-1].closed_at is not None)
     talk.model.fault = Fault()
