@@ -355,7 +355,7 @@ async def open_services(
             await open_.jobs.expire()
         recorder = Recorder(AnswerStore(open_.pool))
         live = Live()
-        relay = Relay(open_.pool, live)
+        relay = Relay(open_.pool, live, recorder)
         viewer = PdfViewer(settings.document, settings.scratch)
         services = build_services(settings, open_, recorder, live, relay, viewer=viewer)
         if settings.enable.vantage_endpoints:

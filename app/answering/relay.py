@@ -1,9 +1,10 @@
 """Follows and stops a reply that another replica gives, by LISTEN/NOTIFY: an answer that nobody resumes costs
 nothing.
 
-The asking replica sends its request to all; the one that has the reply sends the events back in numbered
-parts, every BATCH_SECONDS, as long as the request is renewed. If a part is missing, the request begins anew
-after the last event. Seconds. Raises `Unavailable` if Postgres does not answer.
+The asking replica sends its request to all, itself included. The one that has the reply sends the events
+back in numbered parts, every BATCH_SECONDS, as long as the request is renewed; each other says that it has
+not. If a part is missing, the request begins anew after the last event. Seconds. Raises `Unavailable` if
+Postgres does not answer.
 """
 
 import asyncio
@@ -17,7 +18,8 @@ from typing import Any
 import structlog
 
 from app.answering.live import Live, LiveReply, Numbered, as_json
-from app.db.jobs import Listener
+from app.answering.recorder import Recorder
+from app.db.jobs import LISTENERS, Listener
 from app.db.pool import Pool
 from app.errors import IbidError
 from app.tasks import deadline
@@ -38,6 +40,8 @@ SERVED = 64
 """Most requests of other replicas that are served at once."""
 WAITING = 200
 """Most parts that wait for a slow client; a further one is dropped, and asked for again."""
+NOT_HERE = -1
+"""In place of a part's number: this replica does not have the reply."""
 NOTHING = 10**9
 """The number of an event that no answer reaches: to be told only of the end."""
 
@@ -75,9 +79,10 @@ class Gap(Exception):
 
 
 class Relay:
-    def __init__(self, pool: Pool, live: Live) -> None:
+    def __init__(self, pool: Pool, live: Live, recorder: Recorder) -> None:
         self._pool = pool
         self._live = live
+        self._recorder = recorder
         self._name = secrets.token_hex(8)
         self._asked: dict[str, asyncio.Queue[tuple[int, str]]] = {}
         self._served: dict[str, Served] = {}
@@ -104,8 +109,8 @@ class Relay:
         stop: bool = False,
         seconds: float = ANSWER_SECONDS,
     ) -> Remote | None:
-        """The reply with this id, or the newest of the thread; None: no replica has answered in `seconds`.
-        With `stop` it is ended, and the events are only waited for."""
+        """The reply with this id, or the newest of the thread; None: each replica says that it does not have
+        it, or none has answered in `seconds`. With `stop` it is ended, and the events are only waited for."""
         wanted = {"answer_id": answer_id, "thread": thread, "stop": stop, "tenant": scope.tenant}
         wanted |= {"owner": scope.owner, "user_id": scope.user_id}
         lines = self._lines(wanted, NOTHING if stop else after, seconds)
@@ -125,8 +130,10 @@ class Relay:
             queue = self._asked[ticket] = asyncio.Queue(WAITING)
             request = {**wanted, "ticket": ticket, "from": self._name}
             try:
+                with self._pool.asking():
+                    listeners = await self._pool.fetchval(LISTENERS, CHANNEL)
                 await self._send(ALL, [as_json({**request, "after": after})])
-                async with aclosing(self._parts(request, queue, seconds)) as parts:
+                async with aclosing(self._parts(request, queue, listeners, seconds)) as parts:
                     async for told in parts:
                         if isinstance(told, list):
                             after = told[0]
@@ -142,9 +149,14 @@ class Relay:
                 self._begin(self._send(ALL, [as_json({**request, "leave": True})]))
 
     async def _parts(
-        self, request: Mapping[str, object], queue: "asyncio.Queue[tuple[int, str]]", seconds: float
+        self,
+        request: Mapping[str, object],
+        queue: "asyncio.Queue[tuple[int, str]]",
+        listeners: int,
+        seconds: float,
     ) -> AsyncGenerator[Any, None]:
-        """The lines of one request, which is renewed meanwhile. Raises `Gap`; `Lost` if nobody answers."""
+        """The lines of one request, which is renewed meanwhile. Raises `Gap`; `Lost` if nobody answers, or
+        all listeners say that they do not have the reply."""
         count, text, answered, until = 0, "", False, deadline(seconds)
         while True:
             if deadline(0) >= until and queue.empty():
@@ -156,6 +168,11 @@ class Relay:
                 async with asyncio.timeout_at(until):
                     n, part = await queue.get()
             except TimeoutError:
+                continue
+            if n == NOT_HERE:
+                listeners -= 1
+                if not listeners:
+                    raise Lost
                 continue
             answered = True
             if n != count:
@@ -192,6 +209,8 @@ class Relay:
             of_thread = self._live.newest(scope, told["thread"]) if told["thread"] else None
             if progress := of_thread or self._live.find(scope, told["answer_id"]):
                 self._begin(self._serve(told, progress))
+            elif not self._recorder.find(scope, told["answer_id"]):  # its record is about to be there
+                self._begin(self._send(told["from"], [f"{told['ticket']} {NOT_HERE} "]))
 
     async def _serve(self, told: dict[str, Any], progress: LiveReply) -> None:
         """Send the events after number `after` until the reply ends, or its reader leaves."""

@@ -42,6 +42,14 @@ class Job:
 POLL = 1.0
 """Seconds; polling also finds due retries and expired leases, which nothing announces."""
 CLOSE_SECONDS = 2.0
+# A listener holds a lock that others may hold too: pg_locks tells how many there are.
+HOLD = "SELECT pg_advisory_lock_shared(hashtextextended($1, 0))"
+LET_GO = "SELECT pg_advisory_unlock_shared(hashtextextended($1, 0))"
+LISTENERS = """
+    SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE locktype = 'advisory' AND datname = current_database()
+    AND (classid::bigint << 32 | objid::bigint) = hashtextextended($1, 0)
+"""
 
 
 class Listener:
@@ -83,6 +91,7 @@ class Listener:
             await self._release()
             with suppress(*DOWN):
                 self._connection = await self._pool.acquire()
+                await self._connection.execute(HOLD, self._channel)
                 await self._connection.add_listener(self._channel, self._notified)
 
     async def _release(self) -> None:
@@ -94,6 +103,7 @@ class Listener:
         with suppress(*DOWN):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await connection.remove_listener(self._channel, self._notified)
+                await connection.execute(LET_GO, self._channel)
             removed = True
         with suppress(*DOWN):
             if not removed:  # the pool resets nothing: the next user would get the notifications

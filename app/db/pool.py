@@ -145,7 +145,8 @@ PATIENCE_SHARE = 0.25
 
 class PooledConnection(asyncpg.Connection):
     """A connection without asyncpg's reset on release, which costs every statement a round trip. No session
-    state outlives a transaction (advisory locks and cursors belong to one, `jobs.Listener` ends its LISTEN).
+    state outlives a transaction (advisory locks and cursors belong to one, `jobs.Listener` ends its LISTEN
+    and its lock).
     An open transaction is still rolled back."""
 
     def get_reset_query(self) -> str:

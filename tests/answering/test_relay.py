@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from app.answer import new_id
 from app.answering.live import Live, LiveReply, lengths
+from app.answering.recorder import Recorder
 from app.answering.relay import WAITING, Relay, Remote
+from app.db.answers import AnswerStore
 from app.db.pool import Pool
 from app.db.rows import storable
 from app.tasks import crew
@@ -29,7 +31,8 @@ def progress(live: Live) -> LiveReply:
 @asynccontextmanager
 async def relays(pool: Pool, live: Live) -> AsyncIterator[Relay]:
     """A replica with these replies, and another one, which asks."""
-    owner, asker = Relay(pool, live), Relay(pool, Live())
+    recorder = Recorder(AnswerStore(pool))
+    owner, asker = Relay(pool, live, recorder), Relay(pool, Live(), recorder)
     async with crew({"owner": owner.run, "asker": asker.run}):
         yield asker
 
@@ -75,6 +78,19 @@ async def test_a_reply_is_stopped_and_a_strangers_is_not_found(pool: Pool) -> No
             await stopped.wait()
         live.end(begun)
         assert [event async for event in found.events] == []
+
+
+async def test_what_no_replica_has_is_known_at_once(pool: Pool) -> None:
+    """And while it is not known who listens, after a silence."""
+    live = Live()
+    begun = progress(live)
+    async with relays(pool, live) as relay:
+        await asked(relay, begun)
+        async with asyncio.timeout(20):
+            assert await relay.ask(ADA, answer_id=new_id(), seconds=60) is None
+            assert await relay.ask(ADA, thread="another", seconds=60) is None
+            assert await relay.ask(Scope("acme", "bob", "bob"), answer_id=begun.answer_id, seconds=60) is None
+    assert await relay.ask(ADA, answer_id=begun.answer_id, seconds=0.2) is None
 
 
 async def test_a_reader_that_leaves_is_let_go(pool: Pool) -> None:
