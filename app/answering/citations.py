@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from app.text.labels import LABEL_MAX, key, label
 from app.types import Passage
@@ -41,7 +41,7 @@ class CitationMark(NamedTuple):
     label: str
     start: int
     end: int
-    written: bool = False
+    written: Literal["", "code", "link"] = ""
     """Of inline code or a link, which are not changed: the brackets are as the model wrote them."""
 
 
@@ -159,6 +159,8 @@ class Tail:
         """Places of brackets that may still become markers, innermost last."""
         self.mark: int | None = None
         """Place from which everything is held until inline code closes."""
+        self.coded = False
+        """True after backticks that may open inline code."""
         self.hole = -1
         """Place of the last removal."""
         self.head = ""
@@ -216,7 +218,7 @@ class Tail:
         # A backslash may escape the bracket or backtick to come.
         bare = len(self.held[:end].rstrip("\\"))
         more = end - bare - ESCAPES_MAX
-        keep = self.lead(bare) if more <= 0 else bare + more + more % 2
+        keep = bare + more + more % 2 if more > 0 else self.lead(self._opening(self.lead(bare)))
         if keep <= 0:
             return
         self._out.append(self.held[:keep])
@@ -226,6 +228,11 @@ class Tail:
         self.hole -= keep
         self.opens = [place - keep for place in self.opens]
         self.mark = None if self.mark is None else self.mark - keep
+
+    def _opening(self, end: int) -> int:
+        """`end`, or the beginning of the backticks before it: inline code leaves with those that open it."""
+        start = len(self.held[:end].rstrip("`")) if self.coded else end
+        return start if end - start <= RUN_MAX else end
 
     def released(self) -> str:
         text = "".join(self._out)
@@ -503,6 +510,7 @@ class CitationFilter:
         if tail.hole == len(tail.held) and tail.before.endswith(run[0]):
             tail.put(" ")  # removing a marker must not join two runs of backticks
         self._code.ticks(run, tail.head, tail.before)
+        tail.coded = self._code.mode is Mode.SPAN
         if self._code.mode is not Mode.SPAN and tail.mark is not None:
             self._note(tail.held[tail.mark :], tail.sent + tail.mark)
             tail.mark = None
@@ -512,12 +520,12 @@ class CitationFilter:
         """Packed labels in inline code count as cited: some models write all of theirs so."""
         for found in PAIR.finditer(code):
             marker = read(found[1], self._known)
-            self._cite(marker.cited if marker else (), at + found.start(), at + found.end())
+            self._cite(marker.cited if marker else (), at + found.start(), at + found.end(), "code")
 
-    def _cite(self, cited: Iterable[str], start: int, end: int) -> None:
+    def _cite(self, cited: Iterable[str], start: int, end: int, written: Literal["code", "link"]) -> None:
         """Labels in brackets that are sent as they are."""
         self._count(cited, ())
-        self.marks += [CitationMark(name, start, end, written=True) for name in cited]
+        self.marks += [CitationMark(name, start, end, written) for name in cited]
 
     def _count(self, cited: Iterable[str], unknown: Iterable[str]) -> None:
         self.cited += [name for name in cited if name not in self.cited]
@@ -542,7 +550,7 @@ class CitationFilter:
                 return False
             if linked:  # a link is not changed, even if its text looks like a label
                 start = self._tail.sent + self._tail.opens[-1]
-                self._cite(marker.cited, start, start + len(content) + 2)
+                self._cite(marker.cited, start, start + len(content) + 2, "link")
                 marker = None
         marker = marker or self._emptied(content)
         self._at += 1

@@ -160,18 +160,21 @@ class Marks:
         return text, found
 
     def _rewritten(self, text: str, end: int, found: list[Placed]) -> str:
-        here = [mark for mark in self._marks[self._next :] if mark.end <= end]
+        here = [
+            mark._replace(start=mark.start - self._at, end=mark.end - self._at)
+            for mark in self._marks[self._next :]
+            if mark.end <= end
+        ]
         self._next += len(here)
         pieces, at = list[str](), 0
-        for (start, stop, as_is), group in groupby(here, key=lambda mark: mark[1:]):
-            labels = [mark.label for mark in group]
-            before, written = text[at : start - self._at], text[start - self._at : stop - self._at]
-            at = stop - self._at
+        for _, group in groupby(here, key=lambda mark: mark[1:]):
+            marks = list(group)
+            labels = [mark.label for mark in marks]
             numbers = [self._numbers.setdefault(label, len(self._numbers) + 1) for label in labels]
-            if self._style == "number":
-                written = f"[{', '.join(map(str, numbers))}]"
-            elif self._style == "none" and not as_is:
-                before, written = before[:-1] if before.endswith(LEADS) else before, ""
+            written, start, stop = self._written(text, marks[0], numbers, here)
+            before, at = text[at:start], max(at, stop)
+            if not written and before.endswith(LEADS):
+                before = before[:-1]
             self._count(before)
             first = self._sent
             self._count(written)
@@ -180,6 +183,16 @@ class Marks:
         self._count(text[at:])
         return "".join([*pieces, text[at:]])
 
+    def _written(
+        self, text: str, mark: CitationMark, numbers: Sequence[int], marks: Sequence[CitationMark]
+    ) -> tuple[str, int, int]:
+        """What stands for a mark, and the part of the text that it replaces."""
+        if self._style == "number":
+            return f"[{', '.join(map(str, numbers))}]", mark.start, mark.end
+        if self._style == "label" or mark.written == "link":
+            return text[mark.start : mark.end], mark.start, mark.end
+        return "", *(around(text, marks, mark) if mark.written else (mark.start, mark.end))
+
     def _count(self, text: str) -> None:
         if text.isascii():
             self._sent += len(text)
@@ -187,6 +200,20 @@ class Marks:
             return
         self._sent += len(text) - len(SURROGATES.findall(self._half + text))
         self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+
+
+def around(text: str, marks: Sequence[CitationMark], mark: CitationMark) -> tuple[int, int]:
+    """What is removed with a citation in inline code: all of the code if it holds nothing but citations."""
+    first, last = text.rfind("`", 0, mark.start) + 1, text.find("`", mark.end)
+    rest, at = "", first
+    for one in marks:
+        if at <= one.start and one.end <= last:
+            rest, at = rest + text[at : one.start], one.end
+    ticks = first - len(text[:first].rstrip("`"))
+    closed = len(text) - last - len(text[last:].lstrip("`")) == ticks
+    if first and closed and not (rest + text[at:last]).strip(" ,;"):
+        return first - ticks, last + ticks
+    return mark.start, mark.end
 
 
 @dataclass(frozen=True, slots=True)
