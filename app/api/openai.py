@@ -186,7 +186,7 @@ class Marks:
     def _written(
         self, text: str, mark: CitationMark, numbers: Sequence[int], marks: Sequence[CitationMark]
     ) -> tuple[str, int, int]:
-        """What stands for a mark, and the part of the text that it replaces."""
+        """The text in place of a mark, and the part of the text that it replaces."""
         if self._style == "number":
             return f"[{', '.join(map(str, numbers))}]", mark.start, mark.end
         if self._style == "label" or mark.written == "link":
@@ -203,7 +203,7 @@ class Marks:
 
 
 def around(text: str, marks: Sequence[CitationMark], mark: CitationMark) -> tuple[int, int]:
-    """What is removed with a citation in inline code: all of the code if it holds nothing but citations."""
+    """The part to remove for a citation in inline code: all of the code if it holds nothing but citations."""
     first, last = text.rfind("`", 0, mark.start) + 1, text.find("`", mark.end)
     rest, at = "", first
     for one in marks:
