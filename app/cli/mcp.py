@@ -15,6 +15,8 @@ from app.errors import IbidError
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     import httpx
     from mcp.server.lowlevel import Server
     from pydantic import BaseModel
@@ -92,31 +94,19 @@ def passing(service: Passed, instructions: str | None) -> "Server[Any]":
     import mcp_types as types  # noqa: PLC0415
     from mcp.server.lowlevel import Server  # noqa: PLC0415
 
-    async def list_tools(_: Any, params: Any) -> types.ListToolsResult:  # noqa: ANN401 - vendor's
-        return await service.ask("tools/list", params, types.ListToolsResult)
-
-    async def call_tool(_: Any, params: Any) -> types.CallToolResult:  # noqa: ANN401
-        return await service.ask("tools/call", params, types.CallToolResult)
-
-    async def list_resources(_: Any, params: Any) -> types.ListResourcesResult:  # noqa: ANN401
-        return await service.ask("resources/list", params, types.ListResourcesResult)
-
-    async def list_templates(_: Any, params: Any) -> types.ListResourceTemplatesResult:  # noqa: ANN401
-        return await service.ask("resources/templates/list", params, types.ListResourceTemplatesResult)
-
-    async def read_resource(_: Any, params: Any) -> types.ReadResourceResult:  # noqa: ANN401
-        return await service.ask("resources/read", params, types.ReadResourceResult)
+    def on(method: str, kind: type[Result]) -> "Callable[[Any, Any], Awaitable[Result]]":
+        return lambda _, params: service.ask(method, params, kind)
 
     server: Server[Any] = Server(
         "ibid",
         version=version("ibid"),
         title="Ibid",
         instructions=instructions,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        on_list_tools=on("tools/list", types.ListToolsResult),
+        on_call_tool=on("tools/call", types.CallToolResult),
+        on_list_resources=on("resources/list", types.ListResourcesResult),
+        on_list_resource_templates=on("resources/templates/list", types.ListResourceTemplatesResult),
+        on_read_resource=on("resources/read", types.ReadResourceResult),
     )
     server.middleware.clear()  # its spans would hold messages of errors
     return server

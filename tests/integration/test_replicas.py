@@ -155,6 +155,24 @@ def test_what_one_has_found_is_a_hit_at_the_other(pair: Pair, session: str) -> N
     assert "thirty-one" in searched["answer"]
 
 
+def test_mcp_requests_of_one_client_reach_either(pair: Pair, session: str) -> None:
+    """No request depends on the one before: what one lists and finds, the other reads."""
+
+    def call(replica: Service, method: str, **params: object) -> Any:
+        sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return replica.client.post("/mcp", json=sent, headers=head).json()["result"]
+
+    place(pair.one, session)
+    head = {"Accept": "application/json, text/event-stream", "X-Ibid-Session": session}
+    assert "search" in {tool["name"] for tool in call(pair.one, "tools/list")["tools"]}
+    found = call(pair.other, "tools/call", name="search", arguments={"query": QUESTION})
+    first = found["structuredContent"]["results"][0]
+    read = call(pair.one, "resources/read", uri=first["url"])
+    fetched = call(pair.other, "tools/call", name="fetch", arguments={"id": first["id"]})
+    assert "thirty-one" in read["contents"][0]["text"]
+    assert fetched["structuredContent"]["text"] == read["contents"][0]["text"]
+
+
 def test_without_the_cache_both_answer_as_before(pair: Pair, redis: RedisServer, session: str) -> None:
     """Hung or gone, it is missed by nobody: nothing is degraded, both stay ready."""
     place(pair.one, session)
