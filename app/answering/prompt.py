@@ -1,9 +1,9 @@
-"""The texts and blocks of a prompt: instructions, persona, thread, cards, project knowledge, overlay and lens.
+"""The texts and blocks of a prompt: instructions, persona, thread, cards, projects' knowledge, overlay, lens.
 
 Each of the instructions has under 180 tokens, and under 60 more where cards or a thread are shown, because
 every answer pays for them. Retrieved and stored texts are data: each is sanitised and kept on its line, so
 that it cannot forge a line of the prompt, a label, or a chat template's marks; an overlay's lines that read
-like the prompt's own are indented. Pure except for the token count; raises `InvalidField` for an unknown lens.
+like the prompt's own are indented. Pure except for the token count. `InvalidField` for an unknown lens.
 Source: docs/contract.md, docs/adr/0019.
 """
 
