@@ -238,6 +238,10 @@ class Reason(StrEnum):
     """In the record alone: the asker left before the sources had answered."""
 
 
+CERTAIN = 2.0
+"""Evidence above every threshold: those are in [-1, 1]."""
+
+
 @dataclass(slots=True)
 class Entry:
     source: str

@@ -24,11 +24,10 @@ from app.answering.recorder import Recorder
 from app.answering.relay import Relay
 from app.answering.summaries import Digest
 from app.breaker import LASTING, Breaker
-from app.db.answers import AnswerStore, OriginalStore
+from app.db.answers import AnswerStore
 from app.db.cards import CardStore
 from app.db.code import CodeStore
 from app.db.conversations import ConversationStore
-from app.db.copies import ChromaCopy, QdrantCopy, read_imported_collections
 from app.db.corpus import CorpusStore
 from app.db.documents import DocumentStore, Parser
 from app.db.folder import Held, hold
@@ -62,10 +61,12 @@ from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
 from app.models.tokens import O200k
 from app.retrieval.cache import Cache
+from app.retrieval.copies import ChromaCopy, QdrantCopy, read_imported_collections
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
+from app.retrieval.originals import OriginalStore
 from app.retrieval.projects import CodeSource, ConversationSource, DreamSource, RowSource
 from app.retrieval.redis import Redis, RedisProbe, open_cache
 from app.retrieval.rerank import SecondStage
@@ -367,7 +368,7 @@ async def open_services(
             "erasure": services.users.run,
             "qdrant": open_.qdrant.outbox.run,
             "chroma": open_.chroma_outbox.run,
-            "evictions": partial(evict_erased, open_.pool, open_.indexes),
+            "evictions": partial(evict_erased, open_.pool, open_.indexes.evict),
         }
         if open_.limiter.quotas:
             works["limits"] = open_.limiter.run

@@ -14,8 +14,8 @@ from functools import cached_property
 
 from app.answer import Support
 from app.answering.support import LEAST_TERMS, PASSAGE_CHARACTERS, SENTENCE_CHARACTERS, compared, plain
-from app.retrieval.terms import terms
 from app.text.languages import TONGUES, words
+from app.text.terms import terms
 
 STRONG, NONE = 0.5, 0.25
 """A sentence whose `score` reaches the first is carried; below the second it is not. Chosen on half of BEGIN

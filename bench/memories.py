@@ -22,8 +22,8 @@ from app.db.memories import BUMP, NAMES, Memory, row_of
 from app.db.pool import Pool
 from app.db.postgres import open_postgres
 from app.retrieval.memories import MemorySource
-from app.retrieval.terms import encode_terms
 from app.settings import Ibid, Settings
+from app.text.terms import encode_terms
 from app.types import Embedding, Query, Scope, Space
 from app.wiring import index_cache, open_qdrant
 from bench import corpus

@@ -28,7 +28,7 @@ from app.cli.eval import short
 from app.evaluation.figures import interval
 from app.evaluation.run import PlainParser, as_pdf, digest
 from app.models.tokens import O200k
-from app.retrieval.vocabulary import o200k
+from app.text.vocabulary import o200k
 from bench.memo import remembering
 from bench.quality import upload
 

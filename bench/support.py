@@ -24,7 +24,7 @@ import numpy as np
 from app.answer import Support
 from app.answering.enforcement import SentenceBuffer
 from app.answering.quotable import sentences as quotable
-from app.retrieval.vocabulary import shipped
+from app.text.vocabulary import shipped
 from bench.judgement import Text, contradicts, score, support
 from bench.policy import lines, rate, rows
 

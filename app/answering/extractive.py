@@ -22,8 +22,8 @@ from app.answering.quotable import BAR, ENDED, GAP, quotable
 from app.errors import RetrievalError
 from app.models.base import Delta, Embedder, ModelStream
 from app.models.bundled import Bundled
-from app.retrieval.terms import terms
 from app.text.greeting import is_pure_reentry_greeting
+from app.text.terms import terms
 from app.types import ChunkKind, Passage, Reason
 
 NEAR, CUE, NAMED, RELEVANT = 0.3, 0.2, 0.3, 2.0

@@ -1,7 +1,5 @@
-"""A recorded answer under another mix (`remix`), and the lens of a mix as a block of the prompt.
-
-`remix` re-ranks the candidates of a recorded answer from its trace alone: no search and no model. Times are
-UTC. Raises `InvalidField` for an unknown lens. Source: docs/contract.md.
+"""A recorded answer under another mix: its candidates are ranked again from its trace alone, without a search
+or a model. Times are UTC. Raises nothing. Source: docs/contract.md.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -9,24 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.answering.budget import judged as with_verdict
 from app.answering.recall import CONSIDERED, RECENCY, TOLD, Weighing, draw, of, recency, running, top
-from app.errors import InvalidField
 from app.types import CORPUS, MEMORIES, Candidate, Entry, Passage, Verdict
-from app.vantage.terms import FM, LENSES
-
-
-def lens_name(lens: bool | str) -> str:
-    """The name of a lens, "" for none. Raises `InvalidField`, listing the lenses."""
-    if isinstance(lens, bool):
-        return FM if lens else ""
-    name = lens.casefold()
-    if name not in LENSES:
-        raise InvalidField(f"the lenses are {', '.join(LENSES)}", field="body.mix.lens_fm")
-    return name
-
-
-def lens_block(lens: bool | str) -> str:
-    name = lens_name(lens)
-    return f"[Lens]\nFor this answer, {name}: {LENSES[name]}" if name else ""
 
 
 @dataclass(frozen=True, slots=True)

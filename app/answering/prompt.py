@@ -1,10 +1,10 @@
-"""The texts and blocks of a prompt: instructions, persona, thread, cards, project knowledge and overlay.
+"""The texts and blocks of a prompt: instructions, persona, thread, cards, projects' knowledge, overlay, lens.
 
 Each of the instructions has under 180 tokens, and under 60 more where cards or a thread are shown, because
 every answer pays for them. Retrieved and stored texts are data: each is sanitised and kept on its line, so
 that it cannot forge a line of the prompt, a label, or a chat template's marks; an overlay's lines that read
-like the prompt's own are indented. Pure except for the token count; nothing here raises. Source:
-docs/contract.md, docs/adr/0019.
+like the prompt's own are indented. Pure except for the token count. `InvalidField` for an unknown lens.
+Source: docs/contract.md, docs/adr/0019.
 """
 
 import re
@@ -22,10 +22,12 @@ from app.db.cards import Card, same
 from app.db.memories import CARDS, Memory, Moment
 from app.db.projects import Knowledge
 from app.db.votes import OwnMessage
+from app.errors import InvalidField
 from app.retrieval.ranking import is_probe
 from app.retrieval.tags import PROSE, SKELETON, family, infer_query_tags
 from app.text.sanitise import PLAIN, one_line, quote, sanitise_name, sanitise_text
 from app.types import Passage
+from app.vantage.terms import FM, LENSES
 
 SYSTEM = """\
 You answer questions from the asker's own documents. Passages from them are quoted under [Context], one a \
@@ -623,3 +625,18 @@ def day_line(at: datetime) -> str:
 def reentry_line(moment: Moment | None) -> str:
     """The temporal line of a prompt; "" if nothing is known."""
     return AWAY.get(moment.bucket, "") if moment else ""
+
+
+def lens_name(lens: bool | str) -> str:
+    """The name of a lens, "" for none. Raises `InvalidField`, listing the lenses."""
+    if isinstance(lens, bool):
+        return FM if lens else ""
+    name = lens.casefold()
+    if name not in LENSES:
+        raise InvalidField(f"the lenses are {', '.join(LENSES)}", field="body.mix.lens_fm")
+    return name
+
+
+def lens_block(lens: bool | str) -> str:
+    name = lens_name(lens)
+    return f"[Lens]\nFor this answer, {name}: {LENSES[name]}" if name else ""

@@ -31,7 +31,6 @@ from app.answer import (
     sha256,
 )
 from app.answering import ruling
-from app.answering.mix import lens_block
 from app.answering.prompt import (
     NAMED,
     PROJECT_FORM,
@@ -39,6 +38,7 @@ from app.answering.prompt import (
     cards_text,
     first,
     knowledge_text,
+    lens_block,
     notes_text,
     thread_text,
 )

@@ -22,9 +22,9 @@ from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, ConversationDr
 from app.errors import ModelError
 from app.models.base import ChatModel, read_answer
 from app.retrieval.ranking import is_probe
-from app.retrieval.terms import terms
 from app.tasks import deadline
 from app.text.sanitise import quote
+from app.text.terms import terms
 
 READ, MAX_SENTENCES = 100_000, 1_000
 """Characters read and sentences weighed, from the beginning."""

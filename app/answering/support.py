@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from app.answer import Span, Support
 from app.answering.citations import CitationMark
 from app.answering.enforcement import SentenceBuffer
-from app.retrieval.terms import SPACELESS, terms
+from app.text.terms import SPACELESS, terms
 
 LEAST_TERMS = 2
 """Terms below which a sentence says too little to be judged."""

@@ -23,12 +23,11 @@ from app.cli.client import client, holder
 from app.cli.store import held_dsn, open_store
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
 from app.db import damage
-from app.db.copies import ChromaCopy, Copy, QdrantCopy, read_imported_collections, read_unimported
 from app.db.damage import Damage
 from app.db.folder import hold, read_lock
 from app.db.memories import RAW
 from app.db.memory_service import open_outside
-from app.db.outbox import EngineState, Outbox, state
+from app.db.outbox import Copy, EngineState, Outbox, state
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import Behind, identity, open_server, superuser
 from app.db.vectors import SpaceStore
@@ -38,6 +37,7 @@ from app.models.client import FAULTS, Refused, model_error, open_client
 from app.models.moderation import open_moderator
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
+from app.retrieval.copies import ChromaCopy, QdrantCopy, read_imported_collections, read_unimported
 from app.retrieval.redis import open_cache
 from app.retrieval.retrievers.chroma import ChromaDamaged, open_chroma
 from app.retrieval.retrievers.qdrant import CollectionCache, fits, open_points, too_old

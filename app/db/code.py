@@ -21,6 +21,18 @@ from typing import TypeAlias
 import asyncpg
 
 from app.db.pool import Pool
+from app.db.project_tables import (
+    CHUNK,
+    IN_PROJECT,
+    MOMENT,
+    REACHED,
+    VECTOR,
+    WHOSE,
+    Analysed,
+    chunk_analysed,
+    keep,
+    owners,
+)
 from app.db.projects import (
     UUID,
     Called,
@@ -35,18 +47,6 @@ from app.db.projects import (
 )
 from app.db.rows import CLOCK, Connection, check_not_erased, storable, take_turns, transaction
 from app.errors import InvalidField, KeptElsewhere
-from app.retrieval.project_tables import (
-    CHUNK,
-    IN_PROJECT,
-    MOMENT,
-    REACHED,
-    VECTOR,
-    WHOSE,
-    Analysed,
-    chunk_analysed,
-    keep,
-    owners,
-)
 from app.types import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("6a1d3c52-0a4e-5f0b-9a6e-3f1f6b7c9d20")

@@ -22,6 +22,16 @@ from typing import TypeAlias
 import asyncpg
 
 from app.db.pool import Pool
+from app.db.project_tables import (
+    CONVERSATION,
+    IN_PROJECT,
+    REACHED,
+    WHOSE,
+    Analysed,
+    conversation_analysed,
+    forget,
+    keep,
+)
 from app.db.projects import (
     FORGET_NEXT,
     UUID,
@@ -47,16 +57,6 @@ from app.db.rows import (
     transaction,
 )
 from app.errors import KeptElsewhere
-from app.retrieval.project_tables import (
-    CONVERSATION,
-    IN_PROJECT,
-    REACHED,
-    WHOSE,
-    Analysed,
-    conversation_analysed,
-    forget,
-    keep,
-)
 from app.types import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("5b8f1a52-6f0e-5c39-9f3b-7a1d2c44e0d6")

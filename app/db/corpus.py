@@ -17,7 +17,7 @@ import asyncpg
 from app.db.pool import Pool
 from app.db.rows import Connection, closed, opened, storable, take_turns, transaction
 from app.errors import TooMany
-from app.retrieval.terms import encode_terms
+from app.text.terms import encode_terms
 from app.types import Embedding, Scope
 
 

@@ -23,8 +23,8 @@ from app.answer import new_id
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, check_not_erased, closed, is_id, opened, storable, take_turns, transaction
 from app.errors import Conflict, Missing, Overloaded, Unavailable
-from app.retrieval.terms import encode_terms
 from app.text.labels import clean, distinct, key, label_name, unique
+from app.text.terms import encode_terms
 from app.types import Chunk, Embedding, ParsedDocument, PendingDocument, Scope
 
 

@@ -22,6 +22,7 @@ from app.answer import new_id
 from app.db.pool import Pool
 from app.db.rows import (
     CLOCK,
+    DIGITS,
     Connection,
     check_not_erased,
     closed,
@@ -32,9 +33,8 @@ from app.db.rows import (
     transaction,
 )
 from app.errors import SameText
-from app.retrieval.retrievers.points import DIGITS
-from app.retrieval.terms import encode_terms
 from app.text.dates import Expression, expressions, spoken
+from app.text.terms import encode_terms
 from app.types import Embedding, Scope, day_said
 
 RAW = "memory_raw"

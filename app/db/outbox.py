@@ -17,11 +17,11 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
 
 import asyncpg
 import structlog
 
-from app.db.copies import Copy, Position, RefillCursor
 from app.db.jobs import is_open
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
@@ -29,6 +29,8 @@ from app.errors import RetrievalError, StartError, Unavailable
 from app.settings import Settings
 from app.types import Probe
 
+RefillCursor: TypeAlias = tuple[str, ...]
+"""Progress of a refill: its part and the key of the last row taken; () at the beginning."""
 BATCH = 256
 """Entries per step."""
 POLL_SECONDS = 1.0
@@ -84,6 +86,38 @@ LAST = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1"
 WAITING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND seq <= $2)"
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The database and outbox entry that an engine has followed."""
+
+    identity: str
+    """The database's identity (`db/postgres.py`)."""
+    seq: int
+    """The last outbox entry taken."""
+
+
+class Copy(Protocol):
+    @property
+    def name(self) -> str:
+        """The engine's name in the outbox."""
+
+    async def position(self) -> Position | None: ...
+    async def save_position(self, position: Position) -> None: ...
+    async def apply(self, collection: str, items: Sequence[str]) -> None:
+        """Write these items as the record has them now; delete those that are not in it."""
+
+    async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
+        """Write the rows after `cursor`; returns their number and the next cursor. After the last page it
+        deletes items that are not in the record and returns None."""
+
+    async def total(self) -> int: ...
+    async def is_complete(self) -> bool:
+        """True if the engine holds exactly that number."""
+
+    async def sample_matches(self) -> bool:
+        """True if randomly chosen vectors of each collection equal those of the record."""
 
 
 @dataclass(frozen=True, slots=True)

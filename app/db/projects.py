@@ -18,9 +18,9 @@ from typing import TypeAlias
 import asyncpg
 
 from app.db.pool import Pool, record_faults
+from app.db.project_tables import CHUNK, CONVERSATION, REACHED, owners
 from app.db.rows import EPOCH, Connection, closed, opened, storable, take_turns, transaction
 from app.errors import InvalidField, Rejected, TooMany
-from app.retrieval.project_tables import CHUNK, CONVERSATION, REACHED, owners
 from app.types import Scope
 
 

@@ -29,6 +29,8 @@ else:
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+DIGITS = 20
+"""Longest number that is read as a point's id; 32 digits are a UUID."""
 CLOCK = "SELECT clock_timestamp()"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 USER_STANDS = "SELECT ibid.user_stands($1, $2, coalesce($3, now()))"

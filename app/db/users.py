@@ -6,10 +6,10 @@ under the user's lock, so an erasure takes both locks. Afterwards the embedded s
 so that no file holds erased rows; a configured server's files are its operator's. Raises `Unavailable`.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import orjson
 
@@ -18,11 +18,10 @@ from app.db.jobs import Listener
 from app.db.memories import OTHERS, RAW, lock_user
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import compact
+from app.db.project_tables import CHUNK, CONVERSATION, WHOSE
 from app.db.projects import OWN, unfolded
 from app.db.rows import take_turns, transaction
 from app.errors import Unavailable
-from app.retrieval.index_cache import IndexCache
-from app.retrieval.project_tables import CHUNK, CONVERSATION, WHOSE
 from app.types import Scope, moment
 
 
@@ -96,6 +95,9 @@ class Receipt:
     notes: tuple[str, ...] = ()
     """Data of other tools that the erasure does not reach."""
 
+
+Evict: TypeAlias = Callable[[Callable[[tuple[str, Hashable]], bool]], None]
+"""Drops the indexes whose key (source, scope) is chosen."""
 
 CHANNEL = "ibid_erased"
 """Notified with tenant and user after an erasure, so that replicas drop the user's indexes."""
@@ -210,13 +212,13 @@ class ErasureStore:
             await self._pool.execute(BLANK)
 
 
-async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
+async def evict_erased(pool: Pool, evict: Evict) -> None:
     """Drops an erased user's indexes on this replica, after NOTIFY `ibid_erased`. A missed notification is
     harmless: the erasure raised the version, so the index is not used again, and the LRU drops it."""
 
     def heard(payload: str) -> None:
         tenant, _, user = payload.partition("\x1f")
-        indexes.evict(lambda key: {tenant, user} <= key_parts(key[1]))
+        evict(lambda key: {tenant, user} <= key_parts(key[1]))
 
     async with Listener(pool, CHANNEL, heard) as listener:
         while True:

@@ -16,7 +16,7 @@ from itertools import accumulate
 from app.db.code import CodeCut, CodeFile, CutFile
 from app.ingest.secrets import mask_file
 from app.ingest.syntax import GRAMMARS, TEXT, Definition, definitions, language_of
-from app.retrieval.vocabulary import pieces
+from app.text.vocabulary import pieces
 
 LIMIT = 440
 """Maximum pieces of a chunk. The bundled embedder reads 510; the file path above the text takes the rest."""

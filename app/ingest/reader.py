@@ -25,7 +25,7 @@ import pypdfium2.raw as native
 from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
 from app.ingest.lines import BREAK, Bookmark, Line, PlacedWord, Style, body_style
 from app.ingest.tables import LONG_LABEL_WORDS
-from app.retrieval.vocabulary import count
+from app.text.vocabulary import count
 
 MAX_CHARS = 20_000_000
 """Characters per document: some 6,000 full pages."""

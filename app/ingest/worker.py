@@ -23,7 +23,7 @@ from app.ingest.kinds import with_kinds
 from app.ingest.layout import blocks, merge_headings, printed_numbers, remove_running_heads
 from app.ingest.lines import clean
 from app.ingest.titles import document_title
-from app.retrieval.vocabulary import count
+from app.text.vocabulary import count
 from app.types import Chunk, ParsedDocument
 
 FILE_SECONDS = 8.0
@@ -142,7 +142,7 @@ def cut_files(parent: int, call: Call) -> None:
     from app.db.code import CodeFile  # noqa: PLC0415 - imports the database client
     from app.ingest.code import cut_file  # noqa: PLC0415
     from app.ingest.syntax import SECONDS, TEXT, grammar, language_of  # noqa: PLC0415
-    from app.retrieval.vocabulary import pieces  # noqa: PLC0415 - not needed for PDFs
+    from app.text.vocabulary import pieces  # noqa: PLC0415 - not needed for PDFs
 
     files = [CodeFile(**file) for file in json.loads(call.data)]
     for file in files:  # load what cannot be read after the change of user

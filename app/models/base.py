@@ -12,6 +12,9 @@ from typing import Protocol
 from app.answer import Finish, Prompt, Usage
 from app.types import Embedding
 
+LEGIBLE = 0.5
+"""Share of a question that the embedder must be able to read for similarity to count."""
+
 
 class Embedder(Protocol):
     """Texts to vectors of one space. Batched, off the event loop; raises `RetrievalError("embedding")`."""

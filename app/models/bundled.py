@@ -15,11 +15,11 @@ from typing import Protocol
 import numpy as np
 
 from app.errors import RetrievalError, StartError
+from app.models.base import LEGIBLE
 from app.models.encoder import CHARACTERS, DIM, MODEL, SCORE_SIZE, SIZE, Lanes, Purpose, load, paired
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
-from app.retrieval.relevance import LEGIBLE
-from app.retrieval.vocabulary import letters, spelling
 from app.text.languages import is_english
+from app.text.vocabulary import letters, spelling
 from app.types import Embedding, space_name
 
 # In our session: the scheduler compares niceness within a session only (autogroup).

@@ -24,7 +24,7 @@ from app.breaker import LASTING, Breaker
 from app.errors import RetrievalError
 from app.models.base import Embedder
 from app.models.client import FAULTS, ModelClient, Refused, Server, logged, open_client, retry_after
-from app.retrieval.vocabulary import o200k
+from app.text.vocabulary import o200k
 from app.tracing import ModelCall
 from app.types import Embedding, space_name
 

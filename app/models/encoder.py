@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from app.errors import RetrievalError
-from app.retrieval.vocabulary import shipped, tokenizer, verified
+from app.text.vocabulary import shipped, tokenizer, verified
 from app.types import Embedding
 
 if TYPE_CHECKING:

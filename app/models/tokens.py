@@ -6,7 +6,7 @@ Source of the factor: docs/contract.md (1.3 for model families with another voca
 import asyncio
 import re
 
-from app.retrieval.vocabulary import count, o200k
+from app.text.vocabulary import count, o200k
 
 O200K_MODELS = re.compile(
     r"(^|[/:])(gpt-4o|chatgpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o[134]($|[-:])|extractive$)|gpt-oss", re.IGNORECASE

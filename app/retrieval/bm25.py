@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.retrieval.terms import (
+from app.text.terms import (
     COUNT_BYTES,
     HEADER,
     TERM_BYTES,
@@ -31,7 +31,7 @@ from app.retrieval.terms import (
     stem,
     words,
 )
-from app.retrieval.vocabulary import o200k
+from app.text.vocabulary import o200k
 
 Rows = NDArray[np.uint32]
 Mask = NDArray[np.bool_]

@@ -21,9 +21,9 @@ import structlog
 from pydantic import TypeAdapter
 
 from app.retrieval.redis import VALUE_BYTES, Redis
-from app.retrieval.relevance import CERTAIN, UNRELATED
+from app.retrieval.relevance import UNRELATED
 from app.text.labels import is_label
-from app.types import Candidate, Embedding, Found, Scope
+from app.types import CERTAIN, Candidate, Embedding, Found, Scope
 
 Result = TypeVar("Result")
 

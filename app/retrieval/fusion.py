@@ -16,7 +16,8 @@ from datetime import date, datetime
 from functools import lru_cache
 from itertools import chain, islice
 
-from app.retrieval.relevance import CERTAIN, LEGIBLE, UNRELATED, evidence, is_match, least_related
+from app.models.base import LEGIBLE
+from app.retrieval.relevance import UNRELATED, evidence, is_match, least_related
 from app.text.dates import (
     FIRST,
     LAST,
@@ -35,7 +36,7 @@ from app.text.dates import (
     united,
 )
 from app.text.languages import TONGUES, words
-from app.types import SAID, Candidate, Hit, Legs, Passage, Stretch, day_of
+from app.types import CERTAIN, SAID, Candidate, Hit, Legs, Passage, Stretch, day_of
 
 DEPTH = 10
 """Results that contrast is measured over: as many as people read."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.retrieval.bm25 import Content, Lexical, Mask, Postings, Scores, merge
-from app.retrieval.terms import terms
+from app.text.terms import terms
 from app.types import Hit, Passage
 
 Matrix: TypeAlias = NDArray[np.float32]

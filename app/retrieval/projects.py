@@ -17,21 +17,7 @@ import numpy as np
 import structlog
 
 from app.db.pool import Pool, record_faults, retrieval_faults
-from app.db.project_text import conversation_text
-from app.errors import Rejected, Unavailable
-from app.retrieval.bm25 import Mask, invert
-from app.retrieval.index import (
-    INLINE,
-    Address,
-    IndexSearch,
-    Matrix,
-    PassageKey,
-    Segment,
-    on_loop_or_thread,
-    rows_segment,
-)
-from app.retrieval.index_cache import IndexCache, Listing
-from app.retrieval.project_tables import (
+from app.db.project_tables import (
     CHUNK,
     COMPARABLE,
     CONVERSATION,
@@ -47,6 +33,20 @@ from app.retrieval.project_tables import (
     kept,
     rows_of,
 )
+from app.db.project_text import conversation_text
+from app.errors import Rejected, Unavailable
+from app.retrieval.bm25 import Mask, invert
+from app.retrieval.index import (
+    INLINE,
+    Address,
+    IndexSearch,
+    Matrix,
+    PassageKey,
+    Segment,
+    on_loop_or_thread,
+    rows_segment,
+)
+from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.retrievers import postgres
 from app.retrieval.source import (
     WRITTEN,
@@ -58,9 +58,9 @@ from app.retrieval.source import (
     stack,
     written_at,
 )
-from app.retrieval.terms import is_current
-from app.retrieval.vocabulary import count
 from app.text.labels import is_label, label, path_name
+from app.text.terms import is_current
+from app.text.vocabulary import count
 from app.types import (
     CODE,
     CONVERSATIONS,

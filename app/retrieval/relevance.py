@@ -10,7 +10,7 @@ docs/adr/0004.
 import math
 from collections.abc import Iterable
 
-from app.types import Candidate, Hit
+from app.types import CERTAIN, Candidate, Hit
 
 SHORT_CHARACTERS = 10
 """Shorter messages may skip retrieval."""
@@ -27,10 +27,8 @@ MOST_OF_IT = 0.6
 CONTENT, CONTENT_ILLEGIBLE = 0.35, 0.2
 """Share of the question's content that suffices while nothing is embedded, and in a language that the
 embedder cannot read."""
-LEGIBLE = 0.5
-"""Share of a question that the embedder must be able to read for similarity to count."""
-CERTAIN, UNRELATED = 2.0, -1.0
-"""Evidence above and below every threshold, which are in [-1, 1]."""
+UNRELATED = -1.0
+"""Evidence below every threshold, which are in [-1, 1]; `CERTAIN` is above."""
 
 
 def chance(passages: int) -> float:

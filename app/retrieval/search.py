@@ -19,13 +19,12 @@ import structlog
 
 from app.errors import RetrievalError
 from app.metrics import count_cache, stage
-from app.models.base import Embedder
+from app.models.base import LEGIBLE, Embedder
 from app.models.bundled import whole
 from app.retrieval import fusion
 from app.retrieval.cache import FORMAT, Cache, Recent
 from app.retrieval.fusion import Floor, fuse
 from app.retrieval.ranking import without_duplicates
-from app.retrieval.relevance import LEGIBLE
 from app.retrieval.rerank import First, SecondStage
 from app.tasks import deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source

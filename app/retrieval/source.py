@@ -36,8 +36,8 @@ from app.retrieval.index import (
     on_loop_or_thread,
 )
 from app.retrieval.index_cache import IndexCache, ScopeRows
-from app.retrieval.terms import VERSION, encode_terms, is_current
 from app.tasks import deadline
+from app.text.terms import VERSION, encode_terms, is_current
 from app.types import (
     LONG_AGO,
     Embedding,

@@ -21,7 +21,6 @@ import asyncpg
 
 from app.db import corpus
 from app.db import memories as memories_
-from app.db.copies import read_imported_collections, set_home
 from app.db.corpus import IDS, ReferenceDraft, placed
 from app.db.documents import embedded_text
 from app.db.memories import RAW, WRITE, Memory
@@ -33,6 +32,7 @@ from app.db.vectors import read_spaces
 from app.models.base import Embedder
 from app.models.tokens import O200k
 from app.retrieval import payload
+from app.retrieval.copies import read_imported_collections, set_home
 from app.retrieval.points import memory_from_point, text_from_point
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.qdrant import NOT_OURS, CollectionCache, Qdrant, fits, free, is_ours

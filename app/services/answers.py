@@ -24,12 +24,13 @@ from app.answering.replay import (
     replayed,
     unkept,
 )
-from app.db.answers import AnswerLine, AnswerStore, OriginalStore
+from app.db.answers import AnswerLine, AnswerStore
 from app.db.cards import CardStore
 from app.db.projects import Knowledge, KnowledgeStore
 from app.db.rows import is_id
 from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import RETRY_SECONDS, IbidError, Missing, Overloaded, Unavailable, required
+from app.retrieval.originals import OriginalStore
 from app.services.projects import entries
 from app.tasks import deadline
 from app.types import Scope

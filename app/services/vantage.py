@@ -30,7 +30,7 @@ from app.answer import (
 from app.answering import ruling
 from app.answering.budget import Meter, PromptLimits, packed_passages
 from app.answering.enforcement import WHOLE_CLASSES, Enforcement
-from app.answering.mix import RemixedEntry, lens_block, lens_name, remix
+from app.answering.mix import RemixedEntry, remix
 from app.answering.pipeline import (
     Pipeline,
     Run,
@@ -55,6 +55,8 @@ from app.answering.prompt import (
     ThreadBlock,
     cards_block,
     day_line,
+    lens_block,
+    lens_name,
     reentry_line,
     thread_block,
 )

@@ -11,7 +11,7 @@ def inner(count: Callable[[str], int], shown: str) -> int:
 
 def cuts(text: str) -> tuple[int, int]:
     """The first and the last place between a letter and a blank, where o200k always ends a piece, so that the
-    parts' tokens add up (`retrieval/vocabulary.py`). Equal places if there are not two."""
+    parts' tokens add up (`text/vocabulary.py`). Equal places if there are not two."""
     first, last = text.find(" "), text.rfind(" ")
     while first > 0 and not text[first - 1].isalpha():
         first = text.find(" ", first + 1)

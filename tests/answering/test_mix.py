@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
 from app.answering.budget import Budget, Meter, ledger, pack_recalled
-from app.answering.mix import candidate, lens_block, lens_name, remix
-from app.answering.prompt import HEADS, plain
+from app.answering.mix import candidate, remix
+from app.answering.prompt import HEADS, lens_block, lens_name, plain
 from app.answering.recall import (
     RECENCY,
     RECENCY_BOUND,
@@ -30,9 +30,9 @@ from app.answering.recall import (
 from app.db.memories import Tally
 from app.errors import InvalidField
 from app.retrieval.ranking import Wants, without_identical
-from app.retrieval.relevance import CERTAIN, UNRELATED, evidence_of
+from app.retrieval.relevance import UNRELATED, evidence_of
 from app.retrieval.tags import infer_query_tags
-from app.types import CORPUS, MEMORIES, Candidate, Entry, Passage, Verdict
+from app.types import CERTAIN, CORPUS, MEMORIES, Candidate, Entry, Passage, Verdict
 from app.vantage.terms import FM, LENSES, Mix
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

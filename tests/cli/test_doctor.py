@@ -12,7 +12,6 @@ from pydantic import SecretStr
 
 from app.cli import doctor
 from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, finding, older
-from app.db.copies import QdrantCopy, set_home
 from app.db.embedded import Cluster
 from app.db.memories import RAW
 from app.db.outbox import Outbox
@@ -21,6 +20,7 @@ from app.db.postgres import identity, recorded
 from app.db.rows import transaction
 from app.db.vectors import SpaceStore
 from app.errors import IbidError
+from app.retrieval.copies import QdrantCopy, set_home
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
 from app.retrieval.retrievers.qdrant_engine import folder_of
 from app.settings import (

@@ -32,8 +32,7 @@ from app.db.pool import Pool, open_pool
 from app.db.rows import storable
 from app.db.sessions import ChatLogStore, SessionStore, emptied
 from app.errors import NoRoom, Rejected
-from app.retrieval.relevance import CERTAIN
-from app.types import Degraded, Entry, Reason, Scope, Trace, Verdict
+from app.types import CERTAIN, Degraded, Entry, Reason, Scope, Trace, Verdict
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
 ANSWER = Answer(

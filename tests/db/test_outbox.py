@@ -15,22 +15,20 @@ import pytest
 from qdrant_client import AsyncQdrantClient, models
 
 from app.db import outbox as outbox_
-from app.db.copies import (
-    STATE,
-    ChromaCopy,
-    Position,
-    QdrantCopy,
-    RefillCursor,
-)
 from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.documents import DocumentPart
 from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
-from app.db.outbox import DAMAGED, DIFFERS, EngineClaim, EngineProbe, Outbox
+from app.db.outbox import DAMAGED, DIFFERS, EngineClaim, EngineProbe, Outbox, Position, RefillCursor
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
+from app.retrieval.copies import (
+    STATE,
+    ChromaCopy,
+    QdrantCopy,
+)
 from app.retrieval.retrievers.chroma import Chroma, collection
 from app.retrieval.retrievers.chroma_child import REMADE_MOST, EmbeddedChroma
 from app.retrieval.retrievers.points import DENSE, Point, Where, floats

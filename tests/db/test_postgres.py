@@ -28,8 +28,8 @@ from app.db.postgres import (
     recorded,
     superuser,
 )
+from app.db.project_tables import CHUNK, CONVERSATION, rows_of
 from app.errors import StartError, Unavailable
-from app.retrieval.project_tables import CHUNK, CONVERSATION, rows_of
 from app.settings import Ibid, Postgres, Settings
 from app.types import Probe, Scope
 

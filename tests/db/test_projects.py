@@ -12,6 +12,7 @@ import pytest
 from app.db import projects, users
 from app.db.embedded import Cluster
 from app.db.pool import Pool
+from app.db.project_tables import CHUNK, Analysed, keep
 from app.db.project_text import EmbeddedRow
 from app.db.projects import (
     MOST_NOTES,
@@ -29,7 +30,6 @@ from app.db.projects import (
 )
 from app.db.rows import Connection, transaction
 from app.errors import IbidError, InvalidField, Rejected, TooMany
-from app.retrieval.project_tables import CHUNK, Analysed, keep
 from app.types import Scope
 from tests.fakes.records import chunked
 

@@ -16,6 +16,7 @@ from app.db.cards import CardDraft, CardShape, CardStore
 from app.db.documents import DocumentPart
 from app.db.memories import lock_user
 from app.db.pool import Pool
+from app.db.project_tables import CONVERSATION, Analysed, keep
 from app.db.rows import transaction
 from app.db.users import (
     TABLES,
@@ -25,8 +26,7 @@ from app.db.users import (
     HoldingRows,
     evict_erased,
 )
-from app.retrieval.index_cache import IndexCache, Key
-from app.retrieval.project_tables import CONVERSATION, Analysed, keep
+from app.retrieval.index_cache import Key
 from app.services.users import UserService
 from app.types import Scope
 from tests.db.test_answers import ANSWER
@@ -545,12 +545,7 @@ async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> N
 
 async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> None:
     predicates: list[Callable[[Key], bool]] = []
-
-    class Indexes(IndexCache):
-        def evict(self, chosen: Callable[[Key], bool]) -> None:
-            predicates.append(chosen)
-
-    listening = asyncio.create_task(evict_erased(pool, Indexes(8)))
+    listening = asyncio.create_task(evict_erased(pool, predicates.append))
     store, alice = ErasureStore(pool), Scope(tenant="acme", user_id="alice")
     for _ in range(100):  # until it listens
         await store.end(alice, await store.begin(alice, NAMES), ())

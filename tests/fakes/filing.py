@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.answer import new_id
-from app.db.copies import ChromaCopy
 from app.db.documents import DocumentPart, indexed_text
 from app.db.pool import Pool
+from app.retrieval.copies import ChromaCopy
 from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.chroma import Chroma
-from app.retrieval.terms import encode_terms
+from app.text.terms import encode_terms
 from app.types import Chunk, Embedding, Space
 
 SPACE = Space("bag@32", "bag", 32, 0.0)

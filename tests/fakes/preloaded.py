@@ -4,7 +4,7 @@ first."""
 import gc
 from importlib import import_module
 
-from app.retrieval.vocabulary import o200k, spelling
+from app.text.vocabulary import o200k, spelling
 
 for name in ("serve", "doctor", "maintenance", "users", "keys", "eval"):
     import_module(f"app.cli.{name}")

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from app.db.copies import QdrantCopy
 from app.db.corpus import BUMP as BUMP_COLLECTION
 from app.db.corpus import Reference
 from app.db.memories import BUMP, RAW, WRITE, Memory, analysed, written_row
 from app.db.pool import Pool
+from app.retrieval.copies import QdrantCopy
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.memories import MemorySource
 from app.types import Embedding, Scope

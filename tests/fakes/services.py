@@ -13,7 +13,7 @@ from app.answering.live import Live
 from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.api.openapi import EXAMPLES
-from app.db.answers import AnswerLine, OriginalStore
+from app.db.answers import AnswerLine
 from app.db.cards import Card, CardDraft, CardShape, CardStore, card_id
 from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
 from app.db.corpus import CollectionFigures, Reference, ReferenceDraft
@@ -25,6 +25,7 @@ from app.db.pool import Pool
 from app.db.sessions import Session, Utterance
 from app.db.users import Receipt
 from app.errors import IbidError, Missing, RetrievalError
+from app.retrieval.originals import OriginalStore
 from app.retrieval.search import Retrieval
 from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
 from app.services.chat import ChatService

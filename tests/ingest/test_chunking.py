@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.ingest.chunking import ENOUGH, LIMIT, TARGET, chunks, fit, sentences
 from app.ingest.layout import BlockKind, LayoutBlock
-from app.retrieval.vocabulary import count
+from app.text.vocabulary import count
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from app.ingest.syntax import (
     grammar,
     language_of,
 )
-from app.retrieval.vocabulary import READ, pieces
+from app.text.vocabulary import READ, pieces
 from tests.fakes.process import children, wait_for
 
 FUNCTION = "def {0}(a):\n    '''What {0} does.'''\n" + "    total = a + compute({0}, again={1})\n" * 4

@@ -7,7 +7,7 @@ from app.ingest.chunking import chunks
 from app.ingest.columns import table_text
 from app.ingest.layout import blocks
 from app.ingest.lines import Line, PlacedWord, Style
-from app.retrieval.vocabulary import count
+from app.text.vocabulary import count
 
 LETTER, SIZE = 5.0, 10.0
 

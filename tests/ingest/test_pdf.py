@@ -28,8 +28,8 @@ from app.errors import (
 from app.ingest.pdf import PROBLEMS, WORKER, PdfParser, decode, decode_problem, exit_problem
 from app.ingest.worker import parse, to_json, with_labels
 from app.process import ENVIRONMENT, NotStarted, Program
-from app.retrieval.vocabulary import count
 from app.settings import DocumentLimits
+from app.text.vocabulary import count
 from app.types import Chunk, ParsedDocument
 from tests.fakes.pdfs import (
     bomb_pdf,
@@ -343,7 +343,7 @@ LEFT = """
 import os, sys
 from pathlib import Path
 from app.child import confine
-from app.retrieval.vocabulary import count
+from app.text.vocabulary import count
 from app.ingest.worker import parse
 names = sys.argv[2:]
 files = [open(name, "rb") for name in names]

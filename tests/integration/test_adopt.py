@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from app.db.copies import STATE
 from app.db.embedded import Cluster
 from app.db.memories import RAW
+from app.retrieval.copies import STATE
 from tests.cli.conftest import Ibid
 from tests.fakes.elder import DIM, Elder, elder, vector
 from tests.fakes.model import model_server

@@ -28,7 +28,7 @@ from app.models.embeddings import (
     readable,
     unpack,
 )
-from app.retrieval.vocabulary import count
+from app.text.vocabulary import count
 from app.types import Embedding
 from tests.fakes.model import Fault, ModelServer, bag, model_server
 

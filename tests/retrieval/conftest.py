@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.db.copies import ChromaCopy
 from app.db.pool import Pool
+from app.retrieval.copies import ChromaCopy
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import EXACT_BYTES, IndexCache

@@ -23,9 +23,9 @@ from app.retrieval.cache import (
     weight,
 )
 from app.retrieval.redis import Redis
-from app.retrieval.relevance import CERTAIN, UNRELATED
+from app.retrieval.relevance import UNRELATED
 from app.text.labels import label, label_name
-from app.types import Candidate, Degraded, Found, Passage, Scope
+from app.types import CERTAIN, Candidate, Degraded, Found, Passage, Scope
 from tests.fakes.answering import passage
 
 WHOLE = Found((Candidate(passage("a")),), stored=1, answered=1)

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from app import process
-from app.db.copies import ChromaCopy
 from app.db.documents import DocumentPart
 from app.db.outbox import Outbox, state
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
 from app.process import Child
+from app.retrieval.copies import ChromaCopy
 from app.retrieval.documents import DocumentSource
 from app.retrieval.retrievers.chroma import PROGRAM, Chroma, ChromaDamaged, ChromaProcess, open_chroma
 from app.retrieval.retrievers.chroma_child import (

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.db.copies import ChromaCopy
 from app.db.documents import DocumentPart
 from app.db.pool import Pool
 from app.errors import RetrievalError
+from app.retrieval.copies import ChromaCopy
 from app.retrieval.documents import DocumentSource
 from app.retrieval.retrievers.chroma import Chroma, ChromaServer, collection
-from app.retrieval.terms import encode_terms
+from app.text.terms import encode_terms
 from app.types import Embedding, Legs, Query, Scope, Space
 from tests.fakes.filing import BUMP, SPACE, bag, documents, file, insert, publish
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.db.copies import QdrantCopy
 from app.db.memories import RAW
 from app.db.outbox import Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.db.users import ErasureStore, Memories
 from app.retrieval import memories as module
+from app.retrieval.copies import QdrantCopy
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource

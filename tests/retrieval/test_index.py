@@ -22,7 +22,7 @@ from app.retrieval.index import (
 )
 from app.retrieval.index_cache import IndexCache, Listing, ScopeRows
 from app.retrieval.memories import THREAD_POSITION, spread, thread_position
-from app.retrieval.terms import encode_terms, is_current, terms
+from app.text.terms import encode_terms, is_current, terms
 
 WORDS = ["sea", "sand", "wave", "otter", "fish"]
 

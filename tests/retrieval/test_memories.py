@@ -15,9 +15,9 @@ from app.retrieval.memories import MemorySource, MemoryStanding, newest_cards, s
 from app.retrieval.relevance import is_match
 from app.retrieval.retrievers.points import Point
 from app.retrieval.retrievers.qdrant import CollectionCache, QdrantProcess
-from app.retrieval.terms import encode_terms
 from app.text.dates import days
 from app.text.labels import is_label
+from app.text.terms import encode_terms
 from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named, withdraw

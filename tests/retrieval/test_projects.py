@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from app.db.pool import Pool
+from app.db.project_tables import Analysed
 from app.errors import RetrievalError
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.project_tables import Analysed
 from app.retrieval.projects import CodeSource, RowSource
 from app.text.labels import is_label
 from app.types import Legs, Passage, Query, Scope

@@ -19,7 +19,6 @@ from app.retrieval.fusion import (
 )
 from app.retrieval.ranking import content, is_probe, is_test, without_copies_of, without_identical
 from app.retrieval.relevance import (
-    CERTAIN,
     UNRELATED,
     chance,
     evidence,
@@ -27,7 +26,7 @@ from app.retrieval.relevance import (
     least_related,
     skipped,
 )
-from app.types import Candidate, Hit, Legs, Passage
+from app.types import CERTAIN, Candidate, Hit, Legs, Passage
 
 
 def candidates(texts: list[str]) -> list[Candidate]:

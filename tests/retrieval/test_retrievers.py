@@ -12,8 +12,8 @@ import pytest
 from qdrant_client import AsyncQdrantClient
 
 from app.db.pool import Pool
+from app.db.project_tables import CHUNK, ProjectPart
 from app.retrieval.index import Matrix
-from app.retrieval.project_tables import CHUNK, ProjectPart
 from app.retrieval.retrievers.chroma import Chroma, open_chroma
 from app.retrieval.retrievers.points import Point, Where
 from app.retrieval.retrievers.postgres import nearest

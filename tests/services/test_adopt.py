@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from app.db.answers import OriginalStore
-from app.db.copies import STATE, QdrantCopy, read_imported_collections
 from app.db.corpus import CorpusStore, ReferenceDraft
 from app.db.embedded import Cluster
 from app.db.memories import RAW, MemoryStore, Tally
@@ -21,9 +19,11 @@ from app.db.postgres import identity
 from app.db.users import Memories
 from app.db.votes import VoteStore
 from app.errors import RetrievalError
+from app.retrieval.copies import STATE, QdrantCopy, read_imported_collections
 from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.memories import MemorySource
+from app.retrieval.originals import OriginalStore
 from app.retrieval.retrievers.points import Where
 from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, open_points
 from app.services import adopt as adopt_

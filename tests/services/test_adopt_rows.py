@@ -13,9 +13,9 @@ import pytest
 from app.db.embedded import Cluster
 from app.db.outbox import Outbox
 from app.db.pool import Pool, open_pool
+from app.db.project_tables import DISTANCE
 from app.db.vectors import SpaceStore, VectorStore
 from app.errors import RetrievalError
-from app.retrieval.project_tables import DISTANCE
 from app.services import reembed as moving
 from app.services.adopt import AdoptionStore, ForeignRow, is_same_space
 from app.services.reembed import Reembed

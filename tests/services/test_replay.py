@@ -10,13 +10,13 @@ import pytest
 
 from app.answer import Kind, Turn, recipe_block, sha256
 from app.answering import ruling
-from app.answering.mix import lens_block
+from app.answering.prompt import lens_block
 from app.answering.recorder import AnswerRecord, Recorder
 from app.answering.replay import Difference, Today, rebuilt
-from app.db.answers import OriginalStore
 from app.db.cards import Card
 from app.db.memories import Memory
 from app.errors import Missing, Unavailable
+from app.retrieval.originals import OriginalStore
 from app.retrieval.search import RANKING_VERSION
 from app.services import answers
 from app.services import answers as answers_

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import numpy as np
 
+from app.db.rows import DIGITS
 from app.types import Embedding
 
 Payload = Mapping[str, Any]
@@ -19,8 +20,6 @@ TEXTS = ("text", "content", "chunk")
 """Payload fields that may hold a point's text, in ours and older tools'."""
 DENSE = "meaning"
 """Name of the dense vector in our collections."""
-DIGITS = 20
-"""Longest number that is read as an id; 32 digits are a UUID."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ s for 50,000 rows of 384 dimensions).
 """
 
 from app.db.pool import Pool, retrieval_faults
-from app.retrieval.project_tables import DISTANCE, FAR, ProjectPart, ProjectTable
+from app.db.project_tables import DISTANCE, FAR, ProjectPart, ProjectTable
 from app.types import Embedding, Space
 
 NEAREST = """

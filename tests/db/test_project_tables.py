@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.db.pool import Pool
-from app.retrieval.project_tables import (
+from app.db.project_tables import (
     CHUNK,
     CONVERSATION,
     ProjectTable,

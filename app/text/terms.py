@@ -19,9 +19,9 @@ from hashlib import blake2b
 import numpy as np
 from Stemmer import Stemmer
 
-from app.retrieval.vocabulary import count
 from app.text.sanitise import one_line, quote
 from app.text.tokens import inner
+from app.text.vocabulary import count
 
 VERSION = 4
 """Stored with the terms: after a change here, texts are analysed again."""

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from app.db import project_text
 from app.db.pool import Pool
 from app.db.rows import Connection
-from app.retrieval.terms import VERSION, encode_terms
-from app.retrieval.vocabulary import count
+from app.text.terms import VERSION, encode_terms
+from app.text.vocabulary import count
 from app.types import Scope
 
 VECTOR = "CASE WHEN embedding_ibid IS NOT NULL THEN embedding_ibid ELSE embedding END"

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from app.answer import Role, Turn, sha256
-from app.db.answers import OriginalStore
 from app.db.documents import DocumentStore
 from app.db.memories import RAW
 from app.db.pool import Pool
 from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import IndexCache
+from app.retrieval.originals import OriginalStore
 from app.retrieval.retrievers.points import Collection, Point
 from app.retrieval.retrievers.qdrant import MARK, QdrantProcess
 from app.types import Entry, Scope, Verdict

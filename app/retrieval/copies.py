@@ -8,10 +8,9 @@ stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from secrets import randbelow
-from typing import Protocol, TypeAlias
 from uuid import uuid4
 
 import asyncpg
@@ -21,6 +20,7 @@ import structlog
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
 from app.db.memories import COLUMNS, OTHERS, RAW, memory
+from app.db.outbox import Position, RefillCursor
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, transaction
 from app.db.vectors import read_spaces
@@ -45,8 +45,6 @@ from app.retrieval.retrievers.qdrant import (
 )
 from app.types import Embedding, Scope, Space
 
-RefillCursor: TypeAlias = tuple[str, ...]
-"""Progress of a refill: its part and the key of the last row taken; () at the beginning."""
 PAGE = 256
 """Rows or points per page."""
 IDS = 2_000
@@ -175,38 +173,6 @@ async def read_unimported(pool: Pool) -> list[str]:
     or an import that ended at its first page."""
     with postgres_faults():
         return [row[0] for row in await pool.fetch(UNIMPORTED, NOT_IMPORTED)]
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """The database and outbox entry that an engine has followed."""
-
-    identity: str
-    """The database's identity (`db/postgres.py`)."""
-    seq: int
-    """The last outbox entry taken."""
-
-
-class Copy(Protocol):
-    @property
-    def name(self) -> str:
-        """The engine's name in the outbox."""
-
-    async def position(self) -> Position | None: ...
-    async def save_position(self, position: Position) -> None: ...
-    async def apply(self, collection: str, items: Sequence[str]) -> None:
-        """Write these items as the record has them now; delete those that are not in it."""
-
-    async def refill_page(self, cursor: RefillCursor) -> tuple[int, RefillCursor | None]:
-        """Write the rows after `cursor`; returns their number and the next cursor. After the last page it
-        deletes items that are not in the record and returns None."""
-
-    async def total(self) -> int: ...
-    async def is_complete(self) -> bool:
-        """True if the engine holds exactly that number."""
-
-    async def sample_matches(self) -> bool:
-        """True if randomly chosen vectors of each collection equal those of the record."""
 
 
 class QdrantCopy:

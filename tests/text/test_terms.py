@@ -9,8 +9,8 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped] # not mar
 from tokenizers import Tokenizer
 
 from app.errors import StartError
-from app.retrieval.terms import forms, terms, words
-from app.retrieval.vocabulary import (
+from app.text.terms import forms, terms, words
+from app.text.vocabulary import (
     PATTERN,
     RANKS_SHA256,
     READ,
