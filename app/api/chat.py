@@ -17,7 +17,7 @@ from app.answer import Role, Turn
 from app.answering.question import Question
 from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Opened, scope_of, shows_debug, within
-from app.api.openapi import ASKING, MODEL, SENDING, answered, operation_id, responses
+from app.api.openapi import answered, operation_id
 from app.api.schemas.chat import AnswerEnd, ChatMeta, ChatReply, ChatRequest
 from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.db.keys import Caller
@@ -67,10 +67,7 @@ async def begun(
 @router.post(
     "",
     summary="Ask a question and get a cited answer",
-    responses={
-        **answered(SHAPES, "The answer: a stream of events, or (`stream: false`) one object"),
-        **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
-    },
+    responses=answered(SHAPES, "The answer: a stream of events, or (`stream: false`) one object"),
 )
 async def chat(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
     """Server-sent events: `meta`, `token`…, `citations`, `done`. An error after the start is an event

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
@@ -28,7 +29,7 @@ from app.answering.stream import Reply
 from app.answering.support import SURROGATES
 from app.api.bodies import Json, JsonRoute, encoded
 from app.api.dependencies import BEARER, Opened, authenticate, scope_of
-from app.api.openapi import ASKING, MODEL, SENDING, completed, openai_responses, operation_id
+from app.api.openapi import ASKING, completed, openai_responses, operation_id
 from app.api.schemas import SessionId
 from app.api.schemas.chat import SourceName
 from app.api.schemas.openai import (
@@ -367,12 +368,11 @@ def personal(scope: Scope, said: Dialogue) -> Question:
 async def ask_of(asking: Asking, body: AskedModel, said: Dialogue) -> Ask:
     who, opened = asking.who, asking.services
     project = await known(body.model, asking)
-    options = body.ibid or IbidOptions()
     session = (body.metadata.session_id if body.metadata else None) or asking.session
     scope = scope_of(
         who, user_id=body.user, session_id=session or "default", thread_id=session, project=project
     )
-    if body.model != VANTAGE and serves_client(options, said):  # its policy decides about every message
+    if body.model != VANTAGE and serves_client(body.options, said):  # its policy decides about every message
         asked = Question(scope, said.message, notes=said.notes, errand=True, recorded=False)
         return Ask(asked, opened.chat.prepare)
     if len(said.message) > QUESTION_MOST:
@@ -408,11 +408,11 @@ class Answering:
 
     headers: Mapping[str, str] = EVENT_HEADERS
 
-    def __init__(self, reply: Reply, base: str, style: Style) -> None:
+    def __init__(self, body: AskedModel, base: str, reply: Reply) -> None:
         self.reply = reply
         self.links = Links(base, reply.answer_id)
-        self.marks = Marks(style)
-        self.style = style
+        self.style = body.options.marks
+        self.marks = Marks(self.style)
         self.facts: dict[str, object] = {}
         """Data of `meta`, `citations` and `done`."""
 
@@ -436,8 +436,8 @@ class Answering:
 class ChatCompletionWire(Answering):
     """Answers as POST /v1/chat/completions sends them."""
 
-    def __init__(self, reply: Reply, body: ChatCompletionRequest, base: str) -> None:
-        super().__init__(reply, base, (body.ibid or IbidOptions()).marks)
+    def __init__(self, body: ChatCompletionRequest, base: str, reply: Reply, _request_id: str) -> None:
+        super().__init__(body, base, reply)
         self._usage = bool(body.stream_options and body.stream_options.include_usage)
         self._head = {
             "id": f"chatcmpl-{reply.answer_id}",
@@ -538,24 +538,17 @@ def model(name: str) -> ModelOut:
 async def begun(
     request: Request, body: ChatCompletionRequest, asking: AskedInSession
 ) -> AsyncIterator[PreparedAnswer]:
-    style = (body.ibid or IbidOptions()).marks
-    ask = await ask_of(asking, body, dialogue(body.messages, field="messages", style=style))
-    preparing = ask.prepare(ask.question)
-
-    def wire(reply: Reply, _instance: str) -> ChatCompletionWire:
-        return ChatCompletionWire(reply, body, base_of(request))
-
-    async with prepared(request, preparing, wire, stream=bool(body.stream)) as answer:
+    said = dialogue(body.messages, field="messages", style=body.options.marks)
+    ask = await ask_of(asking, body, said)
+    wire = partial(ChatCompletionWire, body, base_of(request))
+    async with prepared(request, ask.prepare(ask.question), wire, stream=bool(body.stream)) as answer:
         yield answer
 
 
 @router.post(
     "/chat/completions",
     summary="Ask a question as OpenAI's clients do",
-    responses={
-        **completed(),
-        **openai_responses(*ASKING, *SENDING, *MODEL, errors.Forbidden, errors.Missing),
-    },
+    responses=completed(),
 )
 async def complete_chat(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
     """The last user message is the question, the messages before it are the history, system messages notes

@@ -155,7 +155,13 @@ def _example(kind: type[IbidError]) -> dict[str, Any]:
 
 
 def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
-    """For `responses=`: an answer as one object, or as a stream of events."""
+    """For `responses=` of a route that answers: one object or a stream of events, and the problems."""
+    kept = {"model": shapes.whole, "description": text, "content": {EVENT_STREAM: events_of(shapes)}}
+    return {200: kept, **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden)}
+
+
+def events_of(shapes: Shapes) -> dict[str, Any]:
+    """The events of an answer, with examples."""
     kinds: dict[str, type[BaseModel]] = {
         "meta": shapes.meta,
         "token": TokenEvent,
@@ -181,8 +187,7 @@ def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
         "ping": {"summary": "A comment, every 15 s", "value": ": ping\n\n"},
     }
     # `itemSchema` is OpenAPI 3.2's word for one event of a stream; FastAPI writes it into 3.1 too.
-    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
-    return {200: {"model": shapes.whole, "description": text, "content": {EVENT_STREAM: stream}}}
+    return {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
 
 
 def completed() -> dict[int | str, dict[str, Any]]:
@@ -210,19 +215,21 @@ def responded() -> dict[int | str, dict[str, Any]]:
 def streamed(
     model: type[BaseModel], text: str, kinds: Sequence[dict[str, Any]], sent: str
 ) -> dict[int | str, dict[str, Any]]:
-    """An answer of OpenAI's protocol. `kinds`: schemas of the events' data; `sent`: an example stream."""
+    """An answer of OpenAI's protocol, and the problems. `kinds`: schemas of the events' data; `sent`: an
+    example stream."""
     shown = {"contentMediaType": "application/json", "contentSchema": {"anyOf": kinds}}
     event = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string", **shown}}}
     examples = {"whole": {"summary": "A whole answer", "value": sent}}
     stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": examples}
-    return {200: {"model": model, "description": text, "content": {EVENT_STREAM: stream}}}
+    whole = {"model": model, "description": text, "content": {EVENT_STREAM: stream}}
+    return {200: whole, **openai_responses(*ASKING, *SENDING, *MODEL, errors.Forbidden, errors.Missing)}
 
 
 def followed(shapes: Shapes) -> dict[int | str, dict[str, Any]]:
     """For `responses=`: the rest of an answer's events, or nothing."""
-    events = answered(shapes, "The events, as the first stream has them")[200]
+    text = "The events, as the first stream has them"
     return {
-        200: {name: value for name, value in events.items() if name != "model"},
+        200: {"description": text, "content": {EVENT_STREAM: events_of(shapes)}},
         204: {"description": "Nothing follows: the last event has arrived. An EventSource then ends."},
     }
 
@@ -341,31 +348,32 @@ def _derived(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
 
 
 def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
+    for operation in (each for entry in spec["paths"].values() for each in entry.values()):
+        if UNUSED[0] in json.dumps(operation["responses"].get("422", {})):
+            del operation["responses"]["422"]  # FastAPI's own: an invalid field is a 400 here
+        _add_headers(operation)
+    schemas = _schemas(spec)
+    for name in ("ChatRequest", "SearchRequest"):
+        bound(schemas[name]["properties"]["top_k"], top_k_max)
+    spec["components"] |= {"schemas": schemas, "headers": HEADERS}
+    return renamed(spec)
+
+
+def _schemas(spec: dict[str, Any]) -> dict[str, Any]:
+    """All schemas that the document refers to, by name, with their examples."""
     known = {kind.__name__: kind for kind in _models()}
-    for entry in spec["paths"].values():
-        for operation in entry.values():
-            if UNUSED[0] in json.dumps(operation["responses"].get("422", {})):
-                del operation["responses"]["422"]  # FastAPI's own: an invalid field is a 400 here
-    components = spec["components"]
-    schemas = components["schemas"]
+    schemas = spec["components"]["schemas"]
     for name in UNUSED:
         schemas.pop(name, None)
     missing = [known[name] for name in sorted(_references(spec)) if name not in schemas]
     _, added = models_json_schema(
         [(kind, "validation") for kind in missing], ref_template="#/components/schemas/{model}"
     )
-    schemas = added["$defs"] | schemas
+    schemas = dict(sorted((added["$defs"] | schemas).items()))
     for name, shown in EXAMPLES.items():
         if name in schemas:
             schemas[name]["examples"] = shown
-    components["schemas"] = dict(sorted(schemas.items()))
-    components["headers"] = HEADERS
-    for name in ("ChatRequest", "SearchRequest"):
-        bound(schemas[name]["properties"]["top_k"], top_k_max)
-    for entry in spec["paths"].values():
-        for operation in entry.values():
-            _add_headers(operation)
-    return renamed(spec)
+    return schemas
 
 
 def _models() -> Iterator[type[BaseModel]]:

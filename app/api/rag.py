@@ -14,7 +14,7 @@ from app.answering.prompt import overlay_to_instructions
 from app.answering.question import Question
 from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Opened, scope_of_user, shows_debug
-from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, operation_id, responses
+from app.api.openapi import ASKING, KEEPING, SENDING, answered, operation_id, responses
 from app.api.schemas.chat import AnswerEnd
 from app.api.schemas.rag import (
     FeedbackReply,
@@ -58,10 +58,7 @@ async def begun(
 @router.post(
     "/query",
     summary="Ask a question about a user's memories",
-    responses={
-        **answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
-        **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
-    },
+    responses=answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
 )
 async def rag_query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
     """One object; or events: `meta`, `token`…, `citations`, `done`, and `error` if it breaks off."""

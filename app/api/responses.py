@@ -8,6 +8,7 @@ its turns up to that response.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -39,12 +40,11 @@ from app.api.openai import (
     ended,
     usage_of,
 )
-from app.api.openapi import ASKING, MODEL, SENDING, openai_responses, operation_id, responded
+from app.api.openapi import ASKING, openai_responses, operation_id, responded
 from app.api.schemas.openai import (
     AnswerFacts,
     ChatMessage,
     FileAnnotation,
-    IbidOptions,
     IncompleteDetails,
     OutputMessage,
     OutputText,
@@ -91,8 +91,7 @@ def said_in(body: ResponseRequest) -> Dialogue:
     else:
         items = [item for item in body.input if item.type in (None, "message")]
         messages = [ChatMessage(role=item.role, content=item.content) for item in items]
-    style = (body.ibid or IbidOptions()).marks
-    said = dialogue(messages, field="input", style=style)
+    said = dialogue(messages, field="input", style=body.options.marks)
     notes = (body.instructions,) if body.instructions and body.instructions.strip() else ()
     return said._replace(notes=(*notes, *said.notes))
 
@@ -160,8 +159,8 @@ def tokens_of(told: object) -> ResponseUsage:
 class ResponseWire(Answering):
     """Answers as POST /v1/responses sends them."""
 
-    def __init__(self, reply: Reply, body: ResponseRequest, base: str) -> None:
-        super().__init__(reply, base, (body.ibid or IbidOptions()).marks)
+    def __init__(self, body: ResponseRequest, base: str, reply: Reply, _request_id: str) -> None:
+        super().__init__(body, base, reply)
         self._count = 0
         self._texts: list[str] = []
         self._annotations: Annotations = []
@@ -301,22 +300,15 @@ async def begun(
     request: Request, body: ResponseRequest, asking: AskedInSession
 ) -> AsyncIterator[PreparedAnswer]:
     ask = await continued(asking, body)
-    preparing = ask.prepare(ask.question)
-
-    def wire(reply: Reply, _instance: str) -> ResponseWire:
-        return ResponseWire(reply, body, base_of(request))
-
-    async with prepared(request, preparing, wire, stream=bool(body.stream)) as answer:
+    wire = partial(ResponseWire, body, base_of(request))
+    async with prepared(request, ask.prepare(ask.question), wire, stream=bool(body.stream)) as answer:
         yield answer
 
 
 @router.post(
     "",
     summary="Ask a question through the Responses API",
-    responses={
-        **responded(),
-        **openai_responses(*ASKING, *SENDING, *MODEL, errors.Forbidden, errors.Missing),
-    },
+    responses=responded(),
 )
 async def create_response(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
     """As POST /v1/chat/completions. Citations are marks in the text, `url_citation` and, of documents,

@@ -17,7 +17,7 @@ from app.answering.question import Question
 from app.api import rag
 from app.api.bodies import JsonRoute
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, shows_debug
-from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, operation_id, responses
+from app.api.openapi import ASKING, KEEPING, SENDING, answered, operation_id, responses
 from app.api.schemas import Name
 from app.api.schemas.rag import FeedbackReply, FeedbackRequest
 from app.api.schemas.vantage import (
@@ -84,10 +84,7 @@ async def begun(
 @router.post(
     "/query",
     summary="Ask a question within the policy",
-    responses={
-        **answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
-        **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
-    },
+    responses=answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
 )
 async def vantage_query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
     """The policy decides what may be answered, and how, before the model is asked, and checks what it says.

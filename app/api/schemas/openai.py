@@ -86,6 +86,10 @@ class AskedModel(Lenient):
     stream: bool | None = Field(None, description="True: events instead of one object.")
     ibid: IbidOptions | None = Field(None, description="Ibid's own options.")
 
+    @property
+    def options(self) -> IbidOptions:
+        return self.ibid or IbidOptions()
+
 
 class ChatCompletionRequest(AskedModel):
     """A conversation whose last user message is the question."""
