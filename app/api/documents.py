@@ -4,6 +4,7 @@ Global documents are visible to all of a tenant and written with a tenant key. A
 is another's document.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -131,9 +132,12 @@ async def list_documents(
     if since or as_of:
         page = await opened.history.documents(scope, span_of(since, as_of), cursor=cursor, limit=limit)
         found, gone, after = page.items, [GoneOut.model_validate(each) for each in page.gone], page.next
-    else:
+    elif cursor:
         found, after = await opened.documents.list(scope, cursor=cursor, limit=limit)
-        total = await opened.documents.count(scope)
+    else:
+        (found, after), total = await asyncio.gather(
+            opened.documents.list(scope, cursor=None, limit=limit), opened.documents.count(scope)
+        )
     instance = request_id(request.scope)
     items = [DocumentOut.of(each, scope, instance) for each in found]
     return DocumentPage(items=items, next=after, total=total, gone=gone)

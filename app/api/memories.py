@@ -4,6 +4,7 @@ A memory can be searched by the very next request, on every replica. It belongs 
 others it is `Missing`, without votes.
 """
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
@@ -107,8 +108,13 @@ async def list_memories(
     if since or as_of:
         page = await opened.history.memories(scope, span_of(since, as_of), cursor=cursor, limit=limit)
         return MemoryPage.model_validate(page)
-    found, after = await opened.memories.list(scope, cursor=cursor, limit=limit)
-    return MemoryPage(items=found, next=after, total=await opened.memories.count(scope))
+    if cursor:
+        found, after = await opened.memories.list(scope, cursor=cursor, limit=limit)
+        return MemoryPage(items=found, next=after)
+    (found, after), total = await asyncio.gather(
+        opened.memories.list(scope, cursor=None, limit=limit), opened.memories.count(scope)
+    )
+    return MemoryPage(items=found, next=after, total=total)
 
 
 MemoryId = Annotated[str, Path(description="The memory's id.")]

@@ -62,7 +62,8 @@ async def list_projects(
 ) -> ProjectPage:
     """Those with rows that you may see, whoever wrote them, or with knowledge."""
     found, after, total = await opened.knowledge.list(scope_of(who), cursor=cursor, limit=limit)
-    return ProjectPage(items=[ProjectOut.of(each) for each in found], next=after, total=total)
+    items = [ProjectOut.of(each) for each in found]
+    return ProjectPage(items=items, next=after, total=None if cursor else total)
 
 
 @router.post(

@@ -242,7 +242,8 @@ def test_projects_are_listed_with_what_they_hold(keyed: Service) -> None:
         page = gil.get("/projects?limit=2").json()
         rest = gil.get(f"/projects?limit=2&cursor={page['next']}").json()
         assert [each["project"] for each in (*page["items"], *rest["items"])] == ["DAAS", "THN", "yard"]
-        assert (page["total"], rest["total"], rest["next"]) == (3, 3, None)
+        assert (page["total"], rest["next"]) == (3, None)
+        assert "total" not in rest
         assert gil.delete("/projects/DAAS/dreams").status_code == 204
         assert gil.get("/projects").json()["total"] == 2
 
@@ -258,8 +259,10 @@ def test_lists_tell_their_length_within_reach(keyed: Service) -> None:
             sent = http.post("/api/documents", files={"file": (f"{n}.pdf", pdfs[n])}, data=form)
             assert sent.status_code == 201
         tenant.post("/corpus/sleep", json={"texts": ["Keep the hours."]})
-        assert ida.get("/memories?limit=1").json()["total"] == 3
-        assert ida.get("/api/documents?limit=1").json()["total"] == 3
+        for path in ("/memories", "/api/documents"):
+            page = ida.get(f"{path}?limit=1").json()
+            assert page["total"] == 3
+            assert "total" not in ida.get(f"{path}?limit=1&cursor={page['next']}").json()
         assert ida.get("/api/documents?session_id=a").json()["total"] == 2
         assert tenant.get("/api/documents").json()["total"] == 1
         assert ida.get("/corpus").json()["total"] == 1

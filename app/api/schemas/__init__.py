@@ -166,7 +166,7 @@ class CountedPage(Page[T], Generic[T]):
     total: int | None = Field(
         None,
         exclude_if=lambda value: value is None,
-        description="How many entries the whole list has; not with `since` or `as_of`.",
+        description="How many entries the whole list has: in the first page, not with `since` or `as_of`.",
     )
 
 
