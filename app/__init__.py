@@ -1,1 +1,1 @@
-"""Ibid: one service that answers from everything a person keeps and cites every statement."""
+"""Ibid: one service that answers from everything a person keeps and names the passages it rests on."""

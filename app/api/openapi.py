@@ -32,7 +32,7 @@ from app.api.sse import Shapes
 from app.errors import IbidError
 from app.problems import MEDIA, OpenAIErrorEnvelope, Problem, openai_error, problem_of
 
-DESCRIPTION = """Answers from what you keep, and cites the source of every statement.
+DESCRIPTION = """Answers from what you keep, and names the passages they rest on.
 
 Errors are application/problem+json (RFC 9457); their type is `urn:ibid:problem:<slug>`. Every response
 carries X-Request-ID; a request may bring its own (letters, digits, `.`, `_`, `-`, at most 64). Unknown fields

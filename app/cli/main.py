@@ -79,7 +79,7 @@ app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # they show values of variables
-    help="Answers from your documents and memories, and says for every statement where it comes from.",
+    help="Answers from your documents and memories, and names the passages they rest on.",
 )
 for _name, _command in COMMANDS.items():
     app.command(_name, help=_command.help, rich_help_panel=_command.panel)(lambda: None)
@@ -115,7 +115,7 @@ def root(
         typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and end."),
     ] = False,
 ) -> None:
-    """Answers from your documents and memories, and says for every statement where it comes from."""
+    """Answers from your documents and memories, and names the passages they rest on."""
 
 
 def main() -> None:
