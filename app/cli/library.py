@@ -257,7 +257,7 @@ def show_session(session: SessionName, json: Json = False, data_dir: DataDir = N
     path = f"/api/sessions/{quote(session, safe='')}/turns"
     found = run(collected(configured(data_dir), path))
     if not found:
-        raise Missing(f"nothing was said in {session}")
+        raise Missing(f"nothing was said in {session}, unless with a user's key: then it is that key's alone")
     for turn in found:
         if json:
             as_json(turn)
