@@ -51,6 +51,26 @@ def test_use_chat_shows_text_and_sources(talk: Talk) -> None:
     assert answer["metadata"]["finish_reason"] == "stop"
 
 
+def test_react_renders_the_answer_as_it_comes(talk: Talk) -> None:
+    """And a page that was opened again renders the whole one, with its source."""
+    talk.model.fault = Fault(pace=0.1)
+    url, page = talk.service.lock.url.removesuffix("/"), {"id": uuid.uuid4().hex}
+    sent = page | {"body": {"session_id": "s", "on_disconnect": "continue"}}
+    found = node("react.mjs", url, json.dumps(sent | {"asks": [QUESTION]}))
+    asked, answer = found["shown"]
+    assert (asked["type"], asked["children"]) == ("user", [QUESTION])
+    assert (answer["type"], answer["children"][0]) == ("assistant", REPLY)
+    assert [each["children"] for each in answer["children"][1:]] == [["garden.pdf"]]
+    assert found["statuses"] == ["ready", "submitted", "streaming", "ready"]
+    assert len(found["answers"]) > 3
+    assert all(REPLY.startswith(text) for text in found["answers"])
+
+    left = chat(talk, **sent, asks=[QUESTION], leaveAfter=4)
+    resumed = node("react.mjs", url, json.dumps(sent | {"resume": True}))
+    assert resumed["shown"]["props"]["id"] == left["messages"][1]["id"]
+    assert resumed["shown"]["children"] == answer["children"]
+
+
 def test_use_chat_asks_on_with_the_turns_it_has(talk: Talk) -> None:
     """Its own messages are the history, whatever the thread has."""
     talk.model.reply = "Good to know."
