@@ -393,7 +393,6 @@ class Form:
         return "\n".join([self.head, *map(self.written, passages)])
 
     def written(self, passage: Passage) -> str:
-        """A passage's line."""
         return self.line(passage, self.shown(passage.text))
 
 

@@ -169,7 +169,7 @@ class OpenAI(Group):
 
 
 class Chat(Group):
-    """The chat model."""
+    """The model that writes the answers."""
 
     base_url: Url | None = None
     """Chat server, `/v1` included (vLLM, Ollama, llama.cpp, …). Unset: OPENAI_BASE_URL."""
@@ -193,7 +193,7 @@ class Chat(Group):
 
 
 class Embed(Group):
-    """The embedding model."""
+    """The model that makes the vectors."""
 
     base_url: Url | None = None
     """Embedding server, `/v1` included. Unset: OPENAI_BASE_URL."""
@@ -229,7 +229,7 @@ class QdrantSettings(Group):
 
 
 class CacheSettings(Group):
-    """Shared between replicas."""
+    """A cache that the replicas share."""
 
     url: SecretStr | None = None
     """redis://… or rediss://… (Valkey or Redis), with its password. Unset: in this process alone."""
@@ -256,7 +256,7 @@ class Retrieve(Group):
 
 
 class Corpus(Group):
-    """Reference collections."""
+    """The reference collections to search."""
 
     collections: str | None = None
     """Comma-separated names that narrow the list. Unset: all of the tenant's."""
@@ -281,14 +281,14 @@ class Rerank(Group):
 
 
 class Enable(Group):
-    """Switches."""
+    """Parts that are off by default."""
 
     vantage_endpoints: bool = False
     """1 turns the /vantage routes on; else they are 404."""
 
 
 class Vantage(Group):
-    """The policy overlay."""
+    """The policy of /vantage/query."""
 
     debug: bool = False
     """Replies of /vantage/query carry `debug`, and in `meta` the descriptors, the split and timings."""
@@ -305,7 +305,7 @@ class Vantage(Group):
 
 
 class Feedback(Group):
-    """The feedback classifier."""
+    """The classifier of feedback in words."""
 
     model: str | None = None
     """Model that names a sentiment in one word. Unset: gpt-4o-mini, or where CHAT_BASE_URL is set the same

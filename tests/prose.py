@@ -137,7 +137,6 @@ def write(today: Counter[str]) -> None:
 
 
 def main() -> None:
-    """Check, or `--write`."""
     every = findings()
     today, most = Counter(place(finding) for finding in every), allowed()
     if "--write" in sys.argv:

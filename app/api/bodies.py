@@ -79,7 +79,7 @@ async def validated(content: bytes, adapter: TypeAdapter[Any]) -> object:
 
 
 def parsed(content: bytes) -> object:
-    """Raises `BadInput`."""
+    """The value of a body. Raises `BadInput` with the place of the fault."""
     try:
         return json.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:

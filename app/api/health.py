@@ -27,14 +27,14 @@ router = APIRouter(generate_unique_id_function=operation_id, tags=["health"])
 
 
 class Liveness(Out):
-    """The process runs."""
+    """Says that the process runs."""
 
     status: Literal["alive"] = Field(description="Always `alive`.")
     version: str = Field(description="The service's version.")
 
 
 class DependencyCheck(Out):
-    """A dependency."""
+    """How one dependency of the service is."""
 
     name: str = Field(description="Its name.")
     ok: bool = Field(description="Whether it works.")

@@ -69,7 +69,7 @@ async def mcp(
     session: Session = None,
     project: Project = None,
 ) -> Response:
-    """One JSON-RPC message."""
+    """Answers one JSON-RPC message."""
     scope = scope_of(who, user_id=user, session_id=session, project=project)
     # The package takes .7 s to import: the first request pays, not every start.
     await asyncio.to_thread(import_module, "app.api.tools")

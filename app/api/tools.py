@@ -70,46 +70,32 @@ class Connection:
 
 
 class SearchArguments(Body):
-    """Of `search`."""
-
     query: Message = Field(description="A question or words.")
     top_k: int | None = Field(None, ge=1, le=40, description="Results, at most. Default: 10.")
 
 
 class FetchArguments(Body):
-    """Of `fetch`."""
-
     id: LongText = Field(description="The `id` of a search result or a source.")
 
 
 class AskArguments(Body):
-    """Of `ask`."""
-
     question: Message = Field(description="The question.")
 
 
 class RememberArguments(Body):
-    """Of `remember`."""
-
     text: Message = Field(description="What the person said, in their words.")
     tags: list[Name] = Field(default=[], max_length=50, description="Tags to rank it by.")
 
 
 class ForgetArguments(Body):
-    """Of `forget`."""
-
     id: Name = Field(description="The memory's id, as `search` or `remember` gives it.")
 
 
 class WhyArguments(Body):
-    """Of `why`."""
-
     answer_id: Name = Field(description="The answer's id, as `ask` gives it.")
 
 
 class ListArguments(Body):
-    """Of `list_documents`."""
-
     cursor: LongText | None = Field(None, description="`next` of the page before.")
 
 
@@ -122,7 +108,7 @@ class FoundResult(Out):
 
 
 class FoundResults(Out):
-    """Passages, best first."""
+    """Passages that were found, best first."""
 
     results: list[FoundResult] = Field(description="The passages.")
 
@@ -162,7 +148,7 @@ class RememberedText(Out):
 
 
 class ForgottenText(Out):
-    """What was forgotten."""
+    """The memory that was forgotten."""
 
     id: str = Field(description="The memory's id.")
     forgotten: bool = Field(description="Always true.")
@@ -190,7 +176,7 @@ class AnswerReasons(Out):
 
 
 class ListedDocument(FoundResult):
-    """A document."""
+    """A document in reach."""
 
     id: str = Field(
         description="The document's id; `fetch` reads its passages as `documents:<id>:<n>`, n from 1."
@@ -200,7 +186,7 @@ class ListedDocument(FoundResult):
 
 
 class DocumentList(Out):
-    """Documents, newest first."""
+    """A page of documents, newest first."""
 
     documents: list[ListedDocument] = Field(description="The documents.")
     next: str | None = Field(

@@ -174,7 +174,6 @@ def rows(titles: Sequence[str], found: Iterable[Sequence[str]], *, flexible: str
 
 
 def table(titles: Sequence[str], cells: Sequence[Sequence[str]], *, flexible: str, hidden: str) -> "Table":
-    """For a terminal."""
     from rich.table import Table  # noqa: PLC0415 - see above
 
     drawn = Table(box=None, header_style="bold", pad_edge=False)

@@ -95,7 +95,7 @@ SHORT = 256
 
 class Model(Protocol):
     async def run(self, kind: Purpose, texts: Sequence[str]) -> list[Embedding]:
-        """Raises `RetrievalError`."""
+        """A vector for each text. Raises `RetrievalError`."""
 
 
 class Bundled:

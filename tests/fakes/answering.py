@@ -206,7 +206,6 @@ class Words(O200k):
     """Counts words instead of tokens: easy to reckon with."""
 
     def count(self, text: str) -> int:
-        """Words of `text`."""
         return len(text.split())
 
     def factor(self, model: str) -> float:

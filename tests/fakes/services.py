@@ -63,11 +63,9 @@ class FakeUsers:
     closed: int = 0
 
     def notes(self, scope: Scope) -> tuple[str, ...]:
-        """None."""
         return ()
 
     async def export(self, scope: Scope) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
-        """The rows."""
         self.scopes.append(scope)
         if self.error:
             raise self.error
@@ -80,7 +78,6 @@ class FakeUsers:
             self.closed += 1
 
     async def erase(self, scope: Scope) -> Receipt:
-        """A receipt."""
         self.scopes.append(scope)
         if self.error:
             raise self.error
@@ -104,7 +101,6 @@ class FakeFeedback:
     remarks: list[Remark] = field(default_factory=list)
 
     async def take(self, remark: Remark) -> Effect:
-        """Remembered."""
         self.remarks.append(remark)
         if self.error:
             raise self.error
@@ -162,7 +158,6 @@ class FakeCode:
             raise self.error
 
     async def put(self, scope: Scope, project: str, rows: Sequence[CodeRow]) -> list[tuple[str, bool]]:
-        """All of them."""
         self._asked(scope, project, list(rows))
         return [(CODE_ID, self.fresh) for _ in rows]
 
@@ -179,7 +174,6 @@ class FakeCode:
         return [CodeListed("app/hello.py", "0" * 64, 2, "python", NOON)], "app/hello.py"
 
     async def remove_files(self, scope: Scope, project: str, paths: Sequence[str]) -> int:
-        """All of them."""
         self._asked(scope, project, list(paths))
         return len(paths)
 
@@ -196,7 +190,6 @@ class FakeCode:
         return CodeKept(CODE_ID, "app/hello.py", "python", "pass", {"start_line": 1}, project, None)
 
     async def remove(self, scope: Scope, project: str, name: str) -> None:
-        """Gone."""
         await self.get(scope, project, name)
 
 
@@ -246,11 +239,9 @@ class FakeReply:
 
     @property
     def meta(self) -> dict[str, object]:
-        """The first event."""
         return {**self.head, "answer_id": self.answer_id}
 
     async def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
-        """The others."""
         try:
             async for text in self._said():
                 yield "token", {"text": text}
@@ -323,8 +314,6 @@ class FakeChat(FakeAnswering):
 
 @dataclass
 class FakeRag(FakeAnswering):
-    """Of /rag/query."""
-
     head = EXAMPLES["RagMeta"][0]
     end = EXAMPLES["AnswerEnd"][0] | {"remembered": "created"}
 
@@ -333,8 +322,6 @@ class FakeRag(FakeAnswering):
 
 @dataclass
 class FakeVantage(FakeAnswering):
-    """Of /vantage/query."""
-
     head = EXAMPLES["VantageMeta"][0]
     end = EXAMPLES["VantageEnd"][0]
 
@@ -385,7 +372,6 @@ class FakeDocuments:
         return self.document
 
     async def remove(self, scope: Scope, document_id: str) -> None:
-        """Gone."""
         await self.get(scope, document_id)
         if self.error:
             raise self.error
@@ -404,7 +390,6 @@ class FakeDocuments:
     async def content(
         self, document: Document, start: int = 0, end: int | None = None
     ) -> AsyncIterator[bytes]:
-        """The file."""
         try:
             for piece in self.pieces:
                 yield piece[start:end]
@@ -490,7 +475,6 @@ class FakeReplays:
     asked: list[tuple[Scope, str]] = field(default_factory=list)
 
     async def replay(self, scope: Scope, answer_id: str) -> Replayed:
-        """That."""
         self.asked.append((scope, answer_id))
         if self.error:
             raise self.error
@@ -524,7 +508,6 @@ class FakeProbe:
     error: IbidError | None = None
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """Facts."""
         await asyncio.sleep(self.delay)
         if self.error:
             raise self.error
@@ -563,11 +546,9 @@ class FakeVectors:
     space: str = SPACE.name
 
     async def query(self, text: str) -> Embedding:
-        """One."""
         return (await self.passages([text]))[0]
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """One a text."""
         self.asked += texts
         await asyncio.sleep(self.delay)
         if self.error:
@@ -596,7 +577,6 @@ class FakeMemories:
     async def remember(
         self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0
     ) -> list[Written]:
-        """The scripted outcomes."""
         self.asks.append((scope, drafts))
         if self.error:
             raise self.error
@@ -631,20 +611,17 @@ class FakeCorpus:
     async def keep(
         self, scope: Scope, collection: str, texts: Sequence[ReferenceDraft], *, seconds: float = 0
     ) -> list[tuple[Reference, bool]]:
-        """All of them."""
         self.asks.append((scope, collection, texts))
         if self.error:
             raise self.error
         return [(reference(text.text, id=text.id or "made"), self.fresh) for text in texts]
 
     async def collections(self, scope: Scope) -> list[CollectionFigures]:
-        """One."""
         return [CollectionFigures("sleep", 2, 18, NOON)]
 
     async def texts(
         self, scope: Scope, collection: str, *, cursor: str | None, limit: int
     ) -> tuple[list[Reference], str | None]:
-        """One."""
         if self.error or collection != "sleep":
             raise self.error or Missing
         return [reference("Keep the hours.", id="a1")], None
@@ -674,7 +651,6 @@ class ScriptedMemories(MemoryService):
     async def remember(
         self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0
     ) -> list[Written]:
-        """The scripted outcome."""
         self.asked.append((scope, drafts, seconds))
         if self.error:
             raise self.error
@@ -707,7 +683,6 @@ class FakeCards(CardStore):
         return kept, before is None
 
     async def shown(self, scope: Scope, limit: int) -> list[Card]:
-        """Heaviest first."""
         self._asked(scope)
         seen = [each for each in self._seen(scope) if each.vantage_id == scope.vantage_id]
         return sorted(seen, key=lambda each: -each.weight)[:limit]
@@ -722,7 +697,6 @@ class FakeCards(CardStore):
         return [each for each in found if scope.vantage_id in (None, each.vantage_id)], None
 
     async def remove(self, scope: Scope, card_id: str) -> bool:
-        """Gone."""
         self._asked(scope)
         return self.rows.pop((scope.tenant, card_id), None) is not None
 
@@ -753,7 +727,6 @@ class FakeRows:
     standing: str = "1"
 
     async def newest(self, scope: Scope, limit: int) -> list[Passage]:
-        """The first ones."""
         return await self._given(scope, limit)
 
     async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
@@ -762,7 +735,6 @@ class FakeRows:
         return await self._given(scope, limit)
 
     async def reach(self, scope: Scope) -> "FakeRows":
-        """Itself."""
         await self._given(scope, 0)
         return self
 
@@ -797,7 +769,6 @@ class FakeEmbedder:
     space: str = "fake"
 
     async def query(self, text: str) -> Embedding:
-        """Counted."""
         self.asked.append(text)
         if self.hung:
             await asyncio.Event().wait()
@@ -806,7 +777,6 @@ class FakeEmbedder:
         return b"\0\0\x80\x3f"
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Likewise."""
         return [await self.query(text) for text in texts]
 
 
@@ -845,12 +815,9 @@ class FakeProjects:
 
 @dataclass
 class FakeSearch:
-    """Finds nothing."""
-
     asked: list[tuple[Scope, str, Mapping[str, object]]] = field(default_factory=list)
 
     async def search(self, scope: Scope, text: str, **how: object) -> Searched:
-        """Remembered."""
         self.asked.append((scope, text, how))
         return Searched((), (), Trace(Reason.NO_MATCH))
 
@@ -885,7 +852,6 @@ class Fakes:
     published: list[str] = field(default_factory=list)
 
     def services(self) -> Services:
-        """For `create_app`."""
         return Services(
             chat=cast(ChatService, self.chat),
             documents=cast(DocumentService, self.documents),

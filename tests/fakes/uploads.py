@@ -116,7 +116,6 @@ class FakeParser:
     cancelled: int = 0
 
     async def parse(self, path: Path, filename: str, told: Told | None = None) -> ParsedDocument:
-        """Keeps `ports.Parser`."""
         self.paths.append(path)
         if told:
             told(*self.reads)
@@ -145,15 +144,12 @@ class FakeEmbedder:
 
     @property
     def space(self) -> str:
-        """The fake space."""
         return SPACE.name
 
     async def query(self, text: str) -> Embedding:
-        """One text."""
         return vector(text)
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """Texts in order."""
         self.batches.append(list(texts))
         if self.error:
             raise self.error

@@ -41,27 +41,22 @@ class Ask:
 
 
 def get(name: str, path: str, key: str = "home", **more: Any) -> Ask:
-    """GET."""
     return Ask(name=name, method="GET", path=path, key=key, **more)
 
 
 def delete(name: str, path: str, key: str = "home", **more: Any) -> Ask:
-    """DELETE."""
     return Ask(name=name, method="DELETE", path=path, key=key, **more)
 
 
 def post(name: str, path: str, body: Any = None, key: str = "home", **more: Any) -> Ask:
-    """POST with JSON."""
     return Ask(name=name, method="POST", path=path, key=key, json=body, **more)
 
 
 def put(name: str, path: str, body: Any, key: str = "home", **more: Any) -> Ask:
-    """PUT with JSON."""
     return Ask(name=name, method="PUT", path=path, key=key, json=body, **more)
 
 
 def patch(name: str, path: str, body: Any, key: str = "home", **more: Any) -> Ask:
-    """PATCH with JSON."""
     return Ask(name=name, method="PATCH", path=path, key=key, json=body, **more)
 
 

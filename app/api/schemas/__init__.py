@@ -138,7 +138,7 @@ def is_object(value: object) -> bool:
 
 
 class Body(BaseModel):
-    """A request body."""
+    """A request body, or a part of one: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

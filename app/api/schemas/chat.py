@@ -88,7 +88,7 @@ class SearchFilter(Body):
 
 
 class ChatRequest(Body):
-    """A question."""
+    """A question, and where its answer is searched."""
 
     message: Message = Field(description="The question; not only white space.")
     session_id: SessionId = Field(

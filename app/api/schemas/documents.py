@@ -50,7 +50,7 @@ class ProgressOut(Out):
 
 
 class DocumentOut(Out):
-    """A document."""
+    """A document and its state."""
 
     id: str = Field(description="The document's id.")
     label: str = Field(description="Its name in citations, before the `#`.")

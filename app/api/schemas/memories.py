@@ -88,7 +88,7 @@ NewMemories: TypeAlias = Annotated[NewMemory | _Several, by_form(is_list, _Sever
 
 
 class MemoryOut(Out):
-    """A memory."""
+    """A memory as it is kept."""
 
     id: str = Field(description="The memory's id.")
     user_id: str = Field(description="Whose it is.")

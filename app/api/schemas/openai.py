@@ -142,14 +142,14 @@ class UrlCitation(Out):
 
 
 class ChatAnnotation(Out):
-    """A citation."""
+    """A citation in the text."""
 
     type: Literal["url_citation"] = Field("url_citation", description="Always `url_citation`.")
     url_citation: UrlCitation = Field(description="Where the text cites, and what.")
 
 
 class CompletionMessage(Out):
-    """The answer."""
+    """The answer and its citations."""
 
     role: Literal["assistant"] = Field("assistant", description="Always `assistant`.")
     content: str = Field(description="Its text, with marks.")
@@ -158,7 +158,7 @@ class CompletionMessage(Out):
 
 
 class CompletionChoice(Out):
-    """The one choice."""
+    """The answer: there is one choice."""
 
     index: Literal[0] = Field(0, description="Always 0.")
     message: CompletionMessage = Field(description="The answer.")
@@ -197,7 +197,7 @@ class CompletionDelta(Out):
 
 
 class ChunkChoice(Out):
-    """The one choice."""
+    """A piece of the one choice."""
 
     index: Literal[0] = Field(0, description="Always 0.")
     delta: CompletionDelta = Field(description="The next piece.")
@@ -267,7 +267,7 @@ class FileAnnotation(Out):
 
 
 class OutputText(Out):
-    """The answer's text."""
+    """The answer's text and its citations."""
 
     type: Literal["output_text"] = Field("output_text", description="Always `output_text`.")
     text: str = Field(description="The text, with marks.")
@@ -276,7 +276,7 @@ class OutputText(Out):
 
 
 class OutputMessage(Out):
-    """The answer."""
+    """The answer, as far as it is."""
 
     id: str = Field(description="`msg_` and the answer's id.")
     type: Literal["message"] = Field("message", description="Always `message`.")

@@ -211,7 +211,7 @@ NewCodes: TypeAlias = Annotated[NewCode | _SeveralCode, by_form(is_list, _Severa
 
 
 class NewCodeFile(Body):
-    """A whole file."""
+    """A whole file, to be cut into chunks."""
 
     path: NewPath = Field(description="Its path, relative to the project's root.")
     text: Annotated[str, StringConstraints(max_length=FILE_LONGEST, pattern=NO_NUL)] = Field(
