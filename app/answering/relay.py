@@ -3,7 +3,7 @@ nothing.
 
 The asking replica sends its request to all; the one that has the reply sends the events back in numbered
 parts, every BATCH_SECONDS, as long as the request is renewed. If a part is missing, the request begins anew
-after the last event. Seconds. Raises `Unavailable` if Postgres does not answer.
+after the last event. Times are in seconds. Raises `Unavailable` if Postgres does not answer.
 """
 
 import asyncio
