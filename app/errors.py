@@ -306,12 +306,10 @@ class StartError(IbidError):
 @contextmanager
 def required(what: str = "a store") -> Iterator[None]:
     """Around what there is no reply without, where an answer could go on: a `RetrievalError` becomes
-    `Unavailable`, or `Rejected` if the store answered."""
+    `Unavailable`."""
     try:
         yield
     except RetrievalError as error:
-        if error.rejected:
-            raise Rejected(f"{what} rejected this") from error
         raise Unavailable(f"{what} does not answer", retry_after=RETRY_SECONDS) from error
 
 

@@ -6,7 +6,13 @@ and `/temporal`, whose read faults are `Unavailable`. Raises `Missing`, `Rejecte
 `Unavailable`. Times are in seconds. Source: docs/contract.md, docs/adr/0016.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Iterator,
+    Sequence,
+)
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -14,6 +20,8 @@ from app.answer import Answer
 from app.db.memories import Moment, Rating, Tally, Temporal, Votes
 from app.errors import (
     Missing,
+    Rejected,
+    RetrievalError,
     required,
 )
 from app.retrieval.tags import extract_tag_from_message
@@ -144,10 +152,22 @@ class SignalService:
         return await self._votes.cast(scope, memory_id, signal, answer_id=answer_id)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> dict[str, Tally]:
-        with required():
+        with needed():
             found = await self._votes.tallies(scope, ids)
         return {key: found.get(key, Tally()) for key in ids}
 
     async def last(self, scope: Scope) -> Moment:
-        with required():
+        with needed():
             return await self._temporal.last(scope)
+
+
+@contextmanager
+def needed() -> Iterator[None]:
+    """As `required`, and `Rejected` where the store answered and refused."""
+    with required():
+        try:
+            yield
+        except RetrievalError as error:
+            if error.rejected:
+                raise Rejected("a store rejected this") from error
+            raise
