@@ -3,9 +3,12 @@
     IbidError                     a problem with a slug, a title and an HTTP status
     ├── BadInput         4xx      client error
     ├── Unauthorized     401      no valid key
-    ├── Forbidden        403      not permitted; NotLocal: not from this machine
+    ├── Forbidden        403      not permitted
+    ├── NotLocal         403      not from this machine
     ├── Missing          404      not there, or not the asker's
-    ├── Conflict         409      the name is another's; RemovedMeanwhile: it is gone; KeptElsewhere
+    ├── Conflict         409      the name is another's
+    ├── RemovedMeanwhile 409      it is gone
+    ├── KeptElsewhere    409
     ├── SameText         409      another memory has this text
     ├── TooMany          409      as many as a tenant may have
     ├── RateLimited      429      the key is over one of its limits
@@ -14,7 +17,7 @@
     ├── Rejected         500      a store answered, and would not take this statement
     ├── Overloaded       503
     ├── ModelError       502-504  the chat model, before or during its answer
-    ├── RetrievalError   (none)   never a status: it ends in `degraded`
+    ├── RetrievalError   (500)    it ends in `degraded`; as a status it is a bug
     └── StartError       (none)   the service does not start
 
 Rendered in `app/problems.py` alone; every slug is listed in `docs/problems.md`.

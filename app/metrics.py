@@ -2,7 +2,8 @@
 
 Code below the API does not get the registry passed in: the middleware sets the request's `Observation` in a
 context variable, which tasks inherit, and `count_answer`, `stage` and `count_cache` use it. Outside a request
-they do nothing. Labels are constants of ours and route templates, never ids, users or texts. Seconds.
+they do nothing. Labels are constants of ours and route templates, never ids, users or texts. Times are in
+seconds.
 """
 
 import time

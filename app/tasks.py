@@ -2,7 +2,7 @@
 (milliseconds).
 
 A long-lived task that dies is a bug: it is logged, and restarted after PAUSE seconds, so that a service never
-runs without its worker. A deadline is a time of the loop. Seconds.
+runs without its worker. A deadline is a time of the loop. Times are in seconds.
 """
 
 import asyncio
@@ -77,9 +77,15 @@ async def side_by_side(
             for task in done:
                 yield task.result()
     finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await cancelled(running)
+
+
+async def cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks and wait until they have ended; their outcomes are dropped."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
 
 
 def deadline(seconds: float) -> float:

@@ -16,11 +16,12 @@ from typing import Protocol, TypeAlias
 Embedding: TypeAlias = bytes
 """float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
 
-CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
-"""Sources; their file names, and `Passage.source`."""
 DEFAULT_TENANT = "default"
 DOCUMENTS, MEMORIES, CORPUS = "documents", "memories", "corpus"
 """`Passage.source` of chunks of PDFs, of a person's memories and of reference texts."""
+CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
+"""`Passage.source` of rows of projects."""
+SOURCES = (DOCUMENTS, MEMORIES, CORPUS, CONVERSATIONS, CODE, DREAMS)
 SAID = frozenset({MEMORIES})
 """Sources whose passages somebody said at a time. The time of a document is that of its upload: none."""
 SAID_ON = "said_on"
@@ -53,6 +54,7 @@ class Scope:
     owner: str = ""
     """The key's user, or "" for a tenant key: sessions and threads are keyed (tenant, owner, id)."""
     user_id: str | None = None
+    """The person asked about: a user key forces its own, a tenant key may name anyone."""
     session_id: str | None = None
     thread_id: str | None = None
     project: str | None = None
@@ -218,7 +220,7 @@ class Candidate:
 
 
 class Reason(StrEnum):
-    """`rag.reason`, in order of precedence."""
+    """`rag.reason`; `reason_of` in `answering/reason.py` says which one wins."""
 
     SMALL_TALK = "small_talk"
     """A greeting, thanks or a reaction that refers to nothing: it was not searched for."""

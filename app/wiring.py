@@ -81,7 +81,7 @@ from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
-from app.services.feedback import FeedbackService, Judge, SignalService
+from app.services.feedback import FeedbackService, SignalService
 from app.services.limits import Limiter, open_limiter
 from app.services.memories import MemoryService
 from app.services.profiles import PersonaService, PersonaWriter, ProfileService
@@ -89,6 +89,7 @@ from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
 from app.services.search import Named, SearchService
+from app.services.sentiment import Judge
 from app.services.services import Services
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
@@ -99,7 +100,7 @@ from app.types import RERANK, Probe, Source, Space
 from app.vantage import distress
 from app.vantage.weigh import weigh
 
-DREAMS = frozenset(DREAMING)
+DREAMING_PROJECTS = frozenset(DREAMING)
 SCRAPE_SECONDS = 1.0
 """For reading the numbers of a scrape."""
 T = TypeVar("T")
@@ -329,9 +330,9 @@ async def open_project_sources(
 ) -> ProjectSources:
     store = await identity(pool)
     return ProjectSources(
-        ConversationSource(pool, indexes, space, DREAMS, store=store, seconds=seconds),
+        ConversationSource(pool, indexes, space, DREAMING_PROJECTS, store=store, seconds=seconds),
         CodeSource(pool, indexes, space, store=store, seconds=seconds),
-        DreamSource(pool, indexes, space, DREAMS, store=store, seconds=seconds),
+        DreamSource(pool, indexes, space, DREAMING_PROJECTS, store=store, seconds=seconds),
     )
 
 
@@ -368,7 +369,12 @@ async def open_services(
             "erasure": services.users.run,
             "qdrant": open_.qdrant.outbox.run,
             "chroma": open_.chroma_outbox.run,
-            "evictions": partial(evict_erased, open_.pool, open_.indexes.evict),
+            "evictions": partial(
+                evict_erased,
+                open_.pool,
+                open_.indexes.evict,
+                open_.cache.clear if open_.cache else lambda: None,
+            ),
         }
         if open_.limiter.quotas:
             works["limits"] = open_.limiter.run
@@ -629,7 +635,10 @@ def user_service(settings: Settings, open_: Resources, recorder: Recorder) -> Us
 def conversation_service(settings: Settings, open_: Resources) -> ConversationService:
     digest = Digest(server_model(settings, open_), model_at(settings, settings.rag))
     return ConversationService(
-        ConversationStore(open_.pool, DREAMS), digest, open_.embedder, DREAMS.__contains__
+        ConversationStore(open_.pool, DREAMING_PROJECTS),
+        digest,
+        open_.embedder,
+        DREAMING_PROJECTS.__contains__,
     )
 
 

@@ -19,8 +19,8 @@ from app.ingest.code import sections
 from app.ingest.secrets import is_secret, mask
 from app.retrieval.ranking import is_test
 from app.retrieval.tags import extract_tag_from_message, infer_query_tags
-from app.services.feedback import marked_sentiment
 from app.services.memories import Echoes
+from app.services.sentiment import marked_sentiment
 from app.text.greeting import is_pure_reentry_greeting
 from app.text.sanitise import one_line, quote, sanitise_name
 from app.text.terms import terms

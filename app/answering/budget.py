@@ -1,8 +1,9 @@
 """The token budget: the share of each part in the model's window, and the passages and turns that fit.
 
 Texts are counted with o200k; for a model with another vocabulary a count is multiplied by its factor (1.3).
-The system text, the message and the notes are never cut: `share` raises `InvalidField` if they do not fit.
-Only matches are packed, best first. Source: docs/contract.md.
+The system text, the message and the request's notes are never cut: `share` raises `InvalidField` if they do
+not fit. Of a project's knowledge as many parts are sent as fit (`services/chat.py`). Only matches are packed,
+best first. Source: docs/contract.md.
 """
 
 import math

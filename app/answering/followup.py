@@ -1,9 +1,9 @@
 """The search text of a message: a follow-up is joined with the question it refers to.
 
 `refers` reads the message alone: pronouns, ellipses and openings without what they refer to. `resolve`
-prefixes the earlier question, or puts the names and years of the message into it (`parallel.py`). Rules over
-word tables (`text/languages.py`), no model; pronoun rules are English only. A self-contained message is never
-expanded and a doubtful one rarely, because a wrong expansion searches for the wrong thing. Nothing here
+prefixes the earlier question, or puts the names and years of the message into it (`substitute.py`). Rules
+over word tables (`text/languages.py`), no model; pronoun rules are English only. A self-contained message is
+never expanded and a doubtful one rarely, because a wrong expansion searches for the wrong thing. Nothing here
 raises. Source: docs/contract.md.
 """
 

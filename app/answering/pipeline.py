@@ -170,6 +170,15 @@ async def earlier_turns(
     return await timely("postgres", chatlog.turns(scope, min(count, HISTORY_TURNS)), until, lost) or ()
 
 
+async def history_of(
+    question: Question, chatlog: ChatLogStore, lost: list[Degraded], *, seconds: float
+) -> Sequence[Turn]:
+    """The turns that the client sent, or those of the log."""
+    if question.history is not None:
+        return question.history
+    return await earlier_turns(chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
+
+
 def system_text(candidates: Iterable[Candidate], texts: tuple[str, str, str]) -> str:
     """One of three system texts: with passages, without any, and if none fitted."""
     full, bare, crowded = texts

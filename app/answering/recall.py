@@ -3,7 +3,7 @@
 `Recall.gather` reads all of it concurrently under one deadline (RAG_TIMEOUT_SECONDS); a part that fails or is
 late is listed in `degraded`, and the rest is used. Only the votes wait for the search, since they are read
 for its results. Passages are chosen by relevance among the matches; boosts order the chosen ones and never
-admit one below the threshold. Seconds. Source: docs/contract.md.
+admit one below the threshold. Times are in seconds. Source: docs/contract.md.
 """
 
 import asyncio
@@ -178,10 +178,10 @@ def resolve_mix(mix: Mix, top_k: int, *, threshold: float, at: datetime, persona
 
 def split(mix: Mix, top_k: int) -> Split:
     """k per source: top_k times its weight, rounded up; 0 stays 0."""
-    return Split(share(mix.memory_cards, top_k), share(mix.corpus, top_k))
+    return Split(portion(mix.memory_cards, top_k), portion(mix.corpus, top_k))
 
 
-def share(weight: float, top_k: int) -> int:
+def portion(weight: float, top_k: int) -> int:
     """In decimal arithmetic: 50 times 0.14 is 7, not 7.000000000000001 rounded up to 8."""
     return math.ceil(Fraction(repr(min(1.0, max(0.0, weight)))) * top_k)
 

@@ -2,14 +2,16 @@
 
 The write is tried before the last event is sent, so that the next question finds its history. If the store
 does not answer in time, the answer waits in a bounded backlog that one task drains, as do answers of clients
-that disconnected. Seconds. Source: docs/contract.md.
+that disconnected. Times are in seconds. Source: docs/contract.md.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from operator import is_
 
 import structlog
 
@@ -50,7 +52,7 @@ class Recorder:
         self._backlog: deque[AnswerRecord] = deque()
         self._more = asyncio.Event()
         self._turn = asyncio.Lock()
-        """Held while the backlog is written: concurrent questions in one session would each write it."""
+        """Held by `written`: concurrent questions of one session would each write what waits."""
         self._rejected: AnswerRecord | None = None
         self._tries = 0
         self.lost = 0
@@ -67,7 +69,8 @@ class Recorder:
         return {"waiting": self.waiting, "lost": self.lost}
 
     async def keep(self, kept: AnswerRecord) -> None:
-        """Write now, or queue the record."""
+        """Write now, or queue the record. It takes the place of an earlier one of the same answer."""
+        self._leave_out(lambda other: other.answer.id == kept.answer.id)
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._write(kept)
@@ -91,7 +94,7 @@ class Recorder:
             async with asyncio.timeout(PATIENCE), self._turn:
                 for kept in self._waiting_of(scope):
                     await self._write(kept)
-                    self._backlog = deque(other for other in self._backlog if other is not kept)
+                    self._leave_out(partial(is_, kept))
 
     def _waiting_of(self, scope: Scope) -> list[AnswerRecord]:
         return [kept for kept in self._backlog if _of_thread(kept.scope, scope)]
@@ -108,17 +111,17 @@ class Recorder:
         return max(heard, key=lambda kept: kept.answer.id, default=None)
 
     def forget(self, scope: Scope) -> bool:
-        waiting = [kept for kept in self._backlog if not _of_session(kept.scope, scope)]
-        dropped = len(self._backlog) - len(waiting)
-        self._backlog = deque(waiting)
-        return dropped > 0
+        return self._leave_out(lambda kept: _of_session(kept.scope, scope)) > 0
 
     def forget_user(self, scope: Scope) -> int:
         """Drop the records of the scope's user, with any key; returns their number."""
-        waiting = [kept for kept in self._backlog if not _of_user(kept.scope, scope)]
-        dropped = len(self._backlog) - len(waiting)
+        return self._leave_out(lambda kept: _of_user(kept.scope, scope))
+
+    def _leave_out(self, chosen: Callable[[AnswerRecord], bool]) -> int:
+        waiting = [kept for kept in self._backlog if not chosen(kept)]
+        left_out = len(self._backlog) - len(waiting)
         self._backlog = deque(waiting)
-        return dropped
+        return left_out
 
     async def run(self) -> None:
         while True:

@@ -3,8 +3,8 @@ nothing.
 
 The asking replica sends its request to all, itself included. The one that has the reply sends the events
 back in numbered parts, every BATCH_SECONDS, as long as the request is renewed; each other says that it has
-not. If a part is missing, the request begins anew after the last event. Seconds. Raises `Unavailable` if
-Postgres does not answer.
+not. If a part is missing, the request begins anew after the last event. Times are in seconds. Raises
+`Unavailable` if Postgres does not answer.
 """
 
 import asyncio

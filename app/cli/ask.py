@@ -32,6 +32,7 @@ from app.cli.terminal import (
     tell,
 )
 from app.errors import IbidError, Unavailable
+from app.types import SOURCES
 
 if TYPE_CHECKING:
     import httpx
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 DEFAULT_SESSION = "ibid-ask"
 """The session in which questions without one are logged."""
-SOURCES = ("documents", "memories", "corpus", "conversations", "code", "dreams")
 REASONS = {
     "empty": "nothing is stored in reach; add PDFs with: ibid ingest PATH",
     "processing": "a document is still being read; ask again in a moment",

@@ -45,7 +45,14 @@ from app.db.projects import (
     taking,
     write_rows,
 )
-from app.db.rows import CLOCK, Connection, check_not_erased, storable, take_turns, transaction
+from app.db.rows import (
+    Connection,
+    check_not_erased,
+    clock,
+    storable,
+    take_turns,
+    transaction,
+)
 from app.errors import InvalidField, KeptElsewhere
 from app.types import DEFAULT_TENANT, Embedding, Scope
 
@@ -336,9 +343,7 @@ class CodeStore:
         self._pool = pool
 
     async def clock(self) -> datetime:
-        with self._pool.asking():
-            now: datetime = await self._pool.fetchval(CLOCK)
-        return now
+        return await clock(self._pool)
 
     async def put(
         self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime

@@ -32,6 +32,7 @@ from app.db.project_tables import (
     forget,
     keep,
 )
+from app.db.project_text import LISTS, TEXTS
 from app.db.projects import (
     FORGET_NEXT,
     UUID,
@@ -185,8 +186,6 @@ LONG = 100_000
 """Bytes above which a column of tags or entities is ignored."""
 WHOLE = 1_000_000
 """Characters read of each text column."""
-TEXTS = ("title", "summary_short", "summary_detailed", "memory_snippet")
-LISTS = ("tags", "key_entities")
 LISTED = f"CASE WHEN octet_length(kept.{{0}}::text) < {LONG} THEN to_jsonb(kept.{{0}})::text END AS {{0}}"
 READ = ", ".join(
     (

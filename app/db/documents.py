@@ -21,7 +21,17 @@ import asyncpg
 
 from app.answer import new_id
 from app.db.pool import Pool, postgres_faults
-from app.db.rows import Connection, check_not_erased, closed, is_id, opened, storable, take_turns, transaction
+from app.db.rows import (
+    Connection,
+    check_not_erased,
+    closed,
+    copy_rows,
+    is_id,
+    opened,
+    storable,
+    take_turns,
+    transaction,
+)
 from app.errors import Conflict, Missing, Overloaded, Unavailable
 from app.text.labels import clean, distinct, key, label_name, unique
 from app.text.terms import encode_terms
@@ -591,12 +601,9 @@ class DocumentStore:
         async with transaction(self._pool) as connection:
             arrival = (new, *place(part), filename, upload.sha256, upload.size, user)
             await connection.execute(ARRIVE, *arrival)
-            await connection.copy_records_to_table(
-                "document_piece",
-                schema_name="ibid",
-                columns=("document_id", "n", "bytes"),
-                records=pieces(new, upload.path),
-                timeout=COPY_SECONDS,
+            sent = pieces(new, upload.path)
+            await copy_rows(
+                connection, "document_piece", ("document_id", "n", "bytes"), sent, seconds=COPY_SECONDS
             )
             await check_not_erased(connection, part.tenant, user)
             await hold(connection, part)
@@ -765,9 +772,7 @@ class DocumentStore:
             if not await connection.fetchval(FACTS, document_id, *facts):
                 raise Missing("the document was removed while it was read")
             await connection.execute("DELETE FROM ibid.chunk WHERE document_id = $1", document_id)
-            await connection.copy_records_to_table(
-                "chunk", schema_name="ibid", columns=INSERT_CHUNK, records=rows, timeout=CHUNKS_COPY_SECONDS
-            )
+            await copy_rows(connection, "chunk", INSERT_CHUNK, rows, seconds=CHUNKS_COPY_SECONDS)
 
     async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
         with postgres_faults():

@@ -1,7 +1,7 @@
 """The lock of the data folder: `ibid.lock`, flocked by the process that has the stores open.
 
 The kernel releases a flock with its holder, so a file left by a crash is harmless. A service writes {pid,
-url, token} into it (mode 0600), and commands work through it. Seconds. Raises `StartError`.
+url, token} into it (mode 0600), and commands work through it. Times are in seconds. Raises `StartError`.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 A claimed job is leased until it is finished, given back, or the lease runs out after a crash. Jobs of one
 document run in order, one at a time. A notification only shortens a wait: without it the queue is polled.
-Seconds. Raises `Unavailable`. Why it is not a library: docs/adr/0002.
+Times are in seconds. Raises `Unavailable`. Why it is not a library: docs/adr/0002.
 """
 
 import asyncio

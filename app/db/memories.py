@@ -21,10 +21,10 @@ import asyncpg
 from app.answer import new_id
 from app.db.pool import Pool
 from app.db.rows import (
-    CLOCK,
     DIGITS,
     Connection,
     check_not_erased,
+    clock,
     closed,
     is_id,
     opened,
@@ -408,10 +408,7 @@ class MemoryStore:
         return changed
 
     async def clock(self) -> datetime:
-        """Postgres's time: the clocks of replicas differ."""
-        with self._pool.asking():
-            now: datetime = await self._pool.fetchval(CLOCK)
-        return now
+        return await clock(self._pool)
 
     async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
         """By id, the user's memories with the text of a draft (ignoring case and white space)."""

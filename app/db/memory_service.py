@@ -2,8 +2,8 @@
 
 It knows no tenants, so it serves only the tenant `default`; others use the built-in stores. A reply that is
 malformed or too long counts as none. Reads then fall back to the built-in stores and say so (`lost`). A vote
-is stored in both places or refused with `Unavailable` (docs/adr/0016). Seconds. Raises `Unavailable`; inside,
-`RetrievalError`.
+is stored in both places or refused with `Unavailable` (docs/adr/0016). Times are in seconds. Raises
+`Unavailable`; inside, `RetrievalError`.
 """
 
 import asyncio

@@ -7,8 +7,8 @@ with another identity, position, number of rows, or vectors is refilled; its pos
 overwritten, so that a write never hides that older files were restored.
 
 Services with engines of their own on one Postgres would refill them for ever, so a service claims its engines
-by an advisory lock: exclusively if embedded, else shared. Seconds. Raises `StartError` for an engine claimed
-by another.
+by an advisory lock: exclusively if embedded, else shared. Times are in seconds. Raises `StartError` for an
+engine claimed by another.
 """
 
 import asyncio

@@ -3,7 +3,8 @@
 The schema's revision is compared without alembic, whose import takes half a second that nearly no start
 needs. `identity` names the database, since two may share a cache, and a restored dump contains every row.
 `VACUUM FULL` and a new log remove deleted rows from the files of the embedded server (docs/adr/0017); a table
-is locked meanwhile, about a second for 100 MB. Seconds. Raises `StartError`, `Damaged`, `Unavailable`.
+is locked meanwhile, about a second for 100 MB. Times are in seconds. Raises `StartError`, `Damaged`,
+`Unavailable`.
 """
 
 import asyncio

@@ -138,15 +138,15 @@ def says(*names: str, listed: Sequence[str] = ()) -> str:
     return " OR ".join(f"coalesce({each}, false)" for each in (*held, *named)).join("()")
 
 
-LIST_COLUMNS = ("tags", "key_entities")
-TOLD = ("title", "summary_short", "summary_detailed", "memory_snippet")
+LISTS = ("tags", "key_entities")
+TEXTS = ("title", "summary_short", "summary_detailed", "memory_snippet")
 CONVERSATION_INPUT = EmbeddedRow(
     kind="conversation",
     words="conversations",
     table="public.conversation_index",
     id="session_id",
-    says=says(*TOLD, listed=LIST_COLUMNS),
-    columns=cut_to_input(*LIST_COLUMNS, *TOLD),
+    says=says(*TEXTS, listed=LISTS),
+    columns=cut_to_input(*LISTS, *TEXTS),
     join_columns=conversation_text,
 )
 CODE_INPUT = EmbeddedRow(

@@ -4,12 +4,13 @@ A cursor is base64url of microseconds since 1970 and a key that orders equal tim
 malformed). A transaction raises `Unavailable` if Postgres is down or slow and `NoRoom` if its disk is full.
 """
 
+import asyncio
 import base64
 import binascii
 import math
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 else:
     Connection = PoolConnectionProxy  # generic in the stubs alone
 
+Rows: TypeAlias = Iterable[Sequence[object]] | AsyncIterable[Sequence[object]]
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -34,6 +37,13 @@ DIGITS = 20
 CLOCK = "SELECT clock_timestamp()"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 USER_STANDS = "SELECT ibid.user_stands($1, $2, coalesce($3, now()))"
+
+
+async def clock(pool: Pool) -> datetime:
+    """Postgres's time: the clocks of replicas differ."""
+    with pool.asking():
+        now: datetime = await pool.fetchval(CLOCK)
+    return now
 
 
 def is_id(text: str) -> bool:
@@ -89,6 +99,26 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
     with pool.asking():
         async with pool.acquire() as connection, connection.transaction():
             yield connection
+
+
+async def copy_rows(
+    connection: Connection, table: str, columns: Sequence[str], rows: Rows, *, seconds: float
+) -> None:
+    """COPY into a table of Ibid's. A connection that breaks is a `TimeoutError` at once: asyncpg waits until
+    `seconds` for room in the buffer."""
+    async with asyncio.timeout(seconds) as limit:
+
+        def broken(_: object) -> None:
+            with suppress(RuntimeError):  # the COPY has ended meanwhile
+                limit.reschedule(asyncio.get_running_loop().time())
+
+        connection.add_termination_listener(broken)
+        try:
+            await connection.copy_records_to_table(
+                table, schema_name="ibid", columns=columns, records=rows, timeout=seconds
+            )
+        finally:
+            connection.remove_termination_listener(broken)
 
 
 async def take_turns(connection: Connection, *name: str) -> None:

@@ -18,8 +18,17 @@ from app.db.jobs import Listener
 from app.db.memories import OTHERS, RAW, lock_user
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import compact
-from app.db.project_tables import CHUNK, CONVERSATION, WHOSE
-from app.db.projects import OWN, unfolded
+from app.db.project_tables import (
+    CHUNK,
+    CONVERSATION,
+    FORGET,
+    WHOSE,
+)
+from app.db.projects import (
+    FORGET_NEXT,
+    OWN,
+    unfolded,
+)
 from app.db.rows import take_turns, transaction
 from app.errors import Unavailable
 from app.types import Scope, moment
@@ -212,13 +221,15 @@ class ErasureStore:
             await self._pool.execute(BLANK)
 
 
-async def evict_erased(pool: Pool, evict: Evict) -> None:
-    """Drops an erased user's indexes on this replica, after NOTIFY `ibid_erased`. A missed notification is
+async def evict_erased(pool: Pool, evict: Evict, clear: Callable[[], None]) -> None:
+    """Drops an erased user's indexes on this replica, and all cached results (`clear`), after NOTIFY
+    `ibid_erased`. A missed notification is
     harmless: the erasure raised the version, so the index is not used again, and the LRU drops it."""
 
     def heard(payload: str) -> None:
         tenant, _, user = payload.partition("\x1f")
         evict(lambda key: {tenant, user} <= key_parts(key[1]))
+        clear()
 
     async with Listener(pool, CHANNEL, heard) as listener:
         while True:
@@ -258,8 +269,6 @@ GONE = """
     WITH events AS (DELETE FROM ibid.project_event WHERE tenant = $1 AND owner = $2 AND kind = $3)
     DELETE FROM {table} WHERE {where} RETURNING {row}::text AS id
 """
-WORDS = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
-DERIVED = "DELETE FROM ibid.text_next WHERE kind = $1 AND id = ANY($2::text[])"
 PARTS = f"""
     SELECT DISTINCT owner, session_id FROM ibid.document
     WHERE {DOCUMENT_USER} AND removed_at IS NULL ORDER BY owner, session_id
@@ -399,8 +408,8 @@ class ProjectRows(HoldingRows):
             gone = await connection.fetch(statement, *whose, timeout=ERASE_SECONDS)
             ids = [row["id"] for row in gone]
             await connection.execute(own, *whose, timeout=ERASE_SECONDS)
-            await connection.execute(WORDS, self.name, ids, timeout=ERASE_SECONDS)
-            await connection.execute(DERIVED, self._next, ids, timeout=ERASE_SECONDS)
+            await connection.execute(FORGET, self.name, ids, timeout=ERASE_SECONDS)
+            await connection.execute(FORGET_NEXT, self._next, ids, timeout=ERASE_SECONDS)
         return len(ids)
 
 

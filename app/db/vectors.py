@@ -150,10 +150,8 @@ class VectorStore:
                 return False
             await moved(connection, space)
             await connection.execute(RECORD, space.name, space.model, space.dim, space.floor)
-            await connection.execute(
-                "UPDATE ibid.space SET current = false WHERE current AND name <> $1", space.name
-            )
-            await connection.execute("UPDATE ibid.space SET current = true WHERE name = $1", space.name)
+            await connection.execute(LEAVE, space.name)
+            await connection.execute(ENTER, space.name)
             return True
 
 

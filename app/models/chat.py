@@ -4,7 +4,8 @@ A stream is open once the response head has arrived. 401/403/404 raise `ModelRef
 silence `ModelTimeout`, all else `ModelError`. A model that fails several times in a row is not asked for some
 seconds (`breaker.py`). OpenAI's reasoning models refuse `max_tokens`, Ollama ignores `max_completion_tokens`:
 a server that refuses one gets the other. Chat templates refuse a second system message (Qwen) or drop it
-(gpt-oss): all servers but OpenAI's own get one. A model's reasoning is no part of its answer. Seconds.
+(gpt-oss): all servers but OpenAI's own get one. A model's reasoning is no part of its answer. Times are in
+seconds.
 """
 
 import asyncio

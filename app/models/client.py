@@ -3,7 +3,7 @@
 Uses aiohttp: the openai client costs six times as much CPU per streamed answer (docs/adr/0020). Raises
 `Refused` for a status other than 2xx, `TimeoutError` for silence and `ConnectionError` for everything else.
 Redirects are not followed: the prompt would go to an unconfigured host. A server's messages never reach a
-detail or a log, because they may repeat the prompt or a key. Seconds.
+detail or a log, because they may repeat the prompt or a key. Times are in seconds.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 A URL ending in `/chat/completions` names a guard model, which answers `safe` or `unsafe` (Llama Guard), `no`
 or `yes` (ShieldGemma, Granite Guardian). Any other URL is a moderation endpoint. After several failures in a
 row it is not asked for some seconds. Raises `RetrievalError`: timeout, unavailable, overloaded, moderation.
-The message is never logged. Seconds.
+The message is never logged. Times are in seconds.
 """
 
 import math

@@ -3,7 +3,7 @@
 Two forms are supported: `documents` in, `results` of {index, relevance_score} out (Cohere, Jina, vLLM,
 llama.cpp; `data` at Voyage); and `texts` in, a list of {index, score} out (TEI), once a server asks for it.
 Raises `RetrievalError`: timeout, unavailable (no answer, or 5xx), rerank for a refusal or for a reply without
-exactly one score per text. Texts are never logged. Seconds.
+exactly one score per text. Texts are never logged. Times are in seconds.
 """
 
 import math

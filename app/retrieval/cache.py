@@ -1,10 +1,10 @@
 """Caches of retrieval: finished results (in process, then CACHE_URL), single flight, query embeddings.
 
 A key names everything that a result depends on, versions of the texts and FORMAT included, so nothing is
-invalidated. Only complete results are cached. Concurrent identical searches share one task, which is
-cancelled when nobody waits any more. What a shared cache holds is checked when read: anything else is a miss.
-Query embeddings are cached by asker, so that timing never tells what another person asked. Seconds, bytes.
-Why: docs/adr/0012.
+invalidated (an erasure empties the processes' own). Only complete results are cached. Concurrent identical
+searches share one task, which is cancelled when nobody waits any more. What a shared cache holds is checked
+when read: anything else is a miss. Query embeddings are cached by asker, so that timing never tells what
+another person asked. Times are in seconds, sizes in bytes. Why: docs/adr/0012.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 
 from app.retrieval.redis import VALUE_BYTES, Redis
 from app.retrieval.relevance import UNRELATED
+from app.tasks import cancelled
 from app.text.labels import is_label
 from app.types import CERTAIN, Candidate, Embedding, Found, Scope
 
@@ -81,10 +82,7 @@ class Flights(Generic[Result]):
 
     async def aclose(self) -> None:
         """End what is under way."""
-        tasks = list(self._waiting)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancelled(self._waiting)
 
 
 FORMAT = 9

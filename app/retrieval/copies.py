@@ -24,7 +24,7 @@ from app.db.outbox import Position, RefillCursor
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, transaction
 from app.db.vectors import read_spaces
-from app.errors import RetrievalError, Unavailable
+from app.errors import RetrievalError, Unavailable, required
 from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.points import memory_to_point, owned, text_to_point
 from app.retrieval.retrievers.chroma import OURS, Chroma, collection, key_of, passage_id
@@ -41,7 +41,6 @@ from app.retrieval.retrievers.qdrant import (
     fits,
     free,
     is_ours,
-    unavailable,
 )
 from app.types import Embedding, Scope, Space
 
@@ -392,7 +391,7 @@ class QdrantCopy:
         return new
 
     async def _usable(self, physical: str) -> bool:
-        with unavailable():
+        with required("Qdrant"):
             shape = await self._catalogue.get(physical)
         return shape is None or fits(shape, self._space)
 
@@ -423,7 +422,7 @@ class QdrantCopy:
             await self._drop(await self._physical_name(name))
 
     async def _drop(self, name: str) -> None:
-        with unavailable():
+        with required("Qdrant"):
             self._catalogue.forget()
             shape = await self._catalogue.get(name)
             ours = shape is not None and shape.dense == DENSE

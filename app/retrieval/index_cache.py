@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from app.retrieval.index import ENTRY_BYTES, ScopeIndex, Segment
+from app.tasks import cancelled
 
 MEMORY_BYTES = 1 << 30
 EXACT_BYTES = 160 << 20
@@ -200,10 +201,7 @@ class IndexCache:
         return task
 
     async def aclose(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancelled(self._tasks)
 
 
 def paged(entries: Sequence[str], sizes: Iterable[int]) -> Iterable[Sequence[str]]:

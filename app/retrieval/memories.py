@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from app.answer import new_id
 from app.db.memories import EXCLUDED_ORIGINS, RAW, Memory
 from app.db.pool import Pool, retrieval_faults
-from app.errors import RetrievalError
+from app.errors import RetrievalError, required
 from app.retrieval.bm25 import Mask
 from app.retrieval.index import Address, Floats, IndexSearch, NeighbourScores, PassageKey, Segment
 from app.retrieval.index_cache import Listing
@@ -35,7 +35,7 @@ from app.retrieval.points import (
 )
 from app.retrieval.qdrant_source import PointSource, PointTable, Row
 from app.retrieval.retrievers.points import Point, Where
-from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
+from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count
 from app.retrieval.source import (
     DAY,
     WRITTEN,
@@ -232,14 +232,14 @@ class MemorySource(PointSource[User]):
     async def erase(self, scope: Scope) -> int:
         """Delete all points of the user, older tools' and cards too; returns their number."""
         most = 0
-        with unavailable():
+        with required("Qdrant"):
             for name in self._collections():
                 most = max(most, await self._points.count(name, owned(scope)))
                 await self._points.remove(name, owned(scope))
         return most
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        with unavailable():
+        with required("Qdrant"):
             for name in self._collections():
                 async for point in self._scrolled(name, owned(scope)):
                     yield {"id": point.id, **point.payload}

@@ -17,6 +17,7 @@ import structlog
 from app.breaker import Breaker
 from app.errors import StartError, Unavailable
 from app.settings import Settings
+from app.tasks import cancelled
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis as Vendor
@@ -100,10 +101,7 @@ class Redis:
         return {"server": kind, "version": str(told.get(f"{kind}_version", ""))}
 
     async def aclose(self) -> None:
-        calls = list(self._calls)
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
+        await cancelled(self._calls)
         await self._vendor.aclose()
 
 

@@ -3,7 +3,7 @@ time.
 
 The question itself is searched at once, its rewritten forms beside it. The reranker's scores become relevance
 in [0, 1], so that boosts work as before; similarity, threshold and match rules do not change. A failure or
-delay keeps the first stage's result and is reported in `degraded`. Seconds. Why, and the sizes:
+delay keeps the first stage's result and is reported in `degraded`. Times are in seconds. Why, and the sizes:
 docs/adr/0014.
 """
 

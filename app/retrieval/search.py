@@ -26,7 +26,7 @@ from app.retrieval.cache import FORMAT, Cache, Recent
 from app.retrieval.fusion import Floor, fuse
 from app.retrieval.ranking import without_duplicates
 from app.retrieval.rerank import First, SecondStage
-from app.tasks import deadline
+from app.tasks import cancelled, deadline
 from app.types import ENGINE, EXACT, Clock, Degraded, Embedding, Found, Legs, Query, Reach, Scope, Source
 
 EMBEDDING_SHARE = 0.75
@@ -85,7 +85,7 @@ class Retrieval:
             with stage("total"):
                 found = await self._found(query, reaching, until, now)
         finally:
-            await _end(list(reaching.values()))
+            await cancelled(list(reaching.values()))
         took_ms = round((time.perf_counter() - started) * 1000)
         return replace(found, degraded=(*absent, *found.degraded), took_ms=took_ms)
 
@@ -104,7 +104,7 @@ class Retrieval:
         try:
             return await self._both(query, first, until), every
         finally:
-            await _end(list(reaching.values()))
+            await cancelled(list(reaching.values()))
 
     def _reaching(self, query: Query, names: Sequence[str]) -> Reaching:
         known = [(name, self._sources[name]) for name in names if name in self._sources]
@@ -169,7 +169,7 @@ class Retrieval:
         try:
             await asyncio.wait(searches, timeout=left(until)) if searches else None
         finally:
-            await _end([embedding, *searches])
+            await cancelled([embedding, *searches])
         found: list[Legs] = []
         for task, name in searches.items():
             outcome = _outcome(task, name)
@@ -244,12 +244,6 @@ async def _legs(
     reach = await asyncio.shield(reaching)
     with stage("search", name):
         return await reach.search(query, asyncio.shield(embedding))
-
-
-async def _end(tasks: Sequence[asyncio.Task[object]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _outcome(task: asyncio.Task[Legs], name: str) -> Legs | Degraded:

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +22,7 @@ import numpy as np
 import structlog
 
 from app.db.pool import Pool, retrieval_faults
+from app.db.rows import MICROSECOND
 from app.errors import Rejected, RetrievalError, Unavailable
 from app.retrieval.bm25 import Content, Mask, content
 from app.retrieval.index import (
@@ -87,7 +88,6 @@ DAY = "day"
 """The column of a segment that holds days, as `day_number` counts them."""
 NO_DAY = np.iinfo(np.int32).min
 NO_TIME = np.iinfo(np.int64).min
-MICROSECOND = timedelta(microseconds=1)
 
 ScopeKey = TypeVar("ScopeKey", bound=Hashable)
 RowKey = TypeVar("RowKey", bound=Hashable)

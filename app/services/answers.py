@@ -2,8 +2,8 @@
 events, recorded or in progress.
 
 A replay neither searches nor asks a model: it compares the version of the ranking, and reads in the scope of
-the question. Seconds. Raises `Missing`, `InvalidField` (a cursor), and `Unavailable` if a store does not
-answer.
+the question. Times are in seconds. Raises `Missing`, `InvalidField` (a cursor), and `Unavailable` if a store
+does not answer.
 """
 
 import asyncio

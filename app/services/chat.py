@@ -4,7 +4,7 @@ Resolves the follow-up; reads earlier turns and the project's knowledge, and sea
 deadline (RAG_TIMEOUT_SECONDS); selects what fits; builds the prompt: system text with the project's overview
 and rules, context, notes, turns, message. Only a follow-up's search waits for the earlier turns. Parts that
 fail or are late are listed in `degraded`. Raises `ModelError`, and `InvalidField` if the required parts of
-the prompt exceed the model's window. Seconds. Source: docs/contract.md, docs/adr/0010.
+the prompt exceed the model's window. Times are in seconds. Source: docs/contract.md, docs/adr/0010.
 """
 
 import asyncio
@@ -45,6 +45,7 @@ from app.answering.pipeline import (
     Pipeline,
     Run,
     earlier_turns,
+    history_of,
     system_text,
 )
 from app.answering.projects import Gathered
@@ -72,7 +73,6 @@ from app.answering.prompt import (
 )
 from app.answering.question import DEFAULT_SOURCES, Context, Question
 from app.answering.reason import reason_of
-from app.answering.recorder import Recorder
 from app.answering.replay import instructions, recipe_of
 from app.answering.stream import Reply
 from app.db.documents import DocumentStore
@@ -135,10 +135,6 @@ class ChatService:
         self._pipeline = pipeline
         self._documents = documents
 
-    @property
-    def recorder(self) -> Recorder:
-        return self._pipeline.recorder
-
     async def prepare(self, question: Question) -> Reply:
         """Do everything that can fail while a status can still be sent. The caller closes the reply."""
         make = self._errand if question.errand else self._context
@@ -146,7 +142,7 @@ class ChatService:
 
     async def turns(self, scope: Scope, until: datetime) -> Sequence[Turn]:
         """The thread's newest answered turns up to a time, oldest first. Raises `Unavailable`."""
-        await self.recorder.written(scope)
+        await self._pipeline.recorder.written(scope)
         lost = list[Degraded]()
         turns = await earlier_turns(self._chatlog, scope, HISTORY_TURNS, lost)
         if lost:
@@ -158,7 +154,7 @@ class ChatService:
 
     async def _context(self, run: Run) -> Context:
         question, limits = run.question, self._pipeline.limits
-        await self.recorder.written(question.scope)
+        await self._pipeline.recorder.written(question.scope)
         fetched = replace(await self._fetch(question), today=day_line(run.started))
         run.stages.lap("gather")
         if is_long(question, fetched):
@@ -185,21 +181,16 @@ class ChatService:
         talk = is_small_talk(message)
         if not talk and not refers(message):
             async with asyncio.TaskGroup() as group:
-                history = group.create_task(self._history(question, seconds, lost))
+                history = group.create_task(history_of(question, self._chatlog, lost, seconds=seconds))
                 found = await self._search(question, message, until)
             return Fetched(message, found, history.result())
-        turns = await self._history(question, seconds * HISTORY_SHARE, lost)
+        turns = await history_of(question, self._chatlog, lost, seconds=seconds * HISTORY_SHARE)
         text = resolve(message, turns)
         if talk:
             text = answers(message, turns) if is_assent(message) else ""
         if not text or (text == message and names_nothing(text)):
             return Fetched(message, Found(unsought=True), turns)
         return Fetched(text, await self._search(question, text, until, earlier(turns)), turns)
-
-    async def _history(self, question: Question, seconds: float, lost: list[Degraded]) -> Sequence[Turn]:
-        if question.history is not None:
-            return question.history
-        return await earlier_turns(self._chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
 
     async def _known(self, scope: Scope, lost: list[Degraded]) -> Knowledge:
         if scope.project is None:

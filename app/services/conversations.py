@@ -2,8 +2,8 @@
 
 A conversation that is stored already with the same content costs no model, embedding or write. The project's
 profile says whether it keeps dreams or conversations. A user key writes that user's rows, a tenant key the
-tenant's shared ones. Seconds. Raises `KeptElsewhere`, `Missing`, `Forbidden`, `Unavailable`, `NoRoom`,
-`Rejected`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+tenant's shared ones. Times are in seconds. Raises `KeptElsewhere`, `Missing`, `Forbidden`, `Unavailable`,
+`NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
 import asyncio

@@ -3,8 +3,8 @@
 With CACHE_URL the counts are in Redis, checked and raised by one script, so that all replicas together allow
 exactly the limit; without it, or while it is away, each process counts for itself. Tokens are charged when an
 answer has ended; once they are spent, the next request is refused. A concurrent request is a lease that its
-process renews. Seconds. Headers: draft-ietf-httpapi-ratelimit-headers-10 (quota `q`, window `w`, unit `qu`,
-remaining `r`, time `t`).
+process renews. Times are in seconds. Headers: draft-ietf-httpapi-ratelimit-headers-10 (quota `q`, window `w`,
+unit `qu`, remaining `r`, time `t`).
 """
 
 import asyncio

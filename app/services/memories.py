@@ -2,8 +2,8 @@
 
 Sentences that only repeat what the assistant said or what was recalled in the same conversation are dropped,
 so that recall does not feed on itself (docs/adr/0016). A memory is durable and searchable when the
-transaction ends; Qdrant follows by the outbox. Seconds. Raises `Unavailable`, `NoRoom`, `Missing`,
-`RemovedMeanwhile`, `InvalidField` (a cursor).
+transaction ends; Qdrant follows by the outbox. Times are in seconds. Raises `Unavailable`, `NoRoom`,
+`Missing`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
 import asyncio

@@ -4,9 +4,9 @@
 Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding, whose own deadline is earlier, so that a
 hung embedding server leaves the stores time. A source that fails or is late costs its section, never the
 answer; an unexpected error falls back to the project's conversations and code. Items are taken from the
-sections in turn, so that neither the budget nor top_k starves one. Seconds. Source: docs/contract.md,
-docs/adr/0019. Writing knowledge raises `Forbidden`, `InvalidField`, `Missing`, `TooMany`, `Unavailable`,
-`NoRoom`; the rest raises only on cancellation.
+sections in turn, so that neither the budget nor top_k starves one. Times are in seconds. Source:
+docs/contract.md, docs/adr/0019. Writing knowledge raises `Forbidden`, `InvalidField`, `Missing`, `TooMany`,
+`Unavailable`, `NoRoom`; the rest raises only on cancellation.
 """
 
 import asyncio

@@ -2,8 +2,8 @@
 
 Small talk gets a small prompt. Otherwise: a follow-up is resolved with the thread's turns, recall, boosts,
 then the prompt with persona, overlay, gravity note and the newest turns. Faults of stores are listed in
-`degraded`. Raises `ModelError`, and `InvalidField` if the message exceeds the model's window. Seconds.
-Source: docs/contract.md.
+`degraded`. Raises `ModelError`, and `InvalidField` if the message exceeds the model's window. Times are in
+seconds. Source: docs/contract.md.
 """
 
 import asyncio
@@ -15,11 +15,10 @@ from app.answering.budget import Meter, PromptLimits, answered, packed_passages,
 from app.answering.followup import answers, refers, resolve
 from app.answering.pipeline import (
     HISTORY_SHARE,
-    HISTORY_TURNS,
     Pipeline,
     Run,
     bare_context,
-    earlier_turns,
+    history_of,
     recalled_context,
     recalled_facts,
     select_recalled,
@@ -40,7 +39,6 @@ from app.answering.prompt import (
 )
 from app.answering.question import Context, Question
 from app.answering.recall import TOP_K, Recall, Recalled, Split, Weighing
-from app.answering.recorder import Recorder
 from app.answering.replay import card_ref
 from app.answering.stream import Reply
 from app.db.memories import CARDS, DESIRE, GRAVITY, Moment
@@ -77,10 +75,6 @@ class RagService:
         self._chatlog = chatlog
         self._pipeline = pipeline
 
-    @property
-    def recorder(self) -> Recorder:
-        return self._pipeline.recorder
-
     async def prepare(self, question: Question) -> Reply:
         """Do everything that can fail while a status can still be sent. The caller closes the reply."""
         return await self._pipeline.prepare(question, MEMORY_FORM, self._context)
@@ -93,7 +87,7 @@ class RagService:
         else:
             top_k = question.top_k or TOP_K
             by = Weighing(Split(top_k, top_k), limits.threshold, None, run.started)
-            await self.recorder.written(question.scope)
+            await self._pipeline.recorder.written(question.scope)
             known, thread = await self._recalled(question, by)
             run.stages.lap("gather")
             # Tags of many texts, their lines and tokens: milliseconds.
@@ -111,18 +105,13 @@ class RagService:
         until, agrees = deadline(seconds), is_assent(message)
         if not agrees and not refers(message):
             async with asyncio.TaskGroup() as group:
-                history = group.create_task(self._turns(question, seconds, lost))
+                history = group.create_task(history_of(question, self._chatlog, lost, seconds=seconds))
                 known = await self._recall.gather(question, by, KINDS, until=until)
             return known, Thread(history.result(), lost=tuple(lost))
-        turns = await self._turns(question, seconds * HISTORY_SHARE, lost)
+        turns = await history_of(question, self._chatlog, lost, seconds=seconds * HISTORY_SHARE)
         text = (answers(message, turns) if agrees else resolve(message, turns)) or message
         known = await self._recall.gather(question, by, KINDS, text=text, before=earlier(turns), until=until)
         return known, Thread(turns, text if text != message else "", tuple(lost))
-
-    async def _turns(self, question: Question, seconds: float, lost: list[Degraded]) -> Sequence[Turn]:
-        if question.history is not None:
-            return question.history
-        return await earlier_turns(self._chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
 
     async def _small_talk(self, run: Run) -> Context:
         lost: list[Degraded] = []

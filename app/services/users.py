@@ -2,7 +2,7 @@
 
 Both walk the list of holdings, so that none is forgotten. An erasure first marks the user, so that earlier
 requests write nothing more, on any replica; then each holding deletes its rows, even if another fails. Files
-are rewritten in the background. Seconds. Raises `Unavailable`. docs/adr/0017.
+are rewritten in the background. Times are in seconds. Raises `Unavailable`. docs/adr/0017.
 """
 
 import asyncio

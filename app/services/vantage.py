@@ -5,8 +5,8 @@ Small talk and refusals get a small prompt. Otherwise: the mix splits k, recall,
 question back if sources are rivals, the prompt; the answer must keep to its class. The features see only the
 user's own turns in the prompt: an earlier answer may quote another person. Parts that fail or are late are
 listed in `degraded`. Raises `ModelError`, and `InvalidField` for an unknown lens, a message over the window
-or an answer without a mix; `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`. Seconds.
-Source: docs/contract.md.
+or an answer without a mix; `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`. Times are in
+seconds. Source: docs/contract.md.
 """
 
 import asyncio
@@ -62,7 +62,6 @@ from app.answering.prompt import (
 )
 from app.answering.question import Context, Question
 from app.answering.recall import TOP_K, Recall, Recalled, Split, Weighing, resolve_mix
-from app.answering.recorder import Recorder
 from app.answering.ruling import Ruling, SplitRecord, written
 from app.answering.stream import Reply
 from app.db.cards import SHOWN, Card, CardDraft, CardShape, CardStore
@@ -207,16 +206,12 @@ class VantageService:
         self._personal = personal
         self._debug = debug
 
-    @property
-    def recorder(self) -> Recorder:
-        return self._pipeline.recorder
-
     async def prepare(self, question: Question) -> Reply:
         """Do everything that can fail while a status can still be sent. The caller closes the reply."""
         return await self._pipeline.prepare(question, MEMORY_FORM, self._context)
 
     async def _context(self, run: Run) -> Context:
-        await self.recorder.written(run.question.scope)
+        await self._pipeline.recorder.written(run.question.scope)
         decided = await self._decide(run)
         run.ruling = decided.ruling
         run.stages.lap("decide")

@@ -1,7 +1,8 @@
 """Splits a line of text into sentences, for quotes, summaries and memories.
 
 Others split otherwise: `SentenceBuffer` (`answering/enforcement.py`) a text that is still arriving,
-`vantage/sentences.py` an answer that is judged. Raises nothing.
+`vantage/sentences.py` an answer that is judged, `ingest/chunking.py` a passage that is too long. Raises
+nothing.
 """
 
 import re

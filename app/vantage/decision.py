@@ -2,7 +2,7 @@
 
 `decide` is pure and total: any descriptors, limits and routing give exactly one class. Every rule is tested;
 the strictest class of those that fire is the answer's, so a rule can only make an answer stricter. Then the
-caller's routing applies, unless a risk rule refused. Thresholds are on descriptors in [0, 1]. Well under
+caller's routing applies, unless a `final` rule fired. Thresholds are on descriptors in [0, 1]. Well under
 1 ms. Source: docs/contract.md. Nothing here raises.
 """
 
@@ -41,7 +41,7 @@ GRAVE = 0.6
 PERSONAL = 0.15
 """Specificity: somebody's own case, not a question of general interest."""
 
-# Categories of risk (`features.RISKS`)
+# Categories of risk (`risk.RISKS`)
 HARMS: Mapping[str, str] = {
     "violence": "violence against people or animals",
     "weapons": "weapons, explosives or poisons",

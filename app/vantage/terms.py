@@ -58,7 +58,7 @@ class Descriptors:
     specificity: float = 0.0
     """How far names, numbers and conditions narrow the answer down."""
     risk: Mapping[str, float] = field(default_factory=dict)
-    """How surely harm is asked for, by category; all of `features.RISKS` are present."""
+    """How surely harm is asked for, by category; all of `risk.RISKS` are present."""
     stakes: Mapping[str, float] = field(default_factory=dict)
     """How much depends on a right answer: medical, legal, money."""
     pressure: float = 0.0

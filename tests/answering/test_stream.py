@@ -365,6 +365,18 @@ async def test_order_is_kept_and_run_drains(monkeypatch: pytest.MonkeyPatch) -> 
     assert [answer.id for answer in log.answers] == ["a", "b", "c"]
 
 
+async def test_a_later_record_of_an_answer_replaces_the_one_that_waits() -> None:
+    """The older one would be written over it."""
+    log = FakeLog(down=True)
+    recorder = Recorder(log)
+    await recorder.keep(kept())
+    log.down = False
+    newer = kept()
+    await recorder.keep(replace(newer, answer=replace(newer.answer, text="newer")))
+    await recorder.drain()
+    assert [answer.text for answer in log.answers] == ["newer"]
+
+
 async def test_a_full_backlog_drops_the_oldest_and_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_, "BACKLOG", 2)
     log = FakeLog()

@@ -15,8 +15,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from app.api.schemas.chat import SourceName
-from app.cli.ask import SOURCES
 from app.cli.rendering import finished
+from app.types import SOURCES
 from tests.cli.conftest import PROGRAM, Ibid, Running, lines
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import itertools
 import os
+import signal
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -171,6 +172,26 @@ async def test_a_broken_connection_keeps_nothing(pool: Pool, tmp_path: Path, hal
     assert await count(pool, "document_piece") == 0
     _, created = await store.admit(ALICE, given)
     assert created
+
+
+async def test_a_connection_that_breaks_while_bytes_wait_ends_the_upload(
+    pool: Pool, tmp_path: Path, halfway: Halfway
+) -> None:
+    """asyncpg waits on for room in the socket's buffer, until its own deadline."""
+    task = asyncio.create_task(DocumentStore(pool).admit(ALICE, upload(tmp_path, "z" * (8 * PIECE))))
+    await halfway.reached.wait()
+    pid = await pool.fetchval("SELECT pid FROM pg_stat_activity WHERE query LIKE 'COPY%'")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        halfway.go.set()
+        await asyncio.sleep(0.3)  # until the buffer is full
+        assert await pool.fetchval("SELECT pg_terminate_backend($1)", pid)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    async with asyncio.timeout(60):
+        await asyncio.wait({task})
+    assert isinstance(task.exception(), Unavailable)
+    assert await count(pool, "document_piece") == 0
 
 
 async def test_fifty_megabytes_need_little_memory(pool: Pool, tmp_path: Path) -> None:

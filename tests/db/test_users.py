@@ -543,9 +543,10 @@ async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> N
     assert len(await store.due()) == 1
 
 
-async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> None:
+async def test_every_replica_drops_the_indexes_and_results_of_an_erased_user(pool: Pool) -> None:
     predicates: list[Callable[[Key], bool]] = []
-    listening = asyncio.create_task(evict_erased(pool, predicates.append))
+    cleared: list[bool] = []
+    listening = asyncio.create_task(evict_erased(pool, predicates.append, lambda: cleared.append(True)))
     store, alice = ErasureStore(pool), Scope(tenant="acme", user_id="alice")
     for _ in range(100):  # until it listens
         await store.end(alice, await store.begin(alice, NAMES), ())
@@ -562,3 +563,4 @@ async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> 
         ("documents", DocumentPart("acme")),
     ]
     assert [predicates[0](key) for key in (*goes, *stays)] == [True, True, False, False, False]
+    assert cleared

@@ -33,12 +33,13 @@ from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService, UploadOutcome
-from app.services.feedback import DecidedBy, Effect, FeedbackService, Remark, Sentiment, SignalService
+from app.services.feedback import Effect, FeedbackService, Remark, SignalService
 from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
 from app.services.projects import KnowledgeService, ProjectContext, ProjectService
 from app.services.rag import RagService
 from app.services.search import Searched, SearchService
+from app.services.sentiment import DecidedBy, Sentiment
 from app.services.services import Services
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService

@@ -16,21 +16,16 @@ from app.db.memories import Moment, Rating, Tallies, Tally
 from app.db.pool import Pool
 from app.db.votes import VoteStore
 from app.errors import IbidError, Missing, ModelError, Rejected, RetrievalError, Unavailable
-from app.services import feedback
+from app.services import sentiment
 from app.services.answers import AnswerService
 from app.services.feedback import (
-    ASKED,
-    DecidedBy,
     Effect,
     FeedbackService,
-    Judge,
     Remark,
-    Sentiment,
     SignalService,
-    marked_sentiment,
     memories,
-    sentiment_named,
 )
+from app.services.sentiment import ASKED, DecidedBy, Judge, Sentiment, marked_sentiment, sentiment_named
 from app.types import Scope
 from tests.fakes.answering import FakeModel, FakeStream
 from tests.fakes.records import answered, remembered
@@ -260,7 +255,7 @@ FAULTS: dict[str, Callable[[], FakeModel | None]] = {
 async def test_without_a_word_it_is_neutral(
     monkeypatch: pytest.MonkeyPatch, model: Callable[[], FakeModel | None]
 ) -> None:
-    monkeypatch.setattr(feedback, "MODEL_SECONDS", 0.05)
+    monkeypatch.setattr(sentiment, "MODEL_SECONDS", 0.05)
     assert await Judge(model()).sentiment(UNMARKED, None) == (Sentiment.NEUTRAL, DecidedBy.NONE)
 
 

@@ -21,6 +21,7 @@ from app.answering.prompt import (
 )
 from app.answering.question import Question
 from app.answering.recall import Recall, resolve_mix
+from app.answering.recorder import Recorder
 from app.answering.replay import instructions
 from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
@@ -74,12 +75,16 @@ class House:
     temporal: FakeTemporal = field(default_factory=FakeTemporal)
     model: FakeModel = field(default_factory=FakeModel)
     log: FakeLog = field(default_factory=FakeLog)
+    recorder: Recorder = field(init=False)
     personal: bool = True
     shows: bool = False
     speaks: bool = True
     window: int = 100_000
     seconds: float = 0.5
     moderator: HttpModerator | None = None
+
+    def __post_init__(self) -> None:
+        self.recorder = Recorder(self.log)
 
     @property
     def vantage(self) -> VantageService:
@@ -90,7 +95,7 @@ class House:
             room,
             endpoint="/vantage/query",
             model=self.model,
-            log=self.log,
+            recorder=self.recorder,
             name="vantage-model",
             speaks=self.speaks,
         )
@@ -359,7 +364,7 @@ async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task(inspe
     with pytest.raises(asyncio.CancelledError):
         await task
     assert asyncio.all_tasks() == before
-    await vantage.recorder.drain()
+    await house.recorder.drain()
     assert [answer.finish for answer in house.log.answers] == ([] if inspect_only else [Finish.CANCELLED])
     rulings = [read(answer.ruling or {}) for answer in house.log.answers]
     assert [ruling.decision.response_class for ruling in rulings] == ([] if inspect_only else [COMPLY])

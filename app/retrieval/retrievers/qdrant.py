@@ -5,7 +5,7 @@ After several failures in a row Qdrant is not asked for some seconds (`breaker.p
 of ours are no failures. Our points have the payload field `ibid`. Ibid never writes into a collection
 imported by `ibid adopt`, nor into another tool's that has one of our names and cannot hold our vectors: its
 copy is then in another collection (`ibid.collection_home`). Reads raise `RetrievalError`, writes
-`Unavailable`. Seconds.
+`Unavailable`. Times are in seconds.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ import structlog
 
 from app.breaker import LASTING, Breaker
 from app.db.pool import Pool, retrieval_faults
-from app.errors import NoRoom, RetrievalError, StartError, Unavailable
+from app.errors import NoRoom, RetrievalError, StartError, Unavailable, required
 from app.process import Child, ChildProcess, ChildReply, CrashBlame, Died, Fault, Full, Program, python
 from app.retrieval.retrievers.points import DENSE, Collection, Point, Where, from_frame, to_frame
 from app.settings import Settings
@@ -342,7 +342,6 @@ def is_ours(payload: Mapping[str, object], spaces: Container[str]) -> bool:
 
 SECONDS = 30.0
 """A collection of another tool is noticed after this time at the latest."""
-RETRY_SECONDS = 2
 """Retry-After while the engine is down."""
 
 
@@ -357,14 +356,6 @@ class PayloadIndexes:
 
 def fits(shape: Collection, space: Space) -> bool:
     return shape.cosine and shape.dim == space.dim
-
-
-@contextmanager
-def unavailable() -> Iterator[None]:
-    try:
-        yield
-    except RetrievalError as error:
-        raise Unavailable("Qdrant does not answer", retry_after=RETRY_SECONDS) from error
 
 
 class CollectionCache:
@@ -399,7 +390,7 @@ class CollectionCache:
 
     async def put(self, name: str, space: Space, fields: PayloadIndexes, points: Sequence[Point]) -> bool:
         """Write points. True if the collection had to be created."""
-        with unavailable():
+        with required("Qdrant"):
             shape = await self.get(name)
             if shape and not fits(shape, space):
                 said = f"the collection {name} holds vectors of another space than {space.name}"
