@@ -75,7 +75,7 @@ from app.retrieval.retrievers.qdrant import CollectionCache, Qdrant, greet, open
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
 from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, read_collections
-from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
+from app.services.answers import AnswerService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
@@ -88,9 +88,12 @@ from app.services.profiles import PersonaService, PersonaWriter, ProfileService
 from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
 from app.services.reembed import Reembed
+from app.services.replay import ReplayService
 from app.services.search import Named, SearchService
 from app.services.sentiment import Judge
 from app.services.services import Services
+from app.services.sessions import SessionService
+from app.services.streams import StreamService
 from app.services.users import MirroredHolding, UserService
 from app.services.vantage import CardService, MixService, VantageService
 from app.settings import Settings, listed, telemetry

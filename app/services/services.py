@@ -7,7 +7,7 @@ from app.db.history import HistoryStore
 from app.db.keys import KeyStore
 from app.metrics import Metrics
 from app.retrieval.search import Retrieval
-from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
+from app.services.answers import AnswerService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
@@ -19,7 +19,10 @@ from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
 from app.services.projects import KnowledgeService, ProjectService
 from app.services.rag import RagService
+from app.services.replay import ReplayService
 from app.services.search import SearchService
+from app.services.sessions import SessionService
+from app.services.streams import StreamService
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
 from app.tracing import Tracer

@@ -27,7 +27,7 @@ from app.db.users import Receipt
 from app.errors import IbidError, Missing, RetrievalError
 from app.retrieval.originals import OriginalStore
 from app.retrieval.search import Retrieval
-from app.services.answers import AnswerService, ReplayService, SessionService, StreamService
+from app.services.answers import AnswerService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
@@ -38,9 +38,12 @@ from app.services.memories import MemoryService
 from app.services.profiles import ProfileService
 from app.services.projects import KnowledgeService, ProjectContext, ProjectService
 from app.services.rag import RagService
+from app.services.replay import ReplayService
 from app.services.search import Searched, SearchService
 from app.services.sentiment import DecidedBy, Sentiment
 from app.services.services import Services
+from app.services.sessions import SessionService
+from app.services.streams import StreamService
 from app.services.users import UserService
 from app.services.vantage import CardService, MixService, VantageService
 from app.types import Chunk, Embedding, Hit, Legs, Passage, Query, Reason, Scope, Trace

@@ -11,8 +11,8 @@ from app.answering.recorder import Recorder
 from app.db.conversations import ConversationDraft, ConversationStore, SaidTurn
 from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
-from app.services.answers import SessionService
 from app.services.conversations import ConversationService
+from app.services.sessions import SessionService
 from app.types import Scope
 from tests.answering.test_stream import kept
 from tests.fakes.answering import NOW, FakeLog

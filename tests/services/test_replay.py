@@ -20,7 +20,8 @@ from app.retrieval.originals import OriginalStore
 from app.retrieval.search import RANKING_VERSION
 from app.services import answers
 from app.services import answers as answers_
-from app.services.answers import AnswerService, ReplayService
+from app.services.answers import AnswerService
+from app.services.replay import ReplayService
 from app.types import Entry, Passage, Scope
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, ResponseClass, Routing
