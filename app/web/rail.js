@@ -189,7 +189,21 @@ function removeChat(id, title) {
   if (open) newChat();
 }
 
+/** On a phone the head has the title of the chat; a press shows all of a long one. */
+function showTitle() {
+  const [view, id] = parts();
+  const title = view === "c" && chats.find(({ session_id: each }) => each === id)?.title;
+  const place = $("bar-title");
+  if (!title) return place.replaceChildren("ibid", make("span", "", ".", { ariaHidden: "true" }));
+  if (place.textContent === title) return undefined;
+  const all = button("", () => all.setAttribute("aria-expanded", String(all.ariaExpanded !== "true")));
+  all.setAttribute("aria-expanded", "false");
+  all.append(make("span", "", title));
+  return place.replaceChildren(all);
+}
+
 function current() {
+  showTitle();
   const here = location.hash.split("/").slice(0, 3).join("/");
   for (const one of $("rail").querySelectorAll("li > a")) {
     if (one.getAttribute("href") === here) one.setAttribute("aria-current", "page");

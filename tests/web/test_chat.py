@@ -471,6 +471,71 @@ def test_a_rating_can_be_undone(reader: Reader) -> None:
     assert reader.last.locator(".acts [aria-pressed=true]").count() == 0
 
 
+COVERED = """(line) => {
+    const one = line.getBoundingClientRect();
+    const places = [...document.querySelectorAll("#ask, #bar, #panel, .turn:last-child .acts")];
+    return places.filter((place) => {
+        const { top, bottom, left, right, width } = place.getBoundingClientRect();
+        return width && bottom > one.top && top < one.bottom && right > one.left && left < one.right;
+    }).map((place) => place.id || place.className);
+}"""
+EDGE = """() => document.querySelector(".toast").getBoundingClientRect().bottom
+    - document.querySelector(".talk").getBoundingClientRect().top"""
+"""Pixels of what is scrolled that a toast lies over."""
+
+
+@pytest.mark.parametrize("size", [(1200, 700), (900, 700), (360, 740), (360, 380)])
+def test_a_toast_covers_nothing(reader: Reader, size: tuple[int, int]) -> None:
+    """Neither the answer just rated nor the composer, also beside the panel and above a phone's keyboard; what
+    was pressed stays in view and where it was, and the last deed is undone by a key."""
+    page = reader.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    reader.asked(reply=LONG if size[0] != 900 else "It was built in 1843 [mill.pdf#1].")
+    if size[0] == 900:
+        reader.last.locator(".mark").first.click()
+        expect(page.locator("#panel")).to_be_visible()
+    pressed = reader.last.get_by_label("Good answer") if size[0] != 900 else reader.last.get_by_text("Copy").first
+    before = pressed.bounding_box()
+    pressed.click()
+    toast = page.locator(".toast")
+    expect(toast).to_be_visible()
+    assert toast.evaluate(COVERED) == []
+    assert page.evaluate(EDGE) <= 16, "its edge, which is empty before it is scrolled"
+    expect(pressed).to_be_in_viewport(ratio=1)
+    after = pressed.bounding_box()
+    assert before
+    assert after
+    if size[0] != 900:
+        assert abs(after["y"] - before["y"]) < 4
+        page.keyboard.press("Control+z")
+        expect(reader.last.get_by_label("Good answer")).to_have_attribute("aria-pressed", "false")
+        expect(toast).to_have_count(0)
+
+
+def test_a_long_title_can_be_read_whole(reader: Reader) -> None:
+    """In the rail where it has the focus, and by a pointer that rests on it; on a phone in the head."""
+    page = reader.page
+    question = f"{QUESTION} And who were the millers, one after another, from the first to the last of them?"
+    reader.asked(question)
+    link = page.locator("#rail .chats a[aria-current]")
+    expect(link).to_have_attribute("title", question)
+    cut = "(one) => one.firstChild.scrollWidth > one.firstChild.clientWidth"
+    assert link.evaluate(cut)
+    page.keyboard.press("Tab")
+    link.focus()
+    assert not link.evaluate(cut)
+    page.set_viewport_size({"width": 360, "height": 700})
+    head = page.locator("#bar-title button")
+    expect(head).to_have_text(question)
+    cut = "(one) => one.firstChild.scrollHeight > one.firstChild.clientHeight + 1"
+    assert head.evaluate(cut)
+    head.click()
+    expect(head).to_have_attribute("aria-expanded", "true")
+    assert not head.evaluate(cut)
+    page.goto("/#/documents")
+    expect(page.locator("#bar-title")).to_have_text("ibid.")
+
+
 def test_the_composer_has_the_keys_of_a_chat(reader: Reader) -> None:
     """Shift-Enter breaks, Enter sends, but not while an input method composes; ↑ brings the last question."""
     page, field = reader.page, reader.page.locator("#message")
