@@ -229,6 +229,7 @@ function why() {
 
 function missing(error) {
   if (error.status !== 404) return lost(error, record);
+  if (shown.answer.lost) return box("div", "lost", [make("p", "", "This answer was interrupted and not kept: why it is as it is cannot be shown.")]);
   const writing = shown.answer.citations.length;
   return box("div", "lost", [
     make("p", "", writing ? "The answer is still being written. Why it is as it is can be seen when it has ended."
