@@ -36,7 +36,7 @@ export function mark(turn, cite) {
 
 function number(turn, made, cite) {
   const n = turn.order.get(cite.label);
-  made.textContent = n;
+  if (made.textContent !== String(n)) made.textContent = n; // else the browser would set all lines anew
   made.setAttribute("aria-label", ["Source", `${n},`, name(cite), pageOf(cite, "page")].filter(Boolean).join(" "));
   return made;
 }

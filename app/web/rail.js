@@ -90,8 +90,12 @@ function chat({ session_id: id, title, state }) {
   return item;
 }
 
+const nameOf = (one) => one.getAttribute("href") ?? one.getAttribute("aria-label");
+
+/** What had the focus has it again. */
 function showChats() {
   const place = $("rail").querySelector(".chats");
+  const focused = place.contains(document.activeElement) && nameOf(document.activeElement);
   place.replaceChildren();
   let last = "";
   let list;
@@ -106,6 +110,7 @@ function showChats() {
     list.append(chat(entry));
   }
   if (more) place.append(button("Show more", showOlder, "quiet"));
+  if (focused) [...place.querySelectorAll("a, button")].find((one) => nameOf(one) === focused)?.focus();
   current();
 }
 

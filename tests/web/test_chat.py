@@ -336,6 +336,47 @@ def test_a_lost_connection_is_taken_up_again(reader: Reader) -> None:
     assert reader.last.locator(".error").count() == 0
 
 
+def test_an_answer_that_the_service_lost_stays_to_be_asked_again(reader: Reader) -> None:
+    """As after a crash: what had come is there after a reload, said to be interrupted, with its sources; the rail says
+    so too, until it is asked again or removed."""
+    page, service = reader.page, reader.talk.service.lock.url
+    gone = {"type": "urn:ibid:problem:not-found", "title": "Not found", "status": 404}
+    nothing = {"items": [], "next": None}
+    page.evaluate(CUT)
+    reader.talk.model.fault = SLOW
+    reader.ask(reply=LONG)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 1")
+    page.route(f"{service}/answers/**", lambda route: route.fulfill(status=404, json=gone))
+    page.route("**/api/sessions?*", lambda route: route.fulfill(json=nothing))
+    page.route("**/turns?*", lambda route: route.fulfill(json=nothing))
+    try:
+        page.evaluate("cut()")
+        for _ in range(2):
+            expect(reader.last).to_contain_text("interrupted here and has not kept this answer")
+            assert "Paragraph 1" in reader.last.inner_text()
+            expect(reader.last.locator(".source")).to_contain_text("mill.pdf")
+            expect(page.locator("#rail .chats li")).to_contain_text([re.compile(f"{re.escape(QUESTION)}.*interrupted")])
+            page.reload()
+        reader.talk.model.fault, reader.talk.model.reply = Fault(), "In 1843 [mill.pdf#1]."
+        reader.last.get_by_text("Ask again").click()
+        expect(reader.last.locator(".answer")).to_have_text("In 1843 1.")
+        expect(page.locator("#rail .chats")).not_to_contain_text("interrupted")
+        page.evaluate(CUT)
+        reader.talk.model.fault = SLOW
+        reader.ask(reply=LONG)
+        expect(reader.last.locator(".answer")).to_contain_text("Paragraph 1")
+        page.evaluate("cut()")
+        expect(page.locator("#rail .chats")).to_contain_text("interrupted")
+        page.get_by_role("button", name=f"More for {QUESTION}").click()
+        page.get_by_role("menuitem", name="Remove").click()
+        expect(page.locator("#rail .chats li")).to_have_count(0)
+        page.goto(reader.chat)
+        expect(page.locator(".turn")).to_have_count(0)
+    finally:
+        page.unroute_all()
+        reader.talk.service.client.delete(f"/api/sessions/{reader.session}")
+
+
 def test_an_answer_goes_on_while_one_is_elsewhere(reader: Reader) -> None:
     """In the library or another chat; the rail has its chat from the beginning."""
     page = reader.page
@@ -520,7 +561,7 @@ def test_a_long_title_can_be_read_whole(reader: Reader) -> None:
     link = page.locator("#rail .chats a[aria-current]")
     expect(link).to_have_attribute("title", question)
     cut = "(one) => one.firstChild.scrollWidth > one.firstChild.clientWidth"
-    assert link.evaluate(cut)
+    wait_for(lambda: link.evaluate(cut))
     page.keyboard.press("Tab")
     link.focus()
     assert not link.evaluate(cut)
