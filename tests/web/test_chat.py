@@ -109,6 +109,23 @@ def test_markdown_is_shown_as_it_is_meant(reader: Reader) -> None:
     assert answer.locator(".mark").count() == 5
 
 
+def test_a_long_list_or_paragraph_is_drawn_as_at_once(reader: Reader) -> None:
+    """Though only its end is drawn with each piece: marks, emphasis and what follows are the same after a reload."""
+    page = reader.page
+    items = "".join(f"{n}. In {n} the **mill** ground [mill.pdf#1]\n   - rye_{n} and `oats`\n" for n in range(3, 60))
+    said = "; ".join(f"in {n} the **mill {n}** ground rye_{n} [mill.pdf#1] and `oats {n}`" for n in range(150))
+    reader.asked(reply=f"{items}\nIt is known that {said}.\n\n- a\n- b\n")
+    answer = reader.last.locator(".answer")
+    shown = "(one) => (one.normalize(), one.innerHTML)"
+    grown = answer.evaluate(shown)
+    page.reload()
+    expect(reader.last.locator(".acts")).to_be_visible()
+    assert answer.evaluate(shown) == grown
+    assert answer.locator("ol > li").count() == 57
+    assert answer.locator("p strong").count() == 150
+    assert "*" not in answer.inner_text()
+
+
 def test_nothing_in_a_text_runs(reader: Reader) -> None:
     """Of a model, a PDF, a file's name or a question: it is shown, and the browser has nothing to refuse."""
     page, name = reader.page, "<img src=x onerror=window.ran=1>.pdf"
