@@ -164,16 +164,21 @@ export function menu(anchor, items) {
     list.append(entry);
   }
   list.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
+    if (event.key === "Tab") { // goes on from the button
+      anchor.focus();
+      return list.hidePopover();
+    }
     const all = [...list.children];
-    all.at((all.indexOf(document.activeElement) + step) % all.length).focus();
+    const now = all.indexOf(document.activeElement);
+    const next = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined) return undefined;
+    event.preventDefault();
+    return all.at(next % all.length).focus();
   });
   list.addEventListener("toggle", (event) => {
     if (event.newState !== "closed") return;
+    if (list.contains(document.activeElement) || document.activeElement === document.body) anchor.focus();
     list.remove();
-    anchor.focus();
   });
   (anchor.closest("nav, main, aside, dialog") ?? document.body).append(list); // within its landmark
   list.showPopover();

@@ -80,7 +80,9 @@ export function listen(turn, use) {
   const away = (event) => marked(event) && later(hide, HIDE_MS);
   turn.answer.addEventListener("pointerover", near);
   turn.answer.addEventListener("pointerout", away);
-  turn.answer.addEventListener("focusin", (event) => event.target.matches(":focus-visible") && near(event));
+  turn.answer.addEventListener("focusin", (event) => { // not when the panel gives it back: its source was just seen
+    if (event.target.matches(":focus-visible") && !event.relatedTarget?.closest("#panel")) near(event);
+  });
   turn.answer.addEventListener("focusout", away);
   turn.answer.addEventListener("click", (event) => {
     const made = marked(event);

@@ -37,10 +37,10 @@ export function close() {
   const { session, answer, n } = shown;
   const [view, where, id, at] = whereabouts();
   const back = opener?.isConnected ? opener : $("main").querySelector(`[aria-current][data-n="${n ?? WHY}"]`) ?? $("main");
+  const here = view === "c" && where === session && id === answer.answer_id && at; // else the reader has gone elsewhere
+  if (here) back.focus();
   hide();
-  if (view !== "c" || where !== session || id !== answer.answer_id || !at) return; // the reader has gone elsewhere
-  go(path("c", session, id), { replace: true });
-  back.focus();
+  if (here) go(path("c", session, id), { replace: true });
 }
 
 const is = (session, id, n) => shown?.session === session && shown.answer.answer_id === id && shown.n === n;

@@ -92,10 +92,12 @@ function chat({ session_id: id, title, state }) {
 
 const nameOf = (one) => one.getAttribute("href") ?? one.getAttribute("aria-label");
 
-/** What had the focus has it again. */
+/** What had the focus has it again, or what is in its place. */
 function showChats() {
   const place = $("rail").querySelector(".chats");
-  const focused = place.contains(document.activeElement) && nameOf(document.activeElement);
+  const all = () => [...place.querySelectorAll("a, button")];
+  const at = all().indexOf(document.activeElement);
+  const focused = at >= 0 && nameOf(document.activeElement);
   place.replaceChildren();
   let last = "";
   let list;
@@ -110,7 +112,7 @@ function showChats() {
     list.append(chat(entry));
   }
   if (more) place.append(button("Show more", showOlder, "quiet"));
-  if (focused) [...place.querySelectorAll("a, button")].find((one) => nameOf(one) === focused)?.focus();
+  if (focused) (all().find((one) => nameOf(one) === focused) ?? all().at(Math.min(at, all().length - 1)) ?? $("rail").querySelector(".new")).focus();
   current();
 }
 
