@@ -78,7 +78,7 @@ export function toast(text, { undo = null, gone = null } = {}) {
     inRow(() => line.remove());
     (taken ? undo : gone)?.();
   };
-  close.undone = undo;
+  Object.assign(close, { undone: undo, lasting: gone });
   const wait = () => {
     clearTimeout(timer);
     timer = setTimeout(() => (line.matches(":hover, :focus-within") ? wait() : close(false)), TOAST_MS);
@@ -90,6 +90,14 @@ export function toast(text, { undo = null, gone = null } = {}) {
   wait();
   return () => close(false);
 }
+
+let view = "";
+/** A line goes with the view that it was said in, but not what is yet to be deleted. */
+addEventListener("ibid:address", ({ detail: [name, id] }) => {
+  const now = name === "c" ? id : name;
+  if (now !== view) closers.filter(({ lasting }) => !lasting).forEach((close) => close(false));
+  view = now;
+});
 
 addEventListener("keydown", (event) => {
   const wanted = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;

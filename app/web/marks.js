@@ -150,13 +150,18 @@ function said(made) {
 
 const heading = ({ heading: text }) => (text ?? "").split(" › ").at(-1);
 
+/** Rows of tables without their bars, as one reads them aloud. */
+export const unbarred = (text) => text
+  .replace(/(?:\| *)?---(?: *\| *---)*(?: *\|)?/g, " ").replace(/(^\s*|[“…] *)(?:\|\s*)+/g, "$1").replace(/\s*\|(?:\s*\|)*\s*/g, " · ");
+
 const short = (text) => (text.length > MOST ? `${text.slice(0, MOST)}…` : text);
 
 /** The sentence of a passage that is quoted, else the one nearest to what was said, between its neighbours. */
 function around(text, quote, sentence) {
   const [all, best] = nearest(text, quote ?? sentence);
-  const hit = make("mark", "", short(all[best] ?? ""));
-  return [best > 0 ? `… ${all[best - 1].slice(-MOST / 2)} ` : "", hit, all[best + 1] ? ` ${all[best + 1].slice(0, MOST / 2)} …` : ""];
+  const hit = make("mark", "", short(unbarred(all[best] ?? "")));
+  const [before, after] = [all[best - 1] ?? "", all[best + 1] ?? ""].map(unbarred);
+  return [before.trim() && `… ${before.slice(-MOST / 2)} `, hit, after.trim() && ` ${after.slice(0, MOST / 2)} …`];
 }
 
 // --- the cards below -----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import { send } from "./api.js";
 import { box, button, count, make, toast } from "./dom.js";
 import { Writing } from "./markdown.js";
-import { cards, listen, mark, name, renumber } from "./marks.js";
+import { cards, listen, mark, name, renumber, unbarred } from "./marks.js";
 import { pageOf } from "./passage.js";
 import { path } from "./router.js";
 import { REASONS } from "./why.js";
@@ -89,12 +89,19 @@ export function cited(turn, { cited: labels, unknown, appended, spans }) {
   Object.assign(turn, { labels, appended, spans });
   if (appended) turn.writing.text = turn.writing.text.replace(APPENDED, "");
   turn.writing.end();
+  if (turn.meta.model === QUOTES) unbar(turn.answer);
   renumber(turn, labels);
   const found = cards(turn, labels);
   if (found) turn.after.append(...(appended ? [make("h3", "caps", "Closest passages (the model cited none)")] : []), found);
   if (!unknown.length) return;
   const were = unknown.length === 1 ? "was" : "were";
   turn.after.append(make("p", "facts", `${count(unknown.length, "invented citation")} ${were} removed.`));
+}
+
+/** Quoted rows of tables, without their bars. What is copied has them. */
+function unbar(answer) {
+  const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) if (walker.currentNode.data.includes("|")) walker.currentNode.data = unbarred(walker.currentNode.data);
 }
 
 /** Which sources were asked in vain, and those that can be asked too. Quotes say themselves that there are none. */

@@ -112,8 +112,12 @@ def test_markdown_is_shown_as_it_is_meant(reader: Reader) -> None:
 def test_a_long_list_or_paragraph_is_drawn_as_at_once(reader: Reader) -> None:
     """Though only its end is drawn with each piece: marks, emphasis and what follows are the same after a reload."""
     page = reader.page
-    items = "".join(f"{n}. In {n} the **mill** ground [mill.pdf#1]\n   - rye_{n} and `oats`\n" for n in range(3, 60))
-    said = "; ".join(f"in {n} the **mill {n}** ground rye_{n} [mill.pdf#1] and `oats {n}`" for n in range(150))
+    items = "".join(
+        f"{n}. In {n} the **mill** ground [mill.pdf#1]\n   - rye_{n} and `oats`\n" for n in range(3, 60)
+    )
+    said = "; ".join(
+        f"in {n} the **mill {n}** ground rye_{n} [mill.pdf#1] and `oats {n}`" for n in range(150)
+    )
     reader.asked(reply=f"{items}\nIt is known that {said}.\n\n- a\n- b\n")
     answer = reader.last.locator(".answer")
     shown = "(one) => (one.normalize(), one.innerHTML)"
@@ -372,7 +376,9 @@ def test_an_answer_that_the_service_lost_stays_to_be_asked_again(reader: Reader)
             expect(reader.last).to_contain_text("interrupted here and has not kept this answer")
             assert "Paragraph 1" in reader.last.inner_text()
             expect(reader.last.locator(".source")).to_contain_text("mill.pdf")
-            expect(page.locator("#rail .chats li")).to_contain_text([re.compile(f"{re.escape(QUESTION)}.*interrupted")])
+            expect(page.locator("#rail .chats li")).to_contain_text(
+                [re.compile(f"{re.escape(QUESTION)}.*interrupted")]
+            )
             page.reload()
         reader.talk.model.fault, reader.talk.model.reply = Fault(), "In 1843 [mill.pdf#1]."
         reader.last.get_by_text("Ask again").click()
@@ -552,7 +558,9 @@ def test_a_toast_covers_nothing(reader: Reader, size: tuple[int, int]) -> None:
     if size[0] == 900:
         reader.last.locator(".mark").first.click()
         expect(page.locator("#panel")).to_be_visible()
-    pressed = reader.last.get_by_label("Good answer") if size[0] != 900 else reader.last.get_by_text("Copy").first
+    pressed = (
+        reader.last.get_by_label("Good answer") if size[0] != 900 else reader.last.get_by_text("Copy").first
+    )
     before = pressed.bounding_box()
     pressed.click()
     toast = page.locator(".toast")

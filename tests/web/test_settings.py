@@ -135,7 +135,9 @@ def test_an_erasure_says_what_belongs_to_nobody_and_can_take_it(visitor: Page, h
     dialog = visitor.get_by_role("dialog")
     visitor.goto("/#/settings")
     visitor.click("text=Erase everything…")
-    expect(dialog).to_contain_text(re.compile(r"documents belong to nobody.*second nobody's.pdf, first nobody's.pdf"))
+    expect(dialog).to_contain_text(
+        re.compile(r"documents belong to nobody.*second nobody's.pdf, first nobody's.pdf")
+    )
     dialog.get_by_role("checkbox").check()
     dialog.get_by_label(f"Type {mine(visitor)} to confirm").fill(mine(visitor))
     visitor.get_by_role("button", name="Erase everything", exact=True).click()
@@ -264,7 +266,10 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
 def test_vantage_says_that_memories_are_off(browser: Browser, host: Host) -> None:
     """Their slider does nothing and says so; reference texts that the model was not shown have their words."""
     with host(ENABLE_VANTAGE_ENDPOINTS="1") as open_one:
-        texts = [{"title": f"Pier {n}", "text": f"The pier number {n} has {n} bollards for boats."} for n in range(12)]
+        texts = [
+            {"title": f"Pier {n}", "text": f"The pier number {n} has {n} bollards for boats."}
+            for n in range(12)
+        ]
         open_one.client.post("/corpus/piers", json={"texts": texts}).raise_for_status()
         remember(open_one, "me", "My boat, the Heron, lies at the second pier.")
         context = browser.new_context(base_url=open_one.lock.url)
@@ -274,7 +279,9 @@ def test_vantage_says_that_memories_are_off(browser: Browser, host: Host) -> Non
         question = page.get_by_label("Question", exact=True)
         question.fill("How many bollards has the pier for boats?")
         question.press("Enter")
-        expect(page.locator(".mix")).to_contain_text("VANTAGE_PERSONAL_MEMORY=1 in the service's settings turns them on.")
+        expect(page.locator(".mix")).to_contain_text(
+            "VANTAGE_PERSONAL_MEMORY=1 in the service's settings turns them on."
+        )
         expect(page.get_by_label("Memories")).to_be_disabled()
         expect(page.locator(".mix [role=status]")).to_have_text(
             re.compile(r"Of 1\d passages that the question found, \d would be shown to the model\.")
