@@ -110,7 +110,7 @@ def test_markdown_is_shown_as_it_is_meant(reader: Reader) -> None:
 
 
 def test_a_long_list_or_paragraph_is_drawn_as_at_once(reader: Reader) -> None:
-    """Though only its end is drawn with each piece: marks, emphasis and what follows are the same after a reload."""
+    """Though only its end is drawn with each piece: marks and what follows are the same after a reload."""
     page = reader.page
     items = "".join(
         f"{n}. In {n} the **mill** ground [mill.pdf#1]\n   - rye_{n} and `oats`\n" for n in range(3, 60)
@@ -358,11 +358,11 @@ def test_a_lost_connection_is_taken_up_again(reader: Reader) -> None:
 
 
 def test_an_answer_that_the_service_lost_stays_to_be_asked_again(reader: Reader) -> None:
-    """As after a crash: what had come is there after a reload, said to be interrupted, with its sources; the rail says
-    so too, until it is asked again or removed."""
+    """As after a crash: what had come is there after a reload, said to be interrupted, with its sources; the
+    rail says so too, until it is asked again or removed."""
     page, service = reader.page, reader.talk.service.lock.url
     gone = {"type": "urn:ibid:problem:not-found", "title": "Not found", "status": 404}
-    nothing = {"items": [], "next": None}
+    nothing: dict[str, object] = {"items": [], "next": None}
     page.evaluate(CUT)
     reader.talk.model.fault = SLOW
     reader.ask(reply=LONG)
@@ -545,13 +545,13 @@ COVERED = """(line) => {
 }"""
 EDGE = """() => document.querySelector(".toast").getBoundingClientRect().bottom
     - document.querySelector(".talk").getBoundingClientRect().top"""
-"""Pixels of what is scrolled that a toast lies over."""
+"""Pixels of what is scrolled that are below a toast."""
 
 
 @pytest.mark.parametrize("size", [(1200, 700), (900, 700), (360, 740), (360, 380)])
 def test_a_toast_covers_nothing(reader: Reader, size: tuple[int, int]) -> None:
-    """Neither the answer just rated nor the composer, also beside the panel and above a phone's keyboard; what
-    was pressed stays in view and where it was, and the last deed is undone by a key."""
+    """Neither the answer just rated nor the composer, also beside the panel and above a phone's keyboard;
+    what was pressed stays in view and where it was, and the last deed is undone by a key."""
     page = reader.page
     page.set_viewport_size({"width": size[0], "height": size[1]})
     reader.asked(reply=LONG if size[0] != 900 else "It was built in 1843 [mill.pdf#1].")

@@ -264,7 +264,7 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
 
 
 def test_vantage_says_that_memories_are_off(browser: Browser, host: Host) -> None:
-    """Their slider does nothing and says so; reference texts that the model was not shown have their words."""
+    """Their slider does nothing and says so; reference texts that no model was shown have their words."""
     with host(ENABLE_VANTAGE_ENDPOINTS="1") as open_one:
         texts = [
             {"title": f"Pier {n}", "text": f"The pier number {n} has {n} bollards for boats."}
