@@ -199,7 +199,7 @@ def section(found: Found) -> str:
         (f"tasks over {TASK_MS} ms meanwhile", "0", found["long"]),
         *(
             (f"longest task where they are one {name}, ms", f"< {TASK_MS}", round(longest))
-            for name, longest in found["blocks"].items()
+            for name, longest in found.get("blocks", {}).items()
         ),
     ]
     at = found["machine"]

@@ -109,7 +109,6 @@ function group(lines) {
   return [element("span", [lines.join("\n") + (lines.at(-1) ? "" : "\n")], "part")];
 }
 
-const size = (raw) => raw.length;
 const lines = (raw, from, count) => raw.split("\n").slice(from, from + count);
 const first = (raw, count) => `${lines(raw, 0, count).join("\n")}\n`;
 
@@ -145,12 +144,12 @@ const GROWING = {
     make: ({ text }, { length }, from) => group(text.split("\n").slice(from, from + length)),
   },
   list: {
-    parts: ({ items }) => items, size: ({ raw }) => size(raw), long: (_, { length }) => length >= MANY,
+    parts: ({ items }) => items, size: ({ raw }) => raw.length, long: (_, { length }) => length >= MANY,
     head: () => "", body: (made) => made, tail: 0,
     make: (_, items, _from, cite) => items.map((item) => element("li", nodes(item.tokens, cite))),
   },
   paragraph: {
-    parts: spans, size: (tokens) => tokens.reduce((sum, { raw }) => sum + size(raw), 0), long: ({ raw }) => raw.length >= LONG,
+    parts: spans, size: (tokens) => tokens.reduce((sum, { raw }) => sum + raw.length, 0), long: ({ raw }) => raw.length >= LONG,
     head: () => INSIDE, body: (made) => made, tail: TAIL,
     make: (_, parts, _from, cite) => nodes(parts.flat(), cite),
   },
@@ -213,6 +212,7 @@ export class Writing {
     try {
       const tokens = this.marked.lexer((this.#open?.head ?? "") + text.slice(this.#settled));
       let end = tokens.findLastIndex((token) => token.type !== "space");
+      if (this.#open?.type === "list" && tokens[0]?.type !== "list") this.#open = null;
       if (this.#open && tokens.length) {
         this.#goOn(tokens.shift(), end <= 0);
         end -= 1;

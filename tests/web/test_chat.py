@@ -786,3 +786,18 @@ def test_small_talk_without_a_model_fits_a_browser(quoting: Page) -> None:
 
     assert "Hello!" in text
     assert not re.search(r"ibid |POST|GET|/api|curl|`", text)
+
+
+def test_a_quoted_row_of_a_table_has_no_bars(quoting: Page, house: Service) -> None:
+    """It is read, not its Markdown; what is copied is what the service said."""
+    row = "Sacks of rye that the mill of Skarhus ground | 1843 | 700 | 1844 | 812 |"
+    house.upload("rows.pdf", text_pdf([row]), session_id="rows")
+    quoting.goto("/#/c/rows")
+    quoting.fill("#message", "How many sacks of rye did the mill of Skarhus grind?")
+    quoting.press("#message", "Enter")
+    turn = quoting.locator(".turn").last
+    expect(turn).to_have_attribute("aria-busy", "false")
+    for _ in range(2):
+        expect(turn.locator(".answer")).to_contain_text("ground · 1843 · 700")
+        expect(turn.locator(".answer")).not_to_contain_text("|")
+        quoting.reload()
