@@ -30,8 +30,8 @@ function note(session, entry) {
 
 /** Keep what has come of an answer, since the service may lose it. `state`: "" it is on its way; "broke": it cannot be
  *  followed; "lost": the service does not have it. */
-function keep({ session, question, id, meta, writing }, state = "") {
-  note(session, { question, id, meta: writing && meta, text: writing?.text, state, at: new Date().toISOString() });
+function keep({ session, question, id, meta, writing, stopped }, state = "") {
+  if (!stopped) note(session, { question, id, meta: writing && meta, text: writing?.text, state, at: new Date().toISOString() });
 }
 
 /** The last question of a session, if it was not answered to its end as far as is known: {question, id, meta, text, state}. */
@@ -104,7 +104,7 @@ async function followed(turn, open, onEvent, onLost) {
     } catch (error) {
       const cut = error instanceof TypeError;
       const gone = cut || error.status === 0;
-      if (turn.stopped || error.name === "AbortError" || error.status === 401) forget(turn);
+      if (error.name === "AbortError" || error.status === 401) forget(turn);
       else if (!leaving) keep(turn, gone ? "broke" : "lost");
       if (turn.stopped) return;
       if (!gone) throw error;
@@ -116,7 +116,7 @@ async function followed(turn, open, onEvent, onLost) {
 }
 
 /** It is over, unless the page is left: then a reload goes on with it. */
-const forget = ({ session }) => leaving || note(session, null);
+const forget = ({ session, stopped }) => leaving || stopped || note(session, null);
 
 /** Tell the events of a response; true if the last has come. */
 async function heard(turn, response, onEvent) {
@@ -143,7 +143,8 @@ async function halt(turn) {
  *  not known yet, and the service stops as soon as it is. */
 export function stop(turn) {
   if (!turn.id) {
-    turn.stopped = true;
+    drop(turn.session);
+    turn.stopped = true; // from now on the session may have another question
     return false;
   }
   call(`/answers/${turn.id}/stop`, { method: "POST" }).catch(() => turn.control.abort());

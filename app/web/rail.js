@@ -145,7 +145,7 @@ async function listChats(news) {
     // without them the rest of the page still works; what is wrong is said where one asks
   }
   const known = new Set(listed.map(({ session_id: id }) => id));
-  const left = unfinished().map(([id, { question, state, at }]) => ({ session_id: id, title: question, state, last_active_at: at }));
+  const left = unfinished().map(([id, { question, state, at }]) => ({ session_id: id, title: question, state, last_active_at: at ?? new Date() }));
   const here = new Map([...left, ...begun.values()].map((entry) => [entry.session_id, entry]));
   chats = [...[...here.values()].filter(({ session_id: id }) => !known.has(id)), ...listed];
   showChats();

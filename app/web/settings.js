@@ -264,7 +264,7 @@ async function erase() {
   const found = await ownerless();
   const [also, choice] = found.length ? ownerlessChoice(found) : [];
   const sure = await dialog(`Erase everything about “${name}”?`, (form, close) => {
-    const typed = make("input", "", "", { autocomplete: "off" });
+    const typed = make("input", "", "", { autocomplete: "off", autofocus: true });
     const yes = button("Erase everything", () => close(true), "strong danger");
     yes.disabled = true;
     typed.addEventListener("input", () => (yes.disabled = typed.value !== name));

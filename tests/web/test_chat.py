@@ -276,6 +276,7 @@ def test_what_is_stopped_before_it_began_ends_in_the_service(reader: Reader) -> 
     asked = model.requests[-1]
     page.keyboard.press("Escape")
     seen(reader, "Stopped.")
+    expect(page.locator(f"#rail .chats a[href='{reader.chat[1:]}']")).to_have_count(0)
     while not asked.closed.is_set():
         page.wait_for_timeout(20)
     model.fault = Fault()
