@@ -35,8 +35,9 @@ export function mark(turn, cite) {
 }
 
 function number(turn, made, cite) {
-  const n = turn.order.get(cite.label);
-  if (made.textContent !== String(n)) made.textContent = n; // else the browser would set all lines anew
+  const n = String(turn.order.get(cite.label));
+  if (made.textContent === n) return made; // else the browser would set all lines anew
+  made.textContent = n;
   made.setAttribute("aria-label", ["Source", `${n},`, name(cite), pageOf(cite, "page")].filter(Boolean).join(" "));
   return made;
 }
