@@ -11,6 +11,7 @@ import { REASONS } from "./why.js";
 const LONG = 600; // characters of a question, or
 const LINES = 8; // lines, from which only its beginning is shown
 const TITLES = 4;
+const ENDLESS = 20_000; // characters from which an answer has no cursor: its end would set all lines anew
 const LABEL = / ?\[([^[\]\n]+#[^[\]#\n]+)\]/g;
 const APPENDED = /\s*Sources:(?: \[[^[\]\n]+\])+\s*$/;
 const QUOTES = "extractive"; // what answers without a chat model; its words say themselves why it found nothing
@@ -80,6 +81,7 @@ export function reading(turn) {
 export function write(turn, text, drawn) {
   if (turn.wait.firstChild) waiting(turn, "");
   turn.writing.add(text, drawn);
+  turn.answer.classList.toggle("endless", turn.writing.text.length > ENDLESS);
 }
 
 // --- at its end ----------------------------------------------------------------------------------
