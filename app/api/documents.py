@@ -90,7 +90,7 @@ def fields_of(form: Received) -> UploadFields:
 )
 async def upload_document(request: Request, who: Asker, opened: Opened, response: Response) -> DocumentOut:
     """Answers once the document is searchable, or after `wait` seconds with a 202."""
-    limit = request.app.state.settings.document.max_mb * MIB
+    limit = most_bytes(request)
     async with received(request, limit) as form:
         fields = fields_of(form)
         sent = Upload(
@@ -106,6 +106,12 @@ async def upload_document(request: Request, who: Asker, opened: Opened, response
     response.status_code = STATUS[outcome]
     response.headers["Location"] = f"/api/documents/{document.id}"
     return DocumentOut.of(document, scope, request_id(request.scope))
+
+
+def most_bytes(request: Request) -> int:
+    """Of one file."""
+    most: int = request.app.state.settings.document.max_mb * MIB
+    return most
 
 
 @router.get(
@@ -140,7 +146,7 @@ async def list_documents(
         )
     instance = request_id(request.scope)
     items = [DocumentOut.of(each, scope, instance) for each in found]
-    return DocumentPage(items=items, next=after, total=total, gone=gone)
+    return DocumentPage(items=items, next=after, total=total, gone=gone, max_size=most_bytes(request))
 
 
 @router.get(

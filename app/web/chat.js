@@ -139,8 +139,8 @@ async function locate(chat, answer, n) {
   if (![turn.item, ...marks].slice(marks.length ? 1 : 0).some(inView)) (marks[0] ?? turn.item).scrollIntoView({ block: marks[0] ? "center" : "start" });
 }
 
-const facts = ({ session, id, meta, writing, labels = [], spans, appended }) =>
-  ({ answer_id: id, session_id: session, answer: writing?.text, citations: meta.citations, cited: labels, spans, appended, rag: meta.rag });
+const facts = ({ session, id, meta, writing, labels = [], spans, appended, lost }) =>
+  ({ lost, answer_id: id, session_id: session, answer: writing?.text, citations: meta.citations, cited: labels, spans, appended, rag: meta.rag });
 
 // --- questions -----------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ async function run(chat, turn, exchanged) {
     await exchanged((event, data) => EVENTS[event]?.(chat, turn, data), (tries) => lost(chat, turn, tries));
   } catch (error) {
     if (error.name === "AbortError") stopped(turn);
-    else citedBefore(chat, turn, broken(chat, turn, error));
+    else citedBefore(chat, turn, broken(chat, turn, error), error);
     toEnd(chat); // it is what the reader waits for
   }
   if (chat.turn === turn) done(chat);
@@ -193,6 +193,7 @@ async function run(chat, turn, exchanged) {
 
 /** What went wrong, with a way on: an answer that only its reader has lost is taken up again. */
 function broken(chat, turn, { message, status }) {
+  if (status === 404) return interrupted(chat, turn);
   turn.lost = !status;
   const line = fail(turn, `${message} `, [button("Retry", () => {
     if (status || !turn.id) return retry(chat, turn);
@@ -203,9 +204,19 @@ function broken(chat, turn, { message, status }) {
   return line;
 }
 
+/** The service does not have it: it was stopped before the answer ended. What had come by then stays. */
+function interrupted(chat, turn) {
+  turn.lost = true;
+  const came = turn.writing?.text.trim();
+  turn.after.replaceChildren();
+  if (came) cited(turn, { cited: [...turn.order.keys()], unknown: [], appended: false, spans: [] });
+  return fail(turn, came ? "The service was interrupted here and has not kept this answer. "
+    : "The service was interrupted before it answered. ", [button("Ask again", () => retry(chat, turn), "pill")]);
+}
+
 /** What an answer that failed had cited so far. */
-async function citedBefore(chat, turn, line) {
-  if (!turn.id || !turn.writing?.text) return;
+async function citedBefore(chat, turn, line, { status }) {
+  if (!status || status === 404 || !turn.id || !turn.writing?.text) return;
   const answer = await json(`/answers/${turn.id}`).catch(() => null);
   if (answer && line.isConnected) follow(chat, () => {
     cited(turn, answer);
@@ -305,17 +316,31 @@ async function restore(chat) {
     chat.place.replaceChildren(box("p", "error bad", [`${error.message} `, button("Try again", () => (chat.ready = restore(chat)), "pill")]));
     return;
   }
-  const left = exchange.underway(chat.session);
-  const over = left && (left.id ? chat.turns.some(({ id }) => id === left.id) : chat.turns.at(-1)?.question === left.question);
-  if (left && !over) {
-    const known = new Set(chat.turns.map(({ id }) => id));
-    resume(chat, Object.assign(add(chat, left.question), { id: left.id ?? "", known }));
-  }
+  unfinished(chat);
   if (!chat.turns.length) fill(chat.place, (question) => ask(chat, question));
   if (chat === here) {
     entitle(chat);
     toEnd(chat);
   }
+}
+
+/** The last question, if the service does not have its answer (yet): it is looked for, or known to be lost. */
+function unfinished(chat) {
+  const left = exchange.underway(chat.session);
+  if (!left) return;
+  if (left.id ? chat.turns.some(({ id }) => id === left.id) : chat.turns.at(-1)?.question === left.question) {
+    exchange.drop(chat.session);
+    return;
+  }
+  const known = new Set(chat.turns.map(({ id }) => id));
+  const turn = Object.assign(add(chat, left.question), { id: left.id ?? "", known });
+  if (left.text) {
+    opened(turn, left.meta);
+    turn.writing.text = left.text;
+    turn.writing.end();
+  }
+  if (left.state === "lost") interrupted(chat, turn);
+  else resume(chat, turn);
 }
 
 /** Whether a new question continues a turn: those of other programs have conversations of their own in the session. */
@@ -337,7 +362,7 @@ function complete(chat, turn, text, answer, id) {
 function resume(chat, turn) {
   turn.lost = false;
   turn.item.setAttribute("aria-busy", "true");
-  waiting(turn, "Searching…");
+  waiting(turn, turn.writing ? "Looking for the rest…" : "Searching…");
   run(chat, turn, (onEvent, onLost) => exchange.resume(turn, onEvent, onLost));
 }
 
@@ -363,6 +388,10 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   stop(here);
 }, true);
+on("dropped", (session) => {
+  for (const turn of chats.get(session)?.turns ?? []) turn.lost = false;
+  if (session !== here?.session) chats.delete(session);
+});
 on("settings", (name) => {
   if (name !== "key" || !here || here.turn) return;
   const { session } = here;

@@ -218,6 +218,7 @@ function draw(self) {
       },
     }))), "pill");
     choose.setAttribute("aria-haspopup", "menu");
+    choose.dataset.source = "project";
     made.push(choose);
   }
   const focused = self.switches.contains(document.activeElement) && document.activeElement.dataset.source;

@@ -50,21 +50,63 @@ export function when(moment) {
 }
 
 const TOAST_MS = 8000;
+const TOASTS = 3; // at once
+let closers = []; // of the toasts that are shown, the oldest first
 
-/** A line at the foot that goes by itself. With `undo` it has a button; `gone` is called if nobody undid. */
+/** A change of the row of toasts. It takes its room from the top of what is scrolled, which is moved so that nothing
+ *  seems to move, and never from what was just used. */
+function inRow(change) {
+  const top = () => $("main").getBoundingClientRect().top;
+  const before = top();
+  change();
+  const scroller = $("main").querySelector(".talk, .page");
+  if (!scroller) return;
+  scroller.scrollTop += top() - before;
+  const used = document.activeElement;
+  if (used !== scroller && scroller.contains(used)) used.scrollIntoView({ block: "nearest" });
+}
+
+/** A line above the view that goes by itself, but not while it is pointed at or has the focus. With `undo` it has a
+ *  button, also by Ctrl/⌘-Z; `gone` is called if nobody undid. */
 export function toast(text, { undo = null, gone = null } = {}) {
   const line = make("p", "toast", text);
+  let timer;
   const close = (taken) => {
     if (!line.isConnected) return;
     clearTimeout(timer);
-    line.remove();
+    closers = closers.filter((each) => each !== close);
+    inRow(() => line.remove());
     (taken ? undo : gone)?.();
   };
-  const timer = setTimeout(() => close(false), TOAST_MS);
+  Object.assign(close, { undone: undo, lasting: gone });
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => (line.matches(":hover, :focus-within") ? wait() : close(false)), TOAST_MS);
+  };
   if (undo) line.append(button("Undo", () => close(true)));
-  $("toasts").append(line);
+  if (closers.length === TOASTS) closers[0](false);
+  closers.push(close);
+  inRow(() => $("toasts").append(line));
+  wait();
   return () => close(false);
 }
+
+let view = "";
+/** A line goes with the view that it was said in, but not what is yet to be deleted. */
+addEventListener("ibid:address", ({ detail: [name, id] }) => {
+  const now = name === "c" ? id : name;
+  if (now !== view) closers.filter(({ lasting }) => !lasting).forEach((close) => close(false));
+  view = now;
+});
+
+addEventListener("keydown", (event) => {
+  const wanted = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
+  if (!wanted || event.target.closest?.("input, textarea, dialog")) return;
+  const last = closers.findLast((close) => close.undone);
+  if (!last) return;
+  event.preventDefault();
+  last(true);
+});
 
 /** A modal dialog with a title; `fill(form, close)` puts its content. Resolves with what `close` was given. Once something
  *  was typed, a click beside it does not close it, and Esc asks first. */
@@ -130,16 +172,21 @@ export function menu(anchor, items) {
     list.append(entry);
   }
   list.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
+    if (event.key === "Tab") { // goes on from the button
+      anchor.focus();
+      return list.hidePopover();
+    }
     const all = [...list.children];
-    all.at((all.indexOf(document.activeElement) + step) % all.length).focus();
+    const now = all.indexOf(document.activeElement);
+    const next = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined) return undefined;
+    event.preventDefault();
+    return all.at(next % all.length).focus();
   });
   list.addEventListener("toggle", (event) => {
     if (event.newState !== "closed") return;
+    if (list.contains(document.activeElement) || document.activeElement === document.body) anchor.focus();
     list.remove();
-    anchor.focus();
   });
   (anchor.closest("nav, main, aside, dialog") ?? document.body).append(list); // within its landmark
   list.showPopover();

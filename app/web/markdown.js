@@ -10,7 +10,10 @@ const HALF = /\[[^\[\]\n]{0,160}$/; // the beginning of a mark, at the end of wh
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: "\u00a0", "#39": "'" };
 const FRAME = 16; // ms
 const STEP = 1_500; // characters that are shown at once
-const MANY = 12; // lines from which a table or block of code is not made anew
+const MANY = 12; // rows, lines or items from which a table, block of code or list is not made anew
+const LONG = 4_000; // characters from which a paragraph is not, but for its
+const TAIL = 1_000; // last ones: what is longer does not become bold any more by stars that come later
+const INSIDE = "x "; // before the rest of a line, which must not be read as the beginning of a block
 const PROTOCOLS = ["http:", "https:", "mailto:"];
 
 /** A reader of Markdown to which `[name#id]` is a citation if `known` knows it, whatever else stands in the name. */
@@ -100,28 +103,64 @@ function nodes(tokens, cite) {
   return tokens.flatMap((token) => (Object.hasOwn(MAKE, token.type) ? MAKE[token.type](token, cite) : [token.raw]));
 }
 
-/** Of a table or a fenced block: what stands before its lines, and the lines in Markdown; null: of neither. */
-function lined(token) {
-  const fenced = token.type === "code" && token.codeBlockStyle !== "indented";
-  if (!fenced && token.type !== "table") return null;
-  const before = fenced ? 1 : 2;
-  const count = !fenced ? token.rows.length : token.text ? token.text.split("\n").length : 0;
-  const lines = token.raw.split("\n");
-  return { head: `${lines.slice(0, before).join("\n")}\n`, lines: lines.slice(before, before + count) };
-}
-
 /** Lines of code as a block of their own, so that the browser does not set all lines anew for each that comes. */
 function group(lines) {
   if (!lines.length) return [];
   return [element("span", [lines.join("\n") + (lines.at(-1) ? "" : "\n")], "part")];
 }
 
+const lines = (raw, from, count) => raw.split("\n").slice(from, from + count);
+const first = (raw, count) => `${lines(raw, 0, count).join("\n")}\n`;
+
+/** A text in pieces that end with a space. */
+const pieces = (token) => (token.type === "text" && token.raw === token.text && !token.tokens
+  ? (token.text.match(/[^]{1,400}[^ ]*(?: |$)/g) ?? []).map((raw) => ({ type: "text", raw, text: raw })) : [token]);
+
+/** What a paragraph consists of, cut where a space is in its lines; with `head`, that is not part of it. */
+function spans({ tokens, raw }, head) {
+  const [begin, ...rest] = tokens ?? [{ type: "text", raw, text: raw }];
+  const all = [head ? { ...begin, raw: begin.raw.slice(head.length), text: begin.text.slice(head.length) } : begin, ...rest];
+  const parts = [[]];
+  for (const token of all.flatMap(pieces)) {
+    parts.at(-1).push(token);
+    if (token.type === "text" && token.raw.endsWith(" ")) parts.push([]);
+  }
+  return parts.filter(({ length }) => length);
+}
+
+/** The long blocks of which only the end is made anew: `parts(token, head)` and the characters of one, `long(token, parts)`;
+ *  `head(token)` stands before the rest, so that it is read alike (`own`: it is part of the text); `body(made)` is
+ *  where `make(token, parts, from)` goes; `tail`: characters at the end that may still change, at least one part. */
+const GROWING = {
+  table: {
+    parts: ({ raw, rows }) => lines(raw, 2, rows.length), size: (line) => line.length + 1, long: (_, { length }) => length >= MANY,
+    head: ({ raw }) => first(raw, 2), own: true, body: (made) => made.querySelector("tbody"), tail: 0,
+    make: ({ rows }, { length }, from, cite) => rows.slice(from, from + length).map((cells) => row("td", cells, cite)),
+  },
+  code: {
+    parts: ({ raw, text }) => lines(raw, 1, text ? text.split("\n").length : 0), size: (line) => line.length + 1,
+    long: ({ codeBlockStyle: style }, { length }) => style !== "indented" && length >= MANY,
+    head: ({ raw }) => first(raw, 1), own: true, body: (made) => made.firstChild, tail: 0,
+    make: ({ text }, { length }, from) => group(text.split("\n").slice(from, from + length)),
+  },
+  list: {
+    parts: ({ items }) => items, size: ({ raw }) => raw.length, long: (_, { length }) => length >= MANY,
+    head: () => "", body: (made) => made, tail: 0,
+    make: (_, items, _from, cite) => items.map((item) => element("li", nodes(item.tokens, cite))),
+  },
+  paragraph: {
+    parts: spans, size: (tokens) => tokens.reduce((sum, { raw }) => sum + raw.length, 0), long: ({ raw }) => raw.length >= LONG,
+    head: () => INSIDE, body: (made) => made, tail: TAIL,
+    make: (_, parts, _from, cite) => nodes(parts.flat(), cite),
+  },
+};
+
 /** Markdown that grows in `place`. Blocks that can change no more stay as they are, the last is made anew; of a long
- *  table or block of code only its last line is. */
+ *  one only its end is. */
 export class Writing {
   #settled = 0; // characters whose nodes stay
   #shown = 0; // characters that have been drawn
-  #open = null; // the table or block of code that goes on: {head, body}
+  #open = null; // the long block that goes on: {type, head, body}
   #last = []; // nodes that may change
   #timer = 0;
   #took = 0; // ms that the last drawing cost
@@ -170,12 +209,15 @@ export class Writing {
   #draw(text) {
     for (const node of this.#last) node.remove();
     this.#last = [];
-    const head = this.#open?.head ?? "";
     try {
-      const tokens = this.marked.lexer(head + text.slice(this.#settled));
-      const end = tokens.findLastIndex((token) => token.type !== "space");
-      if (this.#open && tokens.length) this.#goOn(tokens.shift(), end <= 0);
-      const settled = tokens.splice(0, head ? end - 1 : Math.max(end, 0));
+      const tokens = this.marked.lexer((this.#open?.head ?? "") + text.slice(this.#settled));
+      let end = tokens.findLastIndex((token) => token.type !== "space");
+      if (this.#open?.type === "list" && tokens[0]?.type !== "list") this.#open = null;
+      if (this.#open && tokens.length) {
+        this.#goOn(tokens.shift(), end <= 0);
+        end -= 1;
+      }
+      const settled = tokens.splice(0, Math.max(end, 0));
       this.place.append(...nodes(settled, this.cite));
       this.#settled += settled.reduce((sum, token) => sum + token.raw.length, 0);
       if (tokens.length) this.#begin(tokens);
@@ -184,31 +226,32 @@ export class Writing {
     }
   }
 
-  /** The last block. One of many lines stays open. */
+  /** The last block. A long one stays open. */
   #begin([token, ...rest]) {
     const made = nodes([token], this.cite);
-    const many = lined(token);
-    if (!many || many.lines.length < MANY) return this.#add(this.place, [...made, ...nodes(rest, this.cite)]);
+    const kind = GROWING[token.type];
+    if (!kind?.long(token, kind.parts(token, ""))) return this.#add(this.place, [...made, ...nodes(rest, this.cite)]);
     this.place.append(...made);
-    const body = made[0].querySelector("tbody") ?? made[0].querySelector("code");
+    const body = kind.body(made[0]);
     body.replaceChildren();
-    this.#open = { head: many.head, body };
-    this.#settled += many.head.length;
+    const head = kind.head(token);
+    this.#open = { type: token.type, head: kind.own ? head : "", body };
+    if (kind.own) this.#settled += head.length;
     this.#goOn(token, true);
+    this.#open.head = head;
   }
 
-  /** The lines of the open block: all but the last stay, or all if it has ended. */
+  /** The parts of the open block: all but its end stay, or all if it has ended. */
   #goOn(token, open) {
-    const { head, body } = this.#open;
-    const lines = lined(token)?.lines ?? [];
-    const rows = token.type === "table"
-      ? (from, to) => token.rows.slice(from, to).map((cells) => row("td", cells, this.cite))
-      : (from, to) => group(token.text.split("\n").slice(from, to));
-    const keep = open ? Math.max(lines.length - 1, 0) : lines.length;
-    body.append(...rows(0, keep));
+    const { type, head, body } = this.#open;
+    const kind = GROWING[type];
+    const parts = kind.parts(token, kind.own ? "" : head);
+    let keep = parts.length;
+    for (let tail = 0; open && keep && (keep === parts.length || tail < kind.tail);) tail += kind.size(parts[--keep]);
+    body.append(...kind.make(token, parts.slice(0, keep), 0, this.cite));
     if (open) {
-      this.#settled += lines.slice(0, keep).reduce((sum, line) => sum + line.length + 1, 0);
-      this.#add(body, rows(keep, lines.length));
+      this.#settled += parts.slice(0, keep).reduce((sum, part) => sum + kind.size(part), 0);
+      this.#add(body, kind.make(token, parts.slice(keep), keep, this.cite));
     } else {
       this.#settled += token.raw.length - head.length;
       this.#open = null;

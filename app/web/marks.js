@@ -35,7 +35,8 @@ export function mark(turn, cite) {
 }
 
 function number(turn, made, cite) {
-  const n = turn.order.get(cite.label);
+  const n = String(turn.order.get(cite.label));
+  if (made.textContent === n) return made; // else the browser would set all lines anew
   made.textContent = n;
   made.setAttribute("aria-label", ["Source", `${n},`, name(cite), pageOf(cite, "page")].filter(Boolean).join(" "));
   return made;
@@ -80,7 +81,9 @@ export function listen(turn, use) {
   const away = (event) => marked(event) && later(hide, HIDE_MS);
   turn.answer.addEventListener("pointerover", near);
   turn.answer.addEventListener("pointerout", away);
-  turn.answer.addEventListener("focusin", (event) => event.target.matches(":focus-visible") && near(event));
+  turn.answer.addEventListener("focusin", (event) => { // not when the panel gives it back: its source was just seen
+    if (event.target.matches(":focus-visible") && !event.relatedTarget?.closest("#panel")) near(event);
+  });
   turn.answer.addEventListener("focusout", away);
   turn.answer.addEventListener("click", (event) => {
     const made = marked(event);
@@ -148,13 +151,18 @@ function said(made) {
 
 const heading = ({ heading: text }) => (text ?? "").split(" › ").at(-1);
 
+/** Rows of tables without their bars, as one reads them aloud. */
+export const unbarred = (text) => text
+  .replace(/(?:\| *)?---(?: *\| *---)*(?: *\|)?/g, " ").replace(/(^\s*|[“…] *)(?:\|\s*)+/g, "$1").replace(/\s*\|(?:\s*\|)*\s*/g, " · ");
+
 const short = (text) => (text.length > MOST ? `${text.slice(0, MOST)}…` : text);
 
 /** The sentence of a passage that is quoted, else the one nearest to what was said, between its neighbours. */
 function around(text, quote, sentence) {
   const [all, best] = nearest(text, quote ?? sentence);
-  const hit = make("mark", "", short(all[best] ?? ""));
-  return [best > 0 ? `… ${all[best - 1].slice(-MOST / 2)} ` : "", hit, all[best + 1] ? ` ${all[best + 1].slice(0, MOST / 2)} …` : ""];
+  const hit = make("mark", "", short(unbarred(all[best] ?? "")));
+  const [before, after] = [all[best - 1] ?? "", all[best + 1] ?? ""].map(unbarred);
+  return [before.trim() && `… ${before.slice(-MOST / 2)} `, hit, after.trim() && ` ${after.slice(0, MOST / 2)} …`];
 }
 
 // --- the cards below -----------------------------------------------------------------------------

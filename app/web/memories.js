@@ -18,7 +18,7 @@ const listed = (text) => [...new Set(text.split(",").map((tag) => tag.trim()).fi
 function edit(memory = null) {
   return dialog(memory ? "Correct this memory" : "Add a memory", (form, close) => {
     const [text, textField] = area("What should be remembered", memory?.text, { required: true, maxLength: MOST_TEXT, autofocus: true });
-    const [kind, kindField] = line("Kind", memory?.kind ?? "note", { required: true, pattern: "[A-Za-z0-9][A-Za-z0-9._:\\/\\-]{0,99}" }, "note, preference, style, persona, or a word of yours");
+    const [kind, kindField] = line("Kind", memory?.kind ?? "note", { required: true, pattern: "[A-Za-z0-9][A-Za-z0-9._:\\/\\-]{0,99}" }, "A preference, style or persona counts in every answer, a note where it fits the question. Or a word of yours.");
     const [tags, tagsField] = line("Tags", memory?.tags.join(", "), {}, "separated by commas");
     const kinds = box("datalist", "", KINDS.map((value) => make("option", "", "", { value })));
     kinds.id = "kinds";

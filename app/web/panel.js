@@ -37,10 +37,10 @@ export function close() {
   const { session, answer, n } = shown;
   const [view, where, id, at] = whereabouts();
   const back = opener?.isConnected ? opener : $("main").querySelector(`[aria-current][data-n="${n ?? WHY}"]`) ?? $("main");
+  const here = view === "c" && where === session && id === answer.answer_id && at; // else the reader has gone elsewhere
+  if (here) back.focus();
   hide();
-  if (view !== "c" || where !== session || id !== answer.answer_id || !at) return; // the reader has gone elsewhere
-  go(path("c", session, id), { replace: true });
-  back.focus();
+  if (here) go(path("c", session, id), { replace: true });
 }
 
 const is = (session, id, n) => shown?.session === session && shown.answer.answer_id === id && shown.n === n;
@@ -229,6 +229,7 @@ function why() {
 
 function missing(error) {
   if (error.status !== 404) return lost(error, record);
+  if (shown.answer.lost) return box("div", "lost", [make("p", "", "This answer was interrupted and not kept: why it is as it is cannot be shown.")]);
   const writing = shown.answer.citations.length;
   return box("div", "lost", [
     make("p", "", writing ? "The answer is still being written. Why it is as it is can be seen when it has ended."

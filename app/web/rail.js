@@ -3,6 +3,7 @@
 import { address, all, json, send, total } from "./api.js";
 import { remove } from "./deletion.js";
 import { $, box, button, dialog, field, make, menu, toast } from "./dom.js";
+import { drop, unfinished } from "./exchange.js";
 import { chatModel, modelNames, readiness } from "./service.js";
 import { freshSession, on, tell, user } from "./state.js";
 import { go, parts, path } from "./router.js";
@@ -12,6 +13,7 @@ const CHATS = 100; // shown at once
 const PHONE = matchMedia("(max-width: 699px)"); // there the rail is behind a button
 const numbers = {}; // the places of the counts
 let chats = [];
+let listed = []; // those that the service knows
 const begun = new Map(); // chats that the service lists once their first answer has ended
 let reach = CHATS; // chats that the reader has asked for
 let more = false; // there are older ones
@@ -75,10 +77,10 @@ function day(moment) {
   return new Date(moment).toLocaleDateString([], { month: "long", year: "numeric" });
 }
 
-function chat({ session_id: id, title }) {
-  const item = link(path("c", id), title || "New chat");
+function chat({ session_id: id, title, state }) {
+  const item = link(path("c", id), title || "New chat", state && make("span", "number", "interrupted"));
   item.firstChild.title = title || "";
-  const more = button("⋯", () => menu(more, [
+  const more = button("⋯", () => menu(more, state ? [{ text: "Remove", act: () => forgetChat(id), danger: true }] : [
     { text: "Rename", act: () => rename(id, title) },
     { text: "Export", act: () => exportChat(id, title) },
     { text: "Delete", act: () => removeChat(id, title), danger: true },
@@ -88,8 +90,14 @@ function chat({ session_id: id, title }) {
   return item;
 }
 
+const nameOf = (one) => one.getAttribute("href") ?? one.getAttribute("aria-label");
+
+/** What had the focus has it again, or what is in its place. */
 function showChats() {
   const place = $("rail").querySelector(".chats");
+  const all = () => [...place.querySelectorAll("a, button")];
+  const at = all().indexOf(document.activeElement);
+  const focused = at >= 0 && nameOf(document.activeElement);
   place.replaceChildren();
   let last = "";
   let list;
@@ -104,6 +112,7 @@ function showChats() {
     list.append(chat(entry));
   }
   if (more) place.append(button("Show more", showOlder, "quiet"));
+  if (focused) (all().find((one) => nameOf(one) === focused) ?? all().at(Math.min(at, all().length - 1)) ?? $("rail").querySelector(".new")).focus();
   current();
 }
 
@@ -131,14 +140,23 @@ async function listChats(news) {
   if (news?.session_id) begun.set(news.session_id, news);
   else if (news) begun.delete(news);
   try {
-    [chats, more] = await asked(reach);
-    for (const [id, chat] of begun) {
-      if (!chats.some((entry) => entry.session_id === id)) chats.unshift(chat);
-    }
-    showChats();
+    [listed, more] = await asked(reach);
   } catch {
     // without them the rest of the page still works; what is wrong is said where one asks
   }
+  const known = new Set(listed.map(({ session_id: id }) => id));
+  const left = unfinished().map(([id, { question, state, at }]) => ({ session_id: id, title: question, state, last_active_at: at ?? new Date() }));
+  const here = new Map([...left, ...begun.values()].map((entry) => [entry.session_id, entry]));
+  chats = [...[...here.values()].filter(({ session_id: id }) => !known.has(id)), ...listed];
+  showChats();
+}
+
+/** A chat of which the service has nothing. */
+function forgetChat(id) {
+  if (parts()[1] === id) newChat();
+  drop(id);
+  tell("dropped", id);
+  listChats();
 }
 
 async function rename(id, title) {
@@ -181,6 +199,8 @@ function removeChat(id, title) {
   remove({
     id, hidden: gone, draw: showChats, undone: () => open && go(path("c", id)), text: `Deleted “${title || "this chat"}”.`, address: `/api/sessions/${encodeURIComponent(id)}`,
     deleted() {
+      drop(id);
+      listed = listed.filter((entry) => entry.session_id !== id);
       chats = chats.filter((entry) => entry.session_id !== id);
       gone.delete(id);
       tell("documents");
@@ -189,7 +209,21 @@ function removeChat(id, title) {
   if (open) newChat();
 }
 
+/** On a phone the head has the title of the chat; a press shows all of a long one. */
+function showTitle() {
+  const [view, id] = parts();
+  const title = view === "c" && chats.find(({ session_id: each }) => each === id)?.title;
+  const place = $("bar-title");
+  if (!title) return place.replaceChildren("ibid", make("span", "", ".", { ariaHidden: "true" }));
+  if (place.textContent === title) return undefined;
+  const all = button("", () => all.setAttribute("aria-expanded", String(all.ariaExpanded !== "true")));
+  all.setAttribute("aria-expanded", "false");
+  all.append(make("span", "", title));
+  return place.replaceChildren(all);
+}
+
 function current() {
+  showTitle();
   const here = location.hash.split("/").slice(0, 3).join("/");
   for (const one of $("rail").querySelectorAll("li > a")) {
     if (one.getAttribute("href") === here) one.setAttribute("aria-current", "page");

@@ -1,12 +1,13 @@
 // Settings: key, user, theme, the model, the state of the service, and a person's own data. The key is asked for here too.
 
-import { address, call, json, key, setKey } from "./api.js";
+import { address, all, call, json, key, setKey } from "./api.js";
 import { box, button, count, dialog, field, make, toast, when } from "./dom.js";
 import { register } from "./router.js";
 import { chatModel, connectCard, copyable, modelNames, readiness } from "./service.js";
 import { on, personalKey, tell, theme, user } from "./state.js";
 
 const SLOW_MS = 500;
+const NAMES = 3; // of files
 const THEMES = [["", "System"], ["light", "Light"], ["dark", "Dark"]];
 const PARTS = {
   postgres: ["Postgres", "keeps documents, memories and chats"],
@@ -232,10 +233,38 @@ async function staying() {
   return said && `There stay, as not yours alone: ${said}. Their own views can remove them.`;
 }
 
+/** The documents that belong to nobody: no erasure takes them. A key of one user may not see whose they are. */
+const ownerless = async () => (personalKey.get() ? [] : (await all("/api/documents").catch(() => [])).filter(({ user_id: whose }) => !whose));
+
+/** What belongs to nobody, and the choice to delete it too. */
+function ownerlessChoice(found) {
+  const also = make("input", "", "", { type: "checkbox" });
+  const names = found.slice(0, NAMES).map(({ filename }) => filename).join(", ");
+  const more = found.length > NAMES ? ` and ${(found.length - NAMES).toLocaleString()} more` : "";
+  const one = found.length === 1;
+  return [also, box("div", "", [
+    make("p", "", `${count(found.length, "document")} ${one ? "belongs" : "belong"} to nobody: ${names}${more}. ${one ? "It was" : "They were"} added without`
+      + ` a name, so an erasure leaves ${one ? "it" : "them"}.`),
+    box("label", "row", [also, make("span", "", `Delete ${one ? "it" : "them"} too, for everybody`)]),
+  ])];
+}
+
+/** Deletes documents one after another; a sentence about how that went. */
+async function deleteAll(found) {
+  let left = 0;
+  for (const { id } of found) {
+    await call(`/api/documents/${id}`, { method: "DELETE" }).catch(({ status }) => (left += status !== 404));
+  }
+  return left ? `${count(left, "document")} that belong to nobody could not be deleted. The view of documents can try again.`
+    : `Deleted ${count(found.length, "document")} that belonged to nobody.`;
+}
+
 async function erase() {
   const name = user.get();
+  const found = await ownerless();
+  const [also, choice] = found.length ? ownerlessChoice(found) : [];
   const sure = await dialog(`Erase everything about “${name}”?`, (form, close) => {
-    const typed = make("input", "", "", { autocomplete: "off" });
+    const typed = make("input", "", "", { autocomplete: "off", autofocus: true });
     const yes = button("Erase everything", () => close(true), "strong danger");
     yes.disabled = true;
     typed.addEventListener("input", () => (yes.disabled = typed.value !== name));
@@ -243,13 +272,15 @@ async function erase() {
     form.append(
       make("p", "", "Memories, chats, answers, votes, and the documents that were added under this name alone are deleted. Nobody can bring"
         + " them back."),
-      make("p", "soft", "What all share stays: reference texts, projects, and documents that others added or that were added without a name."),
+      make("p", "soft", "What all share stays: reference texts, projects, and documents that others added."),
+      ...(choice ? [choice] : []),
       field(`Type ${name} to confirm`, typed), box("div", "row end", [button("Cancel", () => close(false)), yes]),
     );
   });
   if (!sure) return;
   try {
     const lines = receipt(await json(mine(), { method: "DELETE" }));
+    if (also?.checked) lines.push(await deleteAll(found));
     const stays = await staying();
     if (stays) lines.push(stays);
     for (const changed of ["documents", "memories", "sessions", "projects"]) tell(changed);

@@ -2,7 +2,7 @@
 
 const bus = new EventTarget();
 
-/** Tell that something changed: "documents", "memories", "texts", "projects", "sessions", "settings". */
+/** Tell that something changed: "documents", "memories", "texts", "projects", "sessions", "settings"; "dropped": an unfinished chat. */
 export const tell = (name, detail = null) => bus.dispatchEvent(new CustomEvent(name, { detail }));
 
 /** Be told; returns what ends it. */

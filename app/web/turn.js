@@ -3,7 +3,7 @@
 import { send } from "./api.js";
 import { box, button, count, make, toast } from "./dom.js";
 import { Writing } from "./markdown.js";
-import { cards, listen, mark, name, renumber } from "./marks.js";
+import { cards, listen, mark, name, renumber, unbarred } from "./marks.js";
 import { pageOf } from "./passage.js";
 import { path } from "./router.js";
 import { REASONS } from "./why.js";
@@ -11,6 +11,7 @@ import { REASONS } from "./why.js";
 const LONG = 600; // characters of a question, or
 const LINES = 8; // lines, from which only its beginning is shown
 const TITLES = 4;
+const ENDLESS = 20_000; // characters from which an answer has no cursor: its end would set all lines anew
 const LABEL = / ?\[([^[\]\n]+#[^[\]#\n]+)\]/g;
 const APPENDED = /\s*Sources:(?: \[[^[\]\n]+\])+\s*$/;
 const QUOTES = "extractive"; // what answers without a chat model; its words say themselves why it found nothing
@@ -80,6 +81,7 @@ export function reading(turn) {
 export function write(turn, text, drawn) {
   if (turn.wait.firstChild) waiting(turn, "");
   turn.writing.add(text, drawn);
+  turn.answer.classList.toggle("endless", turn.writing.text.length > ENDLESS);
 }
 
 // --- at its end ----------------------------------------------------------------------------------
@@ -89,12 +91,19 @@ export function cited(turn, { cited: labels, unknown, appended, spans }) {
   Object.assign(turn, { labels, appended, spans });
   if (appended) turn.writing.text = turn.writing.text.replace(APPENDED, "");
   turn.writing.end();
+  if (turn.meta.model === QUOTES) unbar(turn.answer);
   renumber(turn, labels);
   const found = cards(turn, labels);
   if (found) turn.after.append(...(appended ? [make("h3", "caps", "Closest passages (the model cited none)")] : []), found);
   if (!unknown.length) return;
   const were = unknown.length === 1 ? "was" : "were";
   turn.after.append(make("p", "facts", `${count(unknown.length, "invented citation")} ${were} removed.`));
+}
+
+/** Quoted rows of tables, without their bars. What is copied has them. */
+function unbar(answer) {
+  const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) if (walker.currentNode.data.includes("|")) walker.currentNode.data = unbarred(walker.currentNode.data);
 }
 
 /** Which sources were asked in vain, and those that can be asked too. Quotes say themselves that there are none. */

@@ -30,7 +30,8 @@ const LASTING = [403, 413, 415, 422]; // the same file will be refused again
 const BUSY = ["waiting", "sending", "reading"];
 
 let entries = []; // {name, file, session, stage, step, done, of, problem, lasting, id, warnings, pages, request, control, row}
-let limit = Infinity; // MiB, learnt from the first refusal
+let limit = Infinity; // bytes of a file, as the service says with its list
+let looked = null; // once it was asked
 const failed = new Map(); // by id, out of the tray and still in the library, where they can be tried again
 const gone = new Set(); // ids of what was removed from here: nobody asks about them any more
 let streams = 0;
@@ -100,7 +101,8 @@ function next() {
 async function unfit({ file, session }) {
   const { name, size } = file;
   if (personalKey.get() && !session) return CHAT_ONLY;
-  if (size > limit * MIB) return tooLarge(limit);
+  await looked;
+  if (size > limit) return tooLarge(size);
   let text;
   try {
     text = await file.slice(0, HEAD).text();
@@ -113,7 +115,8 @@ async function unfit({ file, session }) {
 }
 
 const CHAT_ONLY = "Your key adds files to a chat only. Open a chat and add it there.";
-const tooLarge = (most) => `It is too large: a file may have ${most} MB.`;
+const inMb = (bytes) => `${(Math.ceil((bytes / MIB) * 10) / 10).toLocaleString()} MB`;
+const tooLarge = (size) => `It is too large: it has ${inMb(size)}, and a file may have ${inMb(limit)}.`;
 
 async function send(entry, replace = false) {
   change(entry, { stage: "sending", done: 0, of: 1, problem: "" });
@@ -168,8 +171,8 @@ function fail(entry, error) {
   }
   if (kind === "name-taken" && entry.both) return keepBoth(entry); // that number is taken too
   const most = error.status === 413 && /(\d+) MiB/.exec(error.body?.detail)?.[1];
-  if (most) limit = Number(most);
-  const text = most ? tooLarge(most)
+  if (most) limit = Number(most) * MIB;
+  const text = most ? tooLarge(entry.file.size)
     : error.status === 403 ? CHAT_ONLY
     : error.body ? why(error.body) : error.message;
   change(entry, kind === "name-taken" ? { stage: "asking" } : { stage: "failed", problem: text, lasting: LASTING.includes(error.status) });
@@ -388,7 +391,9 @@ function dragged(event) {
 
 async function look() {
   try {
-    follow((await json(address("/api/documents", { limit: 200 }))).items);
+    const { items, max_size: most } = await json(address("/api/documents", { limit: 200 }));
+    limit = most;
+    follow(items);
   } catch {
     // the view of documents says what is wrong
   }
@@ -406,9 +411,9 @@ function start() {
   for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, dragged);
   addEventListener("beforeunload", (event) => entries.some(({ stage }) => stage === "sending") && event.preventDefault());
   on("settings", (name) => {
-    if (name === "key") look();
+    if (name === "key") looked = look();
   });
-  look();
+  looked = look();
 }
 
 start();

@@ -2,7 +2,7 @@
 
 import { MOST_TEXT, json, send } from "./api.js";
 import { box, button, count, dialog, field, make } from "./dom.js";
-import { table, trouble } from "./library.js";
+import { search, table, trouble } from "./library.js";
 import { name } from "./marks.js";
 import { path, register } from "./router.js";
 import { on, user } from "./state.js";
@@ -16,7 +16,9 @@ const SLIDERS = [
   ["memory_cards", "Memories"], ["corpus", "Reference texts"], ["recency_bias", "Prefer what is new"], ["similarity_threshold", "Least similarity"],
 ];
 const OFF = "It is off here. ENABLE_VANTAGE_ENDPOINTS=1 in the service's settings turns it on.";
+const NO_MEMORIES = "Memories are off in Vantage: VANTAGE_PERSONAL_MEMORY=1 in the service's settings turns them on.";
 const PAUSE_MS = 90;
+const MOST_FOUND = 40; // reference texts of a search
 const WORDS = 0.75; // in a token, about
 const SHOWN = 90; // characters of a text in the table
 
@@ -44,8 +46,15 @@ function moved({ place, was }) {
   return `${place < was.place ? "▲" : "▼"} was ${was.place}`;
 }
 
-/** What is known of the passages, by label: {title, text}. Memories that the model was not shown are fetched. */
-async function fetchTexts(candidates, known) {
+/** What is known of the passages, by label: {title, text}. Memories that the model was not shown are fetched, reference
+ *  texts found by the question once more. */
+async function fetchTexts(candidates, known, question) {
+  const texts = candidates.filter(({ source, label }) => source === "corpus" && !known.has(label));
+  if (texts.length) {
+    const { results } = await search(question, ["corpus"], { top_k: MOST_FOUND })
+      .catch(() => search(question, ["corpus"])).catch(() => ({ results: [] })); // a service may allow less
+    for (const { label } of texts) known.set(label, results.find((one) => one.label === label) ?? {});
+  }
   await Promise.all(candidates.filter(({ source, label }) => source === "memories" && !known.has(label)).map(async ({ id, label }) => {
     known.set(label, {});
     const found = await json(`/memories/${encodeURIComponent(id.split("/").at(-1))}`).catch(() => null);
@@ -57,7 +66,7 @@ function words(label, known) {
   const { title, text = "" } = known.get(label) ?? {};
   const cut = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   const name = title || (!text && label.slice(0, label.lastIndexOf("#")));
-  return box("span", "", [name && make("b", "", name), name && cut && " · ", cut]);
+  return box("span", "", [name && make("b", "", name), name && " · ", cut || make("span", "soft", "its text cannot be shown")]);
 }
 
 function candidate(one, known) {
@@ -68,9 +77,9 @@ function candidate(one, known) {
   ];
 }
 
-function slider([name, text], mix, changed) {
-  const input = make("input", "", "", { type: "range", min: 0, max: 1, step: 0.01, value: mix[name] });
-  const shown = make("output", "", mix[name].toFixed(2));
+function slider([name, text], mix, changed, off) {
+  const input = make("input", "", "", { type: "range", min: 0, max: 1, step: 0.01, value: off ? 0 : mix[name], disabled: off });
+  const shown = make("output", "", off ? "off" : mix[name].toFixed(2));
   input.addEventListener("input", () => {
     mix[name] = Number(input.value);
     shown.textContent = mix[name].toFixed(2);
@@ -80,7 +89,7 @@ function slider([name, text], mix, changed) {
 }
 
 /** Sliders over the candidates of an answer, which are ranked again while one moves: nothing is searched or generated. */
-async function mixer(id, known) {
+async function mixer(id, known, question) {
   const ranked = make("div", "scrolled", "", { tabIndex: 0 });
   const status = make("p", "soft");
   status.setAttribute("role", "status");
@@ -89,23 +98,25 @@ async function mixer(id, known) {
     const mine = ++newest;
     const found = await send("POST", "/vantage/mix", { answer_id: id, mix });
     if (mine !== newest) return null;
-    await fetchTexts(found.candidates, known);
+    await fetchTexts(found.candidates, known, question);
     if (mine !== newest) return null;
     const seen = found.candidates.filter((one) => one.place);
-    status.textContent = `${count(seen.length, "passage")} of ${found.candidates.length} would be shown to the model.`;
+    status.textContent = `Of ${count(found.candidates.length, "passage")} that the question found, ${seen.length} would be shown to the model.`;
     ranked.replaceChildren(table("Candidates", ["Place", "Passage", "Similarity", "Score", "Verdict", "Moved"],
       found.candidates.map((one) => () => candidate(one, known)), Infinity));
     return found;
   }
   const first = await rank({});
-  if (!first.candidates.length) return make("p", "soft", "Nothing was found for this question, so there is no mix to try.");
+  const off = first.mix.memory_cards > 0 && !first.split.personal; // whatever the mix says
+  const note = off && make("p", "soft", NO_MEMORIES);
+  if (!first.candidates.length) return box("div", "", [note, make("p", "soft", "Nothing was found for this question, so there is no mix to try.")]);
   const mix = { ...first.mix, similarity_threshold: first.threshold };
   let timer = 0;
   const sliders = SLIDERS.map((each) => slider(each, mix, () => {
     clearTimeout(timer);
     timer = setTimeout(() => rank(mix).catch((error) => (status.textContent = error.message)), PAUSE_MS);
-  }));
-  return box("section", "mix", [make("h2", "", "Mix"), box("div", "sliders", sliders), status, ranked]);
+  }, off && each[0] === "memory_cards"));
+  return box("section", "mix", [make("h2", "", "Mix"), note, box("div", "sliders", sliders), status, ranked]);
 }
 
 // --- the view ------------------------------------------------------------------------------------
@@ -148,7 +159,7 @@ async function answered(body, policy, place) {
     place.replaceChildren(decided(answer, policy));
     const known = new Map(answer.memory_used.map((one) => [one.label, one]));
     if (answer.answer) place.append(answerPart(body, answer, known));
-    place.append(await mixer(answer.answer_id, known));
+    place.append(await mixer(answer.answer_id, known, body.message));
   } catch (error) {
     place.replaceChildren(make("p", "bad", error.message));
   }

@@ -161,6 +161,7 @@ async def test_a_list_is_a_page_and_a_cursor(client: httpx.AsyncClient, fakes: F
     response = await client.get("/api/documents", params=IN_SESSION | {"cursor": "c1", "limit": 10})
 
     assert response.json()["next"] == "cursor-2"
+    assert response.json()["max_size"] == 1 << 20
     DocumentPage.model_validate(response.json())
     assert fakes.documents.scopes == [Scope("default", session_id="thesis")]
     assert fakes.documents.pages == [("c1", 10)]

@@ -246,3 +246,46 @@ def test_a_dialog_gives_the_focus_back(tabs: dict[str, Page]) -> None:
     expect(page.get_by_role("dialog").get_by_label("Type axe to confirm")).to_be_focused()
     page.keyboard.press("Escape")
     expect(erasing).to_be_focused()
+
+
+def test_a_menu_is_used_by_keys_and_a_list_drawn_anew_keeps_the_focus(tabs: dict[str, Page]) -> None:
+    """Arrows, Home and End go through a menu; Esc goes back to its button, Tab on from there."""
+    page = tabs["light"]
+    page.evaluate(CLOSE)
+    settings(page)
+    opener = page.locator("#rail .chats button").first
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
+    page.keyboard.press("Home")
+    expect(page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("menu")).to_have_count(0)
+    assert page.evaluate("document.activeElement !== document.body")
+    opener.focus()
+    with page.expect_response("**/api/sessions?*"):
+        page.evaluate("""() => void import("/web/state.js").then(({tell}) => tell("sessions", "nothing"))""")
+    expect(opener).to_be_focused()
+
+
+def test_what_shows_under_a_pointer_is_there_for_a_finger(browser: Browser, furnished: Talk) -> None:
+    """The menu of a chat, on a wide screen that is touched."""
+    context = browser.new_context(
+        base_url=furnished.service.lock.url,
+        viewport={"width": 1100, "height": 800},
+        has_touch=True,
+        is_mobile=True,
+    )
+    context.set_default_timeout(WAIT_MS)
+    page = context.new_page()
+    page.goto("/#/settings")
+    opener = page.locator("#rail .chats button").first
+    expect(opener).to_have_css("opacity", "1")
+    opener.tap()
+    expect(page.get_by_role("menuitem", name="Rename")).to_be_visible()
+    context.close()

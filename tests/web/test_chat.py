@@ -109,6 +109,27 @@ def test_markdown_is_shown_as_it_is_meant(reader: Reader) -> None:
     assert answer.locator(".mark").count() == 5
 
 
+def test_a_long_list_or_paragraph_is_drawn_as_at_once(reader: Reader) -> None:
+    """Though only its end is drawn with each piece: marks and what follows are the same after a reload."""
+    page = reader.page
+    items = "".join(
+        f"{n}. In {n} the **mill** ground [mill.pdf#1]\n   - rye_{n} and `oats`\n" for n in range(3, 60)
+    )
+    said = "; ".join(
+        f"in {n} the **mill {n}** ground rye_{n} [mill.pdf#1] and `oats {n}`" for n in range(150)
+    )
+    reader.asked(reply=f"{items}\nIt is known that {said}.\n\n- a\n- b\n")
+    answer = reader.last.locator(".answer")
+    shown = "(one) => (one.normalize(), one.innerHTML)"
+    grown = answer.evaluate(shown)
+    page.reload()
+    expect(reader.last.locator(".acts")).to_be_visible()
+    assert answer.evaluate(shown) == grown
+    assert answer.locator("ol > li").count() == 57
+    assert answer.locator("p strong").count() == 150
+    assert "*" not in answer.inner_text()
+
+
 def test_nothing_in_a_text_runs(reader: Reader) -> None:
     """Of a model, a PDF, a file's name or a question: it is shown, and the browser has nothing to refuse."""
     page, name = reader.page, "<img src=x onerror=window.ran=1>.pdf"
@@ -255,6 +276,7 @@ def test_what_is_stopped_before_it_began_ends_in_the_service(reader: Reader) -> 
     asked = model.requests[-1]
     page.keyboard.press("Escape")
     seen(reader, "Stopped.")
+    expect(page.locator(f"#rail .chats a[href='{reader.chat[1:]}']")).to_have_count(0)
     while not asked.closed.is_set():
         page.wait_for_timeout(20)
     model.fault = Fault()
@@ -334,6 +356,49 @@ def test_a_lost_connection_is_taken_up_again(reader: Reader) -> None:
     text = reader.last.locator(".answer").inner_text()
     assert re.findall(r"Paragraph (\d+)", text) == [str(n) for n in range(12)]
     assert reader.last.locator(".error").count() == 0
+
+
+def test_an_answer_that_the_service_lost_stays_to_be_asked_again(reader: Reader) -> None:
+    """As after a crash: what had come is there after a reload, said to be interrupted, with its sources; the
+    rail says so too, until it is asked again or removed."""
+    page, service = reader.page, reader.talk.service.lock.url
+    gone = {"type": "urn:ibid:problem:not-found", "title": "Not found", "status": 404}
+    nothing: dict[str, object] = {"items": [], "next": None}
+    page.evaluate(CUT)
+    reader.talk.model.fault = SLOW
+    reader.ask(reply=LONG)
+    expect(reader.last.locator(".answer")).to_contain_text("Paragraph 1")
+    page.route(f"{service}/answers/**", lambda route: route.fulfill(status=404, json=gone))
+    page.route("**/api/sessions?*", lambda route: route.fulfill(json=nothing))
+    page.route("**/turns?*", lambda route: route.fulfill(json=nothing))
+    try:
+        page.evaluate("cut()")
+        for _ in range(2):
+            expect(reader.last).to_contain_text("interrupted here and has not kept this answer")
+            assert "Paragraph 1" in reader.last.inner_text()
+            expect(reader.last.locator(".source")).to_contain_text("mill.pdf")
+            expect(page.locator("#rail .chats li")).to_contain_text(
+                [re.compile(f"{re.escape(QUESTION)}.*interrupted")]
+            )
+            page.reload()
+        reader.talk.model.fault, reader.talk.model.reply = Fault(), "In 1843 [mill.pdf#1]."
+        reader.last.get_by_text("Ask again").click()
+        expect(reader.last.locator(".answer")).to_have_text("In 1843 1.")
+        expect(page.locator("#rail .chats")).not_to_contain_text("interrupted")
+        page.evaluate(CUT)
+        reader.talk.model.fault = SLOW
+        reader.ask(reply=LONG)
+        expect(reader.last.locator(".answer")).to_contain_text("Paragraph 1")
+        page.evaluate("cut()")
+        expect(page.locator("#rail .chats")).to_contain_text("interrupted")
+        page.get_by_role("button", name=f"More for {QUESTION}").click()
+        page.get_by_role("menuitem", name="Remove").click()
+        expect(page.locator("#rail .chats li")).to_have_count(0)
+        page.goto(reader.chat)
+        expect(page.locator(".turn")).to_have_count(0)
+    finally:
+        page.unroute_all()
+        reader.talk.service.client.delete(f"/api/sessions/{reader.session}")
 
 
 def test_an_answer_goes_on_while_one_is_elsewhere(reader: Reader) -> None:
@@ -469,6 +534,73 @@ def test_a_rating_can_be_undone(reader: Reader) -> None:
     page.reload()
     expect(reader.last.locator(".acts")).to_be_visible()
     assert reader.last.locator(".acts [aria-pressed=true]").count() == 0
+
+
+COVERED = """(line) => {
+    const one = line.getBoundingClientRect();
+    const places = [...document.querySelectorAll("#ask, #bar, #panel, .turn:last-child .acts")];
+    return places.filter((place) => {
+        const { top, bottom, left, right, width } = place.getBoundingClientRect();
+        return width && bottom > one.top && top < one.bottom && right > one.left && left < one.right;
+    }).map((place) => place.id || place.className);
+}"""
+EDGE = """() => document.querySelector(".toast").getBoundingClientRect().bottom
+    - document.querySelector(".talk").getBoundingClientRect().top"""
+"""Pixels of what is scrolled that are below a toast."""
+
+
+@pytest.mark.parametrize("size", [(1200, 700), (900, 700), (360, 740), (360, 380)])
+def test_a_toast_covers_nothing(reader: Reader, size: tuple[int, int]) -> None:
+    """Neither the answer just rated nor the composer, also beside the panel and above a phone's keyboard;
+    what was pressed stays in view and where it was, and the last deed is undone by a key."""
+    page = reader.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    reader.asked(reply=LONG if size[0] != 900 else "It was built in 1843 [mill.pdf#1].")
+    if size[0] == 900:
+        reader.last.locator(".mark").first.click()
+        expect(page.locator("#panel")).to_be_visible()
+    pressed = (
+        reader.last.get_by_label("Good answer") if size[0] != 900 else reader.last.get_by_text("Copy").first
+    )
+    before = pressed.bounding_box()
+    pressed.click()
+    toast = page.locator(".toast")
+    expect(toast).to_be_visible()
+    assert toast.evaluate(COVERED) == []
+    assert page.evaluate(EDGE) <= 16, "its edge, which is empty before it is scrolled"
+    expect(pressed).to_be_in_viewport(ratio=1)
+    after = pressed.bounding_box()
+    assert before
+    assert after
+    if size[0] != 900:
+        assert abs(after["y"] - before["y"]) < 4
+        page.keyboard.press("Control+z")
+        expect(reader.last.get_by_label("Good answer")).to_have_attribute("aria-pressed", "false")
+        expect(toast).to_have_count(0)
+
+
+def test_a_long_title_can_be_read_whole(reader: Reader) -> None:
+    """In the rail where it has the focus, and by a pointer that rests on it; on a phone in the head."""
+    page = reader.page
+    question = f"{QUESTION} And who were the millers, one after another, from the first to the last of them?"
+    reader.asked(question)
+    link = page.locator("#rail .chats a[aria-current]")
+    expect(link).to_have_attribute("title", question)
+    cut = "(one) => one.firstChild.scrollWidth > one.firstChild.clientWidth"
+    wait_for(lambda: link.evaluate(cut))
+    page.keyboard.press("Tab")
+    link.focus()
+    assert not link.evaluate(cut)
+    page.set_viewport_size({"width": 360, "height": 700})
+    head = page.locator("#bar-title button")
+    expect(head).to_have_text(question)
+    cut = "(one) => one.firstChild.scrollHeight > one.firstChild.clientHeight + 1"
+    assert head.evaluate(cut)
+    head.click()
+    expect(head).to_have_attribute("aria-expanded", "true")
+    assert not head.evaluate(cut)
+    page.goto("/#/documents")
+    expect(page.locator("#bar-title")).to_have_text("ibid.")
 
 
 def test_the_composer_has_the_keys_of_a_chat(reader: Reader) -> None:
@@ -655,3 +787,18 @@ def test_small_talk_without_a_model_fits_a_browser(quoting: Page) -> None:
 
     assert "Hello!" in text
     assert not re.search(r"ibid |POST|GET|/api|curl|`", text)
+
+
+def test_a_quoted_row_of_a_table_has_no_bars(quoting: Page, house: Service) -> None:
+    """It is read, not its Markdown; what is copied is what the service said."""
+    row = "Sacks of rye that the mill of Skarhus ground | 1843 | 700 | 1844 | 812 |"
+    house.upload("rows.pdf", text_pdf([row]), session_id="rows")
+    quoting.goto("/#/c/rows")
+    quoting.fill("#message", "How many sacks of rye did the mill of Skarhus grind?")
+    quoting.press("#message", "Enter")
+    turn = quoting.locator(".turn").last
+    expect(turn).to_have_attribute("aria-busy", "false")
+    for _ in range(2):
+        expect(turn.locator(".answer")).to_contain_text("ground · 1843 · 700")
+        expect(turn.locator(".answer")).not_to_contain_text("|")
+        quoting.reload()

@@ -115,7 +115,7 @@ def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) ->
     visitor.click("text=Erase everything…")
     sure = visitor.get_by_role("button", name="Erase everything", exact=True)
     expect(sure).to_be_disabled()
-    visitor.get_by_role("dialog").locator("input").fill(name)
+    visitor.get_by_role("dialog").get_by_role("textbox").fill(name)
     sure.click()
     expect(visitor.get_by_role("dialog")).to_contain_text(re.compile("Erased at .*: 1 memory, 2 documents"))
     expect(visitor.get_by_role("dialog")).to_contain_text(
@@ -124,6 +124,27 @@ def test_my_data_can_be_taken_along_and_erased(visitor: Page, house: Service) ->
     visitor.keyboard.press("Escape")
     house.client.delete(f"/api/documents/{shared}").raise_for_status()
     assert house.client.get("/memories", params={"user_id": name}).json()["items"] == []
+
+
+def test_an_erasure_says_what_belongs_to_nobody_and_can_take_it(visitor: Page, house: Service) -> None:
+    """Files that were added without a name."""
+    ids = [
+        house.upload(f"{kind} nobody's.pdf", text_pdf(f"A {kind} file."), scope="global").json()["id"]
+        for kind in ("first", "second")
+    ]
+    dialog = visitor.get_by_role("dialog")
+    visitor.goto("/#/settings")
+    visitor.click("text=Erase everything…")
+    expect(dialog).to_contain_text(
+        re.compile(r"documents belong to nobody.*second nobody's.pdf, first nobody's.pdf")
+    )
+    dialog.get_by_role("checkbox").check()
+    dialog.get_by_label(f"Type {mine(visitor)} to confirm").fill(mine(visitor))
+    visitor.get_by_role("button", name="Erase everything", exact=True).click()
+    expect(dialog).to_contain_text(re.compile(r"Deleted \d+ documents that belonged to nobody\."))
+    visitor.keyboard.press("Escape")
+    for each in ids:
+        assert house.client.get(f"/api/documents/{each}").status_code == 404
 
 
 def test_a_closed_service_asks_for_a_key(browser: Browser, host: Host) -> None:
@@ -240,6 +261,35 @@ def test_vantage_says_what_it_decided_and_why(visitor: Page, house: Service) -> 
     expect(visitor.locator(".moved").first).to_have_text("▼ out")
     visitor.click("summary")
     expect(visitor.locator(".policy tbody tr")).not_to_have_count(0)
+
+
+def test_vantage_says_that_memories_are_off(browser: Browser, host: Host) -> None:
+    """Their slider does nothing and says so; reference texts that no model was shown have their words."""
+    with host(ENABLE_VANTAGE_ENDPOINTS="1") as open_one:
+        texts = [
+            {"title": f"Pier {n}", "text": f"The pier number {n} has {n} bollards for boats."}
+            for n in range(12)
+        ]
+        open_one.client.post("/corpus/piers", json={"texts": texts}).raise_for_status()
+        remember(open_one, "me", "My boat, the Heron, lies at the second pier.")
+        context = browser.new_context(base_url=open_one.lock.url)
+        context.set_default_timeout(WAIT_MS)
+        page = context.new_page()
+        page.goto("/#/vantage")
+        question = page.get_by_label("Question", exact=True)
+        question.fill("How many bollards has the pier for boats?")
+        question.press("Enter")
+        expect(page.locator(".mix")).to_contain_text(
+            "VANTAGE_PERSONAL_MEMORY=1 in the service's settings turns them on."
+        )
+        expect(page.get_by_label("Memories")).to_be_disabled()
+        expect(page.locator(".mix [role=status]")).to_have_text(
+            re.compile(r"Of 1\d passages that the question found, \d would be shown to the model\.")
+        )
+        last = page.locator(".mix tbody tr").last
+        expect(last).not_to_contain_text("shown to the model")
+        expect(last).to_contain_text(re.compile(r"Pier \d+ · The pier number"))
+        context.close()
 
 
 def test_vantage_says_once_that_it_cannot_be_had(visitor: Page) -> None:

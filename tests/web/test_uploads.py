@@ -1,6 +1,7 @@
 """Files that are added: dropped anywhere, three at once, cancelled, refused, tried again, named alike."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -176,7 +177,27 @@ def test_what_is_no_pdf_or_too_large_is_refused_before_it_is_sent(desk: Desk) ->
     expect(desk.entry("big.pdf")).to_contain_text("too large")
     desk.add({"name": "bigger.pdf", "mimeType": "application/pdf", "buffer": big})
     expect(desk.entry("bigger.pdf")).to_contain_text("a file may have 1 MB")
-    assert len(desk.sent) == 1, "the limit is known after the first"
+    assert len(desk.sent) == 1, "a lower limit than the page knew is known after the first refusal"
+    desk.dismiss()
+
+
+def test_the_largest_size_is_known_before_anything_is_sent(desk: Desk) -> None:
+    """From the list that the page asks for first; both sizes are named."""
+
+    def listed(route: Route) -> None:
+        if route.request.method == "POST":
+            desk.sent.append(route.request.url)
+            return route.abort()
+        reply = route.fetch()
+        return route.fulfill(response=reply, json=reply.json() | {"max_size": 1 << 20})
+
+    desk.page.route(re.compile(r"/api/documents(\?|$)"), listed)
+    desk.page.reload()
+    big = b"%PDF-1.7\n" + b" " * (3 << 19)
+    desk.add({"name": "big.pdf", "mimeType": "application/pdf", "buffer": big})
+    expect(desk.entry("big.pdf")).to_contain_text("too large: it has 1.6 MB, and a file may have 1 MB.")
+    assert not desk.sent
+    assert desk.entry("big.pdf").get_by_text("Retry").count() == 0
     desk.dismiss()
 
 

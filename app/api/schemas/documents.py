@@ -111,6 +111,7 @@ def user_of(document: Document, asker: Scope) -> str | None:
 class DocumentPage(CountedPage[DocumentOut]):
     """A page of documents, newest first."""
 
+    max_size: int = Field(description="Most bytes of one file (DOCUMENT_MAX_MB).")
     gone: Gone = None
 
 
