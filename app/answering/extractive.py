@@ -323,7 +323,7 @@ def joined(found: Sequence[Quote], left: int) -> list[Quote]:
     """The quotes, each that leans after the one before it, within `left` more words."""
     whole = list(found)
     for quote in found:
-        if not quote.leans or quote.before is None:
+        if not quote.leans or quote.before is None or quote not in whole:  # or told after it already
             continue
         pair = replace(quote, text=f"{quote.before.text} {quote.text}", leans=False)
         beside = [other for other in whole if other.text == quote.before.text]

@@ -411,6 +411,14 @@ def test_near_duplicates_are_dropped() -> None:
     assert len(chosen(ranked("When was the mill built?", one, other), 0.0)) == 1
 
 
+def test_a_chain_of_sentences_that_lean_is_quoted_once() -> None:
+    """The one between comes with the sentence after it, and not again with the one before it."""
+    first, second, third = quotes(passages("The mill stood idle. It had no water. This had a cause."), "")
+    second = replace(second, before=first, leans=True, score=1.0)
+    third = replace(third, before=second, leans=True, score=2.0)
+    assert [quote.text for quote in chosen([third, second], 0.0)] == [f"{second.text} {third.text}"]
+
+
 def test_what_has_nothing_to_do_with_it_stays_below() -> None:
     """An unrelated question scores under what is taken for an answer."""
     assert best("What is the boiling point of tungsten?", TWO_MILLERS, FLOUR).score < LEAST_BY_WORDS
