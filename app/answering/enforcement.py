@@ -101,9 +101,8 @@ class SentenceBuffer:
                 return found.end()
             self._seen = found.end()
         # Text after the last waiting mark is not scanned again.
-        waiting = WAITING.search(self._held, self._seen)
-        least = len(self._held) - OPEN
-        self._seen = max(least, self._seen, waiting.start() if waiting else len(self._held))
+        waiting = WAITING.search(self._held, max(self._seen, len(self._held) - OPEN))
+        self._seen = waiting.start() if waiting else len(self._held)
         if len(self._held) <= PIECE_CHARACTERS:
             return 0
         self._ended = False
