@@ -93,7 +93,7 @@ class SentenceBuffer:
         return rest if self._ended or complete(rest) else UnendedPiece(rest)
 
     def _place(self) -> int:
-        for found in ENDING.finditer(self._held, self._seen, 2 * PIECE_CHARACTERS):
+        for found in ENDING.finditer(self._held, self._seen, PIECE_CHARACTERS + OPEN):
             if self._arriving(found.start()):
                 break
             if found.end() <= PIECE_CHARACTERS and ends(self._held[: found.start()], found.group()):

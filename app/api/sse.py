@@ -42,7 +42,7 @@ from app.problems import problem_of, stopping, unexpected
 MEDIA = "text/event-stream"
 STALL_SECONDS = 60.0
 """Longest wait of a ping for the client to read."""
-PING, PING_SECONDS = b": ping\n\n", 15.0
+PING_SECONDS = 15.0
 """Between comments that keep proxies from closing an idle connection."""
 LAST_WORD_SECONDS = 0.5
 """Time for the client to read the last event of an interrupted answer."""
@@ -282,7 +282,7 @@ class EventStream(Response):
                 await asyncio.sleep(PING_SECONDS)
                 async with asyncio.timeout(STALL_SECONDS), self._last:
                     if not self._ended:
-                        await send({"type": "http.response.body", "body": PING, "more_body": True})
+                        await send(piece(b": ping\n\n"))
 
     async def _end(self, send: Send) -> None:
         body = self._ready + self._wire.end()
@@ -293,9 +293,15 @@ class EventStream(Response):
         try:
             async with aclosing(self._reply.events()) as events:
                 if (meta := self._reply.meta) is not None:
-                    await self._event(send, "meta", meta)
+                    await send(piece(self._wire.event("meta", meta)))
                 async for name, data in events:
-                    await self._event(send, name, data)
+                    # Events that are ready at the same time are sent together, so that a service that falls
+                    # behind its model catches up.
+                    self._done = name == "done"
+                    self._ready += self._wire.event(name, data)
+                    if self._ready and not self._reply.more:
+                        body, self._ready = self._ready, b""
+                        await send(piece(body))
         except asyncio.CancelledError:
             # Either the client has left and reads nothing more, or the service is stopping.
             if not self._done:
@@ -322,15 +328,6 @@ class EventStream(Response):
 
     def _error(self, error: IbidError) -> None:
         self._ready += self._wire.error(error)
-
-    async def _event(self, send: Send, name: str, data: Mapping[str, object]) -> None:
-        """Events that are ready at the same time are sent together, so that a service that falls behind its
-        model catches up."""
-        self._done = name == "done"
-        self._ready += self._wire.event(name, data)
-        if self._ready and not self._reply.more:
-            body, self._ready = self._ready, b""
-            await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
 @dataclass(slots=True)
@@ -361,6 +358,10 @@ class Resumed:
 
     async def unfollowed(self) -> None:
         """Nobody else reads this stream."""
+
+
+def piece(body: bytes) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": True}
 
 
 async def close(iterator: AsyncIterable[object]) -> None:
