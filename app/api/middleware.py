@@ -135,7 +135,7 @@ class Exchange:
         try:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
-            self._whole = True
+            self._whole = True  # a service that is stopping does not wait for the rest of a body
             if not self._begun:
                 await problems.response(stopping(), self.scope)(self.scope, self.receive, self.send)
             raise
