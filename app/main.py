@@ -1,6 +1,6 @@
 """create_app(): middleware, handlers, routers; and the lifetime of the services.
 
-Middleware, outermost first: the request's id and its log line, CORS, metrics, the answer to uncaught
+Middleware, outermost first: the request's id and its log line; CORS; metrics, the answer to uncaught
 exceptions, the limits of bodies. Within them the routes handle their own errors. Raises `StartError` if
 services cannot be opened.
 """
@@ -35,7 +35,7 @@ from app.api import (
     users,
     vantage,
 )
-from app.api.middleware import FORM_BYTES, MIB, BodyLimit, Observed
+from app.api.middleware import FORM_BYTES, MIB, Requests
 from app.logging import RequestLog
 from app.services.services import Services
 from app.settings import Settings, listed
@@ -138,7 +138,5 @@ def middleware(settings: Settings) -> list[Middleware]:
     return [
         Middleware(RequestLog),
         *cors(settings),
-        Middleware(Observed),
-        Middleware(problems.LastResort),
-        Middleware(BodyLimit, paths={"/api/documents": upload}),
+        Middleware(Requests, paths={"/api/documents": upload}),
     ]

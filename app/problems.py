@@ -6,7 +6,6 @@ and made printable. `docs/problems.md` lists every slug. On the paths of OpenAI'
 envelope, {error: {message, type, param, code}}.
 """
 
-import asyncio
 import http
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from app import errors as tree
 from app.db.documents import DocumentFault
@@ -282,32 +281,3 @@ def foreseen() -> Iterator[None]:
 
 def stopping() -> IbidError:
     return tree.Unavailable("The service is stopping; ask again soon.", retry_after=RESTART_SECONDS)
-
-
-class LastResort:
-    """ASGI middleware: an uncaught exception becomes a 500 problem, a cancelled request (the service is
-    stopping) a 503 problem. Once the head was sent, the connection is cut instead."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-
-        async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self.app(scope, receive, watched)
-        except asyncio.CancelledError:
-            if not begun and scope["type"] == "http":
-                await response(stopping(), scope)(scope, receive, send)
-            raise
-        except Exception:
-            # A truncated body must not look whole, so the server is left to cut the connection.
-            if begun or scope["type"] != "http":
-                raise
-            log.exception("request failed")
-            await response(unexpected(), scope)(scope, receive, send)

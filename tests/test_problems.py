@@ -15,13 +15,14 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from app import errors, problems
+from app.api.middleware import Requests
 from app.db.documents import DocumentFault
 from app.errors import (
     InvalidField,
     ModelBusy,
 )
 from app.logging import RequestLog
-from app.problems import LastResort, of_fault, printable
+from app.problems import of_fault, printable
 from tests.fakes.logged import Lines, captured
 from tests.fakes.server import browsing, told
 
@@ -51,7 +52,7 @@ def small() -> FastAPI:
     """An app whose routes fail in every way there is."""
     app = FastAPI()
     problems.install(app)
-    app.add_middleware(LastResort)
+    app.add_middleware(Requests)
     app.add_middleware(RequestLog)
 
     @app.get("/ours/{slug}")
@@ -231,7 +232,8 @@ class Cut:
         async def send(message: Message) -> None:
             self.sent.append(message)
 
-        task = asyncio.create_task(LastResort(self)({"type": "http"}, receive, send))
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "state": {}, "app": FastAPI()}
+        task = asyncio.create_task(Requests(self)(scope, receive, send))
         await asyncio.sleep(0)
         task.cancel()
         await task

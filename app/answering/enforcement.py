@@ -93,7 +93,7 @@ class SentenceBuffer:
         return rest if self._ended or complete(rest) else UnendedPiece(rest)
 
     def _place(self) -> int:
-        for found in ENDING.finditer(self._held, self._seen, 2 * PIECE_CHARACTERS):
+        for found in ENDING.finditer(self._held, self._seen, PIECE_CHARACTERS + OPEN):
             if self._arriving(found.start()):
                 break
             if found.end() <= PIECE_CHARACTERS and ends(self._held[: found.start()], found.group()):
@@ -101,9 +101,8 @@ class SentenceBuffer:
                 return found.end()
             self._seen = found.end()
         # Text after the last waiting mark is not scanned again.
-        waiting = WAITING.search(self._held, self._seen)
-        least = len(self._held) - OPEN
-        self._seen = max(least, self._seen, waiting.start() if waiting else len(self._held))
+        waiting = WAITING.search(self._held, max(self._seen, len(self._held) - OPEN))
+        self._seen = waiting.start() if waiting else len(self._held)
         if len(self._held) <= PIECE_CHARACTERS:
             return 0
         self._ended = False

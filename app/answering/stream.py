@@ -8,8 +8,8 @@ was sent, for clients that resume. No timeout is held across a yield: the model 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -108,13 +108,12 @@ class Reply:
     progress: LiveReply = field(init=False)
     more: bool = False
     """True if another event, or the end, follows at once: they may be sent in one piece."""
-    _text: list[str] = field(default_factory=list)
     _usage: Usage | None = None
     _finish: Finish | None = None
     _filter: CitationFilter = field(init=False)
     _spans: Spans = field(init=False)
     _fed: int = 0
-    """Texts that `_spans` has read."""
+    """Texts of `progress` that `_spans` has read."""
     _citations: tuple[Citation, ...] = field(init=False)
     _appended: bool = False
     _settled: bool = False
@@ -135,16 +134,15 @@ class Reply:
 
     def __post_init__(self) -> None:
         self._citations = self.context.citations
-        self._begin()
         self.progress = LiveReply(self.answer_id, self.endpoint, self.question.scope, self.stop)
+        self._begin()
         self.live.add(self.progress)
 
     def _begin(self) -> None:
-        """Nothing of the answer has been read."""
-        self._text.clear()
+        """Nothing of the answer has been read, or all of it is taken back."""
+        self._fed = self._taken_back = len(self.progress.texts)
         self._filter = CitationFilter(citation.label for citation in self._citations)
         self._spans = Spans({passage.label: passage.text for passage in self.context.prompt.passages})
-        self._fed = 0
 
     @property
     def model(self) -> str:
@@ -183,7 +181,7 @@ class Reply:
         linked = links(self._citations, self.public_url, question.scope.session_id, self.answer_id)
         return [shown(*pair, question.include) for pair in zip(linked, passages, strict=True)]
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event]:
         """`token`s, `citations`, `done`. Raises `ModelError` if the model fails midway. The answer is
         recorded before its last event, a failed one too: a client that sees the event finds the turn in the
         log."""
@@ -193,10 +191,22 @@ class Reply:
         told.tell("meta", self.meta | self._facts)
         try:
             if self.opening:
-                async with aclosing(self._texts(self.opening)) as texts:
-                    async for text in texts:
-                        told.token(text)
-                        yield "token", {"text": text}
+                with self._stoppable() as reading:
+                    if self._stopped:
+                        raise asyncio.CancelledError  # as if the wait had begun
+                    async for delta in await self.opening.stream():
+                        self._reading = None
+                        if text := self._take(delta):
+                            yield "token", {"text": text}
+                            self._read()
+                        if self._stopped:
+                            break
+                        self._reading = reading
+                self.stages.lap("stream")
+                self.more = True
+                for text in self._ending():
+                    yield "token", {"text": text}
+                self.more = False
             told.tell("citations", marks := self._marks())
             yield "citations", marks
             await self._settle(self._finish or Finish.STOP)
@@ -213,32 +223,17 @@ class Reply:
             await self._settle(None)
             raise
 
-    async def _texts(self, opening: Opening) -> AsyncGenerator[str]:
-        """The answer piece by piece as the model writes it, until it ends or `stop` is called, and what
-        follows at its end."""
-        reading = asyncio.current_task()
+    @contextmanager
+    def _stoppable(self) -> Iterator[asyncio.Task[Any] | None]:
+        """`stop` ends the block, which notes in `_reading` that its task waits for the model."""
+        reading = self._reading = asyncio.current_task()
         try:
-            if self._stopped:
-                raise asyncio.CancelledError  # it is handled as if the wait had begun
-            self._reading = reading
-            async for delta in await opening.stream():
-                self._reading = None
-                if text := self._take(delta):
-                    yield text
-                    self._read()
-                if self._stopped:
-                    break
-                self._reading = reading
+            yield reading
         except asyncio.CancelledError:
             if not self._stopped or (reading and reading.uncancel()):
                 raise
         finally:
             self._reading = None
-        self.stages.lap("stream")
-        self.more = True
-        for text in self._ending():
-            yield text
-        self.more = False
 
     def stop(self) -> None:
         """End the answer as `cancelled`, with its citations and `done`."""
@@ -269,7 +264,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        return "".join(self._text)
+        return "".join(self.progress.texts[self._taken_back :])
 
     @property
     def marks(self) -> Sequence[CitationMark]:
@@ -299,19 +294,18 @@ class Reply:
         self._usage = delta.usage or self._usage
         if delta.restart:
             self._begin()
-            self._taken_back = len(self.progress.texts)
         text = self._filter.feed(delta.text) if delta.text else ""
         if text:
-            self._text.append(text)
+            self.progress.token(text)
             if self._first is None:
                 self._first = (self.clock() - self.started).total_seconds()
         return text
 
     def _read(self, *, last: bool = False) -> None:
         """Find and judge the citations of what was sent since; `last`: nothing follows."""
-        for text in self._text[self._fed :]:
+        for text in self.progress.texts[self._fed :]:
             self._spans.feed(text, self._filter.marks)
-        self._fed = len(self._text)
+        self._fed = len(self.progress.texts)
         if last:
             self._spans.end(self._filter.marks)
 
@@ -323,7 +317,8 @@ class Reply:
             self._read(last=True)
             return []
         rest = [text] if (text := self._filter.end()) else []
-        self._text += rest
+        if text:
+            self.progress.token(text)
         self._read(last=True)
         said = self.text
         uncited = said.strip() and self.context.prompt.passages and not self._filter.cited
@@ -333,9 +328,9 @@ class Reply:
             self._filter.cited.extend(labels)
             closed = closing(said)
             self._filter.marks += marks_of(labels, len(said) + len(closed) + len(SOURCES))
-            self._text.append(closed + sources)
+            rest.append(closed + sources)
+            self.progress.token(rest[-1])
             self._fed += 1  # they are no sentence
-            rest.append(self._text[-1])
         return rest
 
     def _marks(self) -> dict[str, object]:

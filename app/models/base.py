@@ -6,8 +6,7 @@ Cancellation is passed on. Reads raise `RetrievalError` if an answer can do with
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from app.answer import Finish, Prompt, Usage
 from app.types import Embedding
@@ -30,8 +29,7 @@ class Embedder(Protocol):
         """Texts to store, in order. The model's tokenizer cuts longer ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(NamedTuple):
     """A piece of the model's answer, or (last) how it ended."""
 
     text: str = ""

@@ -39,7 +39,7 @@ DRAIN_SECONDS = 0.1
 LINE_BYTES = 4 * 2**20
 SPREAD_BYTES = 16 << 10
 """Most bytes of an event over several lines, which is parsed again with each line."""
-BOM = b"\xef\xbb\xbf"
+BOM, END = b"\xef\xbb\xbf", b"\n\n"
 EARLY = "The model's server closed early, in the middle of the answer."
 REPORTED = "The model's server reported an error in the middle of the answer."
 UNREADABLE = "The model's server sent what is not JSON."
@@ -142,6 +142,8 @@ class OpenAIStream:
         """The problem in which it ended."""
         self.done = False
         """True after [DONE]."""
+        self.rest = b""
+        """Beginning of a line."""
         self.half = b""
         """Beginning of an event that continues in its next `data:` line."""
 
@@ -156,16 +158,23 @@ class OpenAIStream:
             usage__output_tokens=used.completion_tokens if self.usage else None,
         )
 
-    def __aiter__(self) -> AsyncIterator[Delta]:
-        return self.deltas()
-
-    async def deltas(self) -> AsyncIterator[Delta]:
-        """Deltas in order; the last has `finish`."""
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        """Deltas in order; the last has `finish`. Raises `ModelError`."""
+        piece: bytes | None = None
         try:
-            async for text in self.texts():
-                for delta in self.thoughts.feed(text) if text else self.thoughts.release():
+            while piece != b"":
+                piece, fault = await self.piece(), None
+                if piece is None:
+                    deltas = self.thoughts.release()
+                else:
+                    text, fault = self.heard(piece or END)
+                    deltas = self.thoughts.feed(text) if text else []
+                for delta in deltas:
                     yield delta
-                self.until = self.until or asyncio.get_running_loop().time() + UNSURE_SECONDS
+                if fault:
+                    raise fault
+            if self.finish is None:
+                raise ModelError(EARLY)
         except ModelError as error:
             self.fault = error.slug
             for delta in self.thoughts.end(None):
@@ -175,31 +184,14 @@ class OpenAIStream:
             yield delta
         yield Delta(finish=self.finish, usage=self.usage)
 
-    async def texts(self) -> AsyncIterator[str]:
-        """The texts of the events; "" if the time to be unsure is over. Raises `ModelError`."""
-        rest = b""
-        while (piece := await self.piece()) != b"":
-            if piece is None:
-                yield ""
-                continue
-            *lines, rest = (rest + piece).split(b"\n")
-            text, fault = self.heard(lines)
-            if text:
-                yield text
-            if fault:
-                raise fault
-            if len(rest) > LINE_BYTES:
-                raise ModelError("The model's server sent a line without an end.")
-        if text := self.said(rest) or self.said(b""):
-            yield text
-        if self.finish is None:
-            raise ModelError(EARLY)
-
-    def heard(self, lines: Sequence[bytes]) -> tuple[str, ModelError | None]:
-        """The text of lines that arrived together, up to a fault if there is one."""
+    def heard(self, piece: bytes) -> tuple[str, ModelError | None]:
+        """The text of events that arrived together, up to a fault if there is one."""
+        *lines, self.rest = (self.rest + piece).split(b"\n")
         texts: list[str] = []
         try:
             texts.extend(map(self.said, lines))
+            if len(self.rest) > LINE_BYTES:
+                raise ModelError("The model's server sent a line without an end.")
         except ModelError as error:
             return "".join(texts), error
         return "".join(texts), None
@@ -218,12 +210,13 @@ class OpenAIStream:
 
     async def piece(self) -> bytes | None:
         """The next bytes, b"" at the end; once the answer has ended, silence and faults are an end too. None:
-        text was held back long enough."""
-        unsure = asyncio.timeout_at(self.until) if self.thoughts.unsure else None
+        text was held back for UNSURE_SECONDS."""
+        unsure = None
         try:
-            if unsure is None:
+            if not self.thoughts.unsure:
                 return await self.body.next()
-            async with unsure:
+            self.until = self.until or asyncio.get_running_loop().time() + UNSURE_SECONDS
+            async with asyncio.timeout_at(self.until) as unsure:
                 return await self.body.next()
         except FAULTS as error:
             if unsure and unsure.expired():

@@ -15,11 +15,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
+from app.api.middleware import Requests
 from app.cli import serve
 from app.cli.serve import bind, serving, url
 from app.db.folder import NAME, read_lock
 from app.logging import RequestLog
-from app.problems import LastResort
 from tests.cli.conftest import PROGRAM, Ibid, Running
 from tests.fakes.logged import captured
 from tests.fakes.model import Fault, model_server
@@ -193,7 +193,7 @@ async def test_a_request_cut_short_by_the_stop_is_answered(monkeypatch: pytest.M
     """As the app says it; the server neither answers itself nor logs a fault."""
     monkeypatch.setattr(serve, "GRACE_SECONDS", 0.1)
     made, bound = FastAPI(), bind("127.0.0.1", 0)
-    made.add_middleware(LastResort)
+    made.add_middleware(Requests)
     made.add_middleware(RequestLog)
     begun = asyncio.Event()
 
