@@ -145,7 +145,6 @@ class RequestLog:
             await self.app(scope, receive, send)
             return
         given = scope.setdefault("state", {})["request_id"] = _adopted(scope) or new_id()
-        scope["state"]["send"] = send  # for streams: `EventStream` in api/sse.py
         header, status, started = (HEADER, given.encode()), 0, time.perf_counter()
 
         async def send_with_id(message: Message) -> None:

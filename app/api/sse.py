@@ -260,9 +260,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        # The middleware changes heads and ends alone. Tokens are sent past it, which costs 4 % less.
-        write: Send = scope.get("state", {}).get("send", send)
-        work = asyncio.create_task(self._work(send, write))
+        work = asyncio.create_task(self._work(send))
         tasks = {work, asyncio.create_task(self._pings(send))}
         if self._watch:
             tasks.add(asyncio.create_task(self._abandoned(receive)))
@@ -290,12 +288,12 @@ class EventStream(Response):
         body = self._ready + self._wire.end()
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
-    async def _work(self, send: Send, write: Send) -> None:
+    async def _work(self, send: Send) -> None:
         """All events, and the end."""
         try:
             async with aclosing(self._reply.events()) as events:
                 if (meta := self._reply.meta) is not None:
-                    await write(piece(self._wire.event("meta", meta)))
+                    await send(piece(self._wire.event("meta", meta)))
                 async for name, data in events:
                     # Events that are ready at the same time are sent together, so that a service that falls
                     # behind its model catches up.
@@ -303,7 +301,7 @@ class EventStream(Response):
                     self._ready += self._wire.event(name, data)
                     if self._ready and not self._reply.more:
                         body, self._ready = self._ready, b""
-                        await write(piece(body))
+                        await send(piece(body))
         except asyncio.CancelledError:
             # Either the client has left and reads nothing more, or the service is stopping.
             if not self._done:
