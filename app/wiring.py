@@ -491,7 +491,7 @@ def build_services(
         limiter=open_.limiter,
         tracer=open_.tracer,
         metrics=metrics,
-        gauges=partial(set_gauges, metrics, open_, recorder),
+        gauges=partial(read_gauges, metrics, open_, recorder),
     )
 
 
@@ -504,7 +504,7 @@ def named_passages(open_: Resources) -> dict[str, Named]:
     }
 
 
-async def set_gauges(metrics: Metrics, open_: Resources, recorder: Recorder) -> None:
+async def read_gauges(metrics: Metrics, open_: Resources, recorder: Recorder) -> None:
     """Read what a scrape shows as it is now; without jobs and outboxes while Postgres does not answer."""
     standing = None
     with suppress(Unavailable, TimeoutError):

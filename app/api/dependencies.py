@@ -141,9 +141,8 @@ async def _identified(request: Request, opened: Services) -> Caller:
 
 
 async def _holder(given: str, opened: Services) -> Caller:
-    scheme, _, key = given.partition(" ")
-    key = key.strip()
-    if scheme.lower() != "bearer" or not key or not key.isprintable() or not key.isascii():
+    key = bearer(given)
+    if not key or not key.isprintable() or not key.isascii():
         raise Unauthorized("Send Authorization: Bearer <key>.")
     # Commands of this machine use the running service with the data folder's own token.
     if opened.token and hmac.compare_digest(key.encode(), opened.token.encode()):
@@ -152,6 +151,12 @@ async def _holder(given: str, opened: Services) -> Caller:
     if found is None:
         raise Unauthorized("This key is unknown or was revoked.")
     return found
+
+
+def bearer(header: str) -> str:
+    """The key of an `Authorization: Bearer` header; "" for another scheme."""
+    scheme, _, key = header.partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
 
 
 def refuse_unknown_parameters(request: Request) -> None:
@@ -206,8 +211,8 @@ def tenant_of(who: Caller, request: Request, opened: Services, tenant: str | Non
         raise Forbidden("This needs a tenant key.")
     if tenant in (None, who.tenant):
         return who.tenant
-    given = request.headers.get("authorization", "")
-    if opened.token and hmac.compare_digest(given.encode(), f"Bearer {opened.token}".encode()):
+    given = bearer(request.headers.get("authorization", ""))
+    if opened.token and hmac.compare_digest(given.encode(), opened.token.encode()):
         return str(tenant)
     raise Forbidden("This key acts for its own tenant only.")
 

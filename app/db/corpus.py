@@ -73,7 +73,9 @@ COLUMNS = ", ".join(NAMES)
 CLEAR_SECONDS = 60.0
 """Deadline of a statement on a whole collection."""
 # xmax is 0 where a row is new.
+# A vector that a broken-off re-embedding made is of the former text.
 ADMIT = f"""
+    WITH former AS (DELETE FROM ibid.text_next WHERE kind = 'corpus' AND id = $4)
     INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,
         embedding, revision, terms, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce($13, now()))

@@ -2,9 +2,9 @@
 
 A memory belongs to (tenant, user_id); its id is a UUIDv5 of tenant, user, namespace and text, so the same
 text is the same memory on every replica. An edited memory keeps its id; the one that its present words would
-have is then its `identity`. Writers of one user take turns by an advisory lock, so `place`
-counts without gaps. A memory is searchable when its transaction is committed; triggers enter it in the outbox
-for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+have is then its `identity`. Writers of one user take turns by an advisory lock, so a text is stored once and
+`place` counts without gaps. A memory is searchable when its transaction is committed; triggers enter it in
+the outbox for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
 import asyncio
@@ -294,7 +294,9 @@ def memory(row: asyncpg.Record) -> Memory:
 
 
 # A row with this id is a card, which is replaced.
+# A vector that a broken-off re-embedding made is of the former text.
 WRITE = f"""
+    WITH former AS (DELETE FROM ibid.text_next WHERE kind = 'memory' AND id = $3)
     INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms, days, identity)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
     ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,

@@ -167,7 +167,6 @@ async def moved(connection: Connection, space: Space) -> None:
 
 
 CURRENT = "SELECT name, model, dim, floor FROM ibid.space WHERE current"
-NAMED = "SELECT name, model, dim, floor FROM ibid.space WHERE name = $1"
 KEEP = "INSERT INTO ibid.space (name, model, dim, floor) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
 LEAVE = "UPDATE ibid.space SET current = false WHERE current AND name <> $1"
 ENTER = "UPDATE ibid.space SET current = true WHERE name = $1 RETURNING name"
@@ -192,11 +191,6 @@ class SpaceStore:
     async def current(self) -> Space | None:
         with postgres_faults():
             row = await self._pool.fetchrow(CURRENT)
-        return Space(**row) if row else None
-
-    async def named(self, name: str) -> Space | None:
-        with postgres_faults():
-            row = await self._pool.fetchrow(NAMED, name)
         return Space(**row) if row else None
 
     async def keep(self, space: Space) -> None:

@@ -9,6 +9,7 @@ import io
 import json
 import math
 import os
+from contextlib import closing
 from functools import partial
 
 import pypdfium2 as pdfium
@@ -77,18 +78,13 @@ class Viewer:
 
 def drawn(page: pdfium.PdfPage, scale: float | None) -> bytes:
     """The page as WebP; `scale` in pixels per point, None: WIDTH pixels across."""
-    width, height = page.get_size()
-    bitmap = page.render(scale=fitting(width, height, scale))
-    try:
+    with closing(page), closing(page.render(scale=fitting(page, scale))) as bitmap:
         return encode(bitmap.to_pil().convert("RGB"))
-    finally:
-        bitmap.close()
-        page.close()
 
 
-def fitting(width: float, height: float, scale: float | None) -> float:
+def fitting(page: pdfium.PdfPage, scale: float | None) -> float:
     """The scale, or less where the image would become too large."""
-    width, height = max(width, 0.1), max(height, 0.1)
+    width, height = (max(float(side), 0.1) for side in page.get_size())
     asked = scale or WIDTH / width
     return min(asked, math.sqrt(MAX_PIXELS / (width * height)), MAX_SIDE / max(width, height))
 

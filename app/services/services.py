@@ -68,7 +68,7 @@ class Services:
     optional: tuple[Probe, ...] = ()
     """Checks of `/readyz` that answers can do without."""
     hurry: Callable[[], None] = lambda: None
-    """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""
+    """Ends the waits for uploads and pages before the service stops: bytes and jobs are durable."""
     limiter: Limiter = field(default_factory=Limiter)
     tracer: Tracer | None = None
     metrics: Metrics = field(default_factory=Metrics)

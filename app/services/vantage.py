@@ -72,7 +72,7 @@ from app.models.moderation import MODERATION, HttpModerator
 from app.services.answers import AnswerService
 from app.services.rag import TEXTS
 from app.tasks import aside, deadline, timely
-from app.text.greeting import is_pure_reentry_greeting, is_small_talk
+from app.text.greeting import is_assent, is_pure_reentry_greeting, is_small_talk
 from app.types import CORPUS, MEMORIES, Candidate, Degraded, Passage, Reason, Scope
 from app.vantage.checks import lead
 from app.vantage.policy import policy
@@ -97,8 +97,8 @@ class Decided:
     thread: ThreadBlock = field(default_factory=ThreadBlock)
     lost: tuple[Degraded, ...] = ()
     """Inputs that could not be read."""
-    greets: bool = False
-    """True for small talk, which has a prompt of its own."""
+    small_talk: bool = False
+    """It has a prompt of its own."""
 
     @property
     def response_class(self) -> ResponseClass:
@@ -106,7 +106,7 @@ class Decided:
 
     @property
     def bare(self) -> bool:
-        return self.greets or self.response_class is ResponseClass.REFUSE
+        return self.small_talk or self.response_class is ResponseClass.REFUSE
 
     @property
     def sought(self) -> bool:
@@ -238,23 +238,27 @@ class VantageService:
             at=run.started,
             personal=self._personal,
         )
-        if is_small_talk(question.message):
+        small_talk = is_small_talk(question.message)
+        if small_talk and not is_assent(question.message):  # a yes may agree to anything
             alone = await weighed_in_thread(question, ThreadBlock(), None)
             if alone.decision.response_class is ResponseClass.COMPLY:
-                return Decided(question, alone, by, greets=True)
+                return Decided(question, alone, by, small_talk=True)
         texts, lost = (question.message, question.overlay), list[Degraded]()
         most = await aside(sum(map(len, texts)), block_tokens, limits, run.meter, texts)
         async with asyncio.TaskGroup() as group:
             thread = group.create_task(self._thread(run, min(most, THREAD_TOKENS), lost))
             cards = group.create_task(self._read_cards(run, min(most, CARDS_TOKENS), lost))
             evidence = group.create_task(self._evidence(question.message, lost))
+        weighed = await weighed_in_thread(question, thread.result(), evidence.result())
+        complied = weighed.decision.response_class is ResponseClass.COMPLY
         return Decided(
             question,
-            await weighed_in_thread(question, thread.result(), evidence.result()),
+            weighed,
             by,
             cards=cards.result(),
             thread=thread.result(),
             lost=tuple(dict.fromkeys(lost)),
+            small_talk=small_talk and complied and not thread.result().text,
         )
 
     async def _thread(self, run: Run, most: int, lost: list[Degraded]) -> ThreadBlock:
@@ -354,7 +358,7 @@ def unsought_context(
     """Without a search: small talk's minimal prompt, a refusal, or a mix of nothing."""
     reentry = decided.reentry(moment)
     system, form, reason = SYSTEM_POLICY, MEMORY_FORM, Reason.UNASKED
-    if decided.greets:
+    if decided.small_talk:
         greeting = is_pure_reentry_greeting(decided.question.message)
         system = SYSTEM_GREETING if greeting else SYSTEM_TALK
         form, reason = GREETING_FORM, Reason.GREETING if greeting else Reason.SMALL_TALK

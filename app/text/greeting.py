@@ -1,5 +1,4 @@
-"""Greetings and small talk that ask for nothing ("hey again!", "ok, thanks"), and the line that says how long
-somebody was away.
+"""Greetings, small talk that asks for nothing ("hey again!", "ok, thanks"), and words of assent ("yes").
 
 A message is a greeting if all its words are greeting phrases or filler (`COMPANY`), and not filler alone.
 Source: docs/contract.md. Nothing here raises.

@@ -3,6 +3,7 @@ is being built."""
 
 import uuid
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -101,6 +102,20 @@ async def test_memories_and_texts_move_too(pool: Pool) -> None:
     assert [tuple(row) for row in rows] == [(NEXT.name, vector(each.text + "!")) for each in seen]
     assert await pool.fetchval("SELECT version FROM ibid.memory_user") > before
     assert await pool.fetchval("SELECT count(*) FROM ibid.text_next") == 0
+
+
+async def test_a_text_that_changed_since_is_embedded_again(pool: Pool) -> None:
+    """A re-embedding broke off, and the texts were replaced before the next."""
+    (memory,) = await written(pool, Draft("I moved to Graz."))
+    await text_written(pool, ReferenceDraft("Light delays sleep.", "a1"))
+    store = VectorStore(pool)
+    texts = await store.missing(NEXT.name, 10)
+    texts += await store.missing(NEXT.name, 10)
+    await store.keep(NEXT.name, texts, [vector(each.text) for each in texts])
+    await text_written(pool, ReferenceDraft("Noise delays sleep.", "a1"))
+    moved = replace(memory, text="I moved to Linz.")
+    assert await MemoryStore(pool).rewrite(ADA, moved, vector("Linz"), SPACE.name, since=datetime.now(UTC))
+    assert await store.count(NEXT.name) == 2
 
 
 async def test_what_is_removed_is_not_moved(pool: Pool) -> None:
