@@ -17,8 +17,8 @@ LONGEST = 360
 ROW_WORDS = 60
 """Words of a row with its head and section, bars counted."""
 
-WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
-"""A line end inside a sentence: no mark before it, a small letter after it."""
+WRAPPED = re.compile(r"[^\s.!?:;。！？]\n(?:[a-zß-öø-ÿа-яα-ω]|\((?!\w{1,3}\)))")
+"""A line end inside a sentence: no mark before it, a small letter after it, and no number of an item."""
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω])")
 CUT = re.compile(r"[,;:–—]\s|\s|[，、；：،؛]")
 WORD = re.compile(r"\w")
@@ -55,7 +55,7 @@ def quotable(text: str) -> list[Quotable]:
             rows.section = run[-1] if rows.head else ""
         else:
             found += prose(run)
-            rows = TableRows()
+            rows = TableRows(section=run[-1] if run[-1].endswith(":") else "")
         before = run[-1]
     return [part for part in found if WORD.search(part.text)]
 
@@ -67,8 +67,13 @@ def sentences(text: str) -> list[str]:
 
 def lines(text: str) -> list[str]:
     """The lines of a text, without wraps inside sentences."""
-    joined = WRAPPED.sub(" ", HYPHEN.sub("-", text))
-    return [line for line in (" ".join(line.split()) for line in joined.splitlines()) if line]
+    found: list[str] = []
+    for line in (" ".join(line.split()) for line in HYPHEN.sub("-", text).splitlines()):
+        if found and BAR not in found[-1] and WRAPPED.search(f"{found[-1][-1]}\n{line}"):
+            found[-1] += f" {line}"
+        elif line:
+            found.append(line)
+    return found
 
 
 def kind_of(line: str) -> str:
@@ -88,7 +93,7 @@ def prose(run: Sequence[str]) -> Iterator[Quotable]:
 @dataclass(slots=True)
 class TableRows:
     """The head and section that hold for the rows of a table. Short lines between rows are sections of it
-    (`ASSETS`, a product above its regions); prose ends it."""
+    (`ASSETS`, a product above its regions); prose ends it, or is a section if it ends with a colon."""
 
     head: str = ""
     section: str = ""

@@ -1,6 +1,7 @@
 // Answers on their way: asked, followed, resumed when the connection is lost or the page is reloaded, stopped.
 
 import { Problem, address, call, events, json } from "./api.js";
+import { finish } from "./deletion.js";
 
 const ASKED = "ibid.asked"; // in sessionStorage: by session, the question that the service may not have kept, and what came of it
 const TRIES = 2; // to resume
@@ -49,6 +50,7 @@ const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
  *  `Problem`; returns when the last event has come, or the turn was stopped before its first. */
 export async function ask(turn, body, onEvent, onLost) {
   keep(turn);
+  await finish();
   const post = () => call("/api/chat", {
     method: "POST",
     headers: { "Content-Type": "application/json" },

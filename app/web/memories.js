@@ -1,7 +1,7 @@
 // What the reader has said and wants kept: found by meaning, added, corrected, deleted.
 
 import { MOST_TEXT, address, json, send } from "./api.js";
-import { remove } from "./deletion.js";
+import { finish, remove } from "./deletion.js";
 import { box, button, dialog, make, toast, when } from "./dom.js";
 import { area, fill, frame, line, nothing, redraw, search, searchField, searching, table, trouble } from "./library.js";
 import { register } from "./router.js";
@@ -43,6 +43,7 @@ async function correct(memory, body) {
 }
 
 async function add(body) {
+  await finish();
   const { outcome } = await send("POST", "/memories", { ...body, user_id: user.get() });
   if (outcome === "repeated") toast("You have a memory with these words already.");
 }

@@ -1,7 +1,7 @@
 // Reference texts: collections that all readers of this service can ask, and the texts in them.
 
 import { MOST_TEXT, address, call, json, send } from "./api.js";
-import { remove } from "./deletion.js";
+import { finish, remove } from "./deletion.js";
 import { box, button, confirmed, count, dialog, field, make, toast, when } from "./dom.js";
 import { area, fill, frame, line, nothing, redraw, search, searchField, searching, table, trouble } from "./library.js";
 import { go, path, register } from "./router.js";
@@ -72,6 +72,7 @@ function add(collection = "", text = null) {
     const files = make("input", "", "", { type: "file", multiple: true, accept: ".txt,.md,.jsonl" });
     const parts = [!collection && nameField, titleField, bodyField, !text && field("Or files", files, ".txt, .md, or .jsonl with {title, text} on each line")];
     fill(form, close, parts.filter(Boolean), text ? "Save" : "Add", async () => {
+      await finish();
       if (text) await send("POST", at(collection), { texts: [{ id: text.id, metadata: text.metadata, title: title.value.trim(), text: body.value.trim() }] });
       else await keep(slug(name.value), [...named(body.value, title.value.trim()), ...(await Promise.all([...files.files].map(texts))).flat()]);
       tell("texts");

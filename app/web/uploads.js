@@ -1,6 +1,7 @@
 // Files on their way: three at once, with progress, cancel and retry. The whole window takes drops.
 
 import { Problem, address, call, events, headers, json, problem } from "./api.js";
+import { finish } from "./deletion.js";
 import { box, button, count, make, straight } from "./dom.js";
 import { parts } from "./router.js";
 import { on, personalKey, tell, user } from "./state.js";
@@ -124,6 +125,7 @@ async function send(entry, replace = false) {
   if (entry.stage !== "sending") return; // cancelled meanwhile
   try {
     if (refused) throw new Problem(refused, 415);
+    await finish();
     const { status, document } = await post(entry, replace);
     if (entry.stage === "cancelled") return status === 200 || forget(document);
     const same = entries.filter((other) => other !== entry && other.id === document.id);

@@ -19,7 +19,7 @@ from app.errors import Missing, Unavailable
 from app.retrieval.originals import OriginalStore
 from app.retrieval.search import RANKING_VERSION
 from app.services import answers
-from app.services import answers as answers_
+from app.services import replay as replay_
 from app.services.answers import AnswerService
 from app.services.replay import ReplayService
 from app.types import Entry, Passage, Scope
@@ -144,7 +144,7 @@ async def test_another_ranking_is_told() -> None:
 
 
 async def test_a_store_that_is_away_is_no_erasure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers_, "REPLAY_SECONDS", 0.05)
+    monkeypatch.setattr(replay_, "REPLAY_SECONDS", 0.05)
     for originals in (FakeOriginals(error=Unavailable("down")), FakeOriginals(hang=30)):
         with pytest.raises(Unavailable):
             await service(originals).replay(HERE, "a")

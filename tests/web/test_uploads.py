@@ -278,6 +278,22 @@ def test_the_same_file_is_known_and_another_of_its_name_is_asked_about(desk: Des
     assert desk.names() >= {"plan.pdf", "plan (2).pdf", "plan (3).pdf"}
 
 
+def test_what_was_removed_and_is_added_again_stays(desk: Desk) -> None:
+    """The removal can still be undone, and must not take the new one with it."""
+    again = pdf("again.pdf")
+    desk.add(again)
+    expect(desk.entry("again.pdf")).to_contain_text("Ready: 1 page")
+    expect(desk.page.locator("#tray")).to_be_hidden()
+    desk.page.get_by_role("button", name="Remove again.pdf").click()
+    expect(desk.page.get_by_role("button", name="Undo")).to_be_visible()
+    desk.add(again)
+    expect(desk.entry("again.pdf")).to_contain_text("Ready: 1 page")
+    expect(desk.page.get_by_role("button", name="Undo")).to_have_count(0)
+    desk.page.reload()
+    expect(desk.row("again.pdf")).to_be_visible()
+    assert "again.pdf" in desk.names()
+
+
 def test_a_key_that_may_not_write_for_all_adds_to_the_chat(desk: Desk) -> None:
     def refuse(route: Route) -> None:
         body = (route.request.post_data_buffer or b"").decode("latin-1")
