@@ -8,6 +8,7 @@ import * as panel from "./panel.js";
 import { go, path, register } from "./router.js";
 import { freshSession, on, session as lastSession, tell } from "./state.js";
 import { begin, cited, fail, finish, opened, reading, stopped, waiting, write } from "./turn.js";
+import { underway } from "./uploads.js";
 import { fill } from "./welcome.js";
 
 const NEAR = 80; // px from the end, within which the view follows the answer
@@ -171,6 +172,8 @@ async function ask(chat, question, before = null) {
   ]).slice(-MOST_HISTORY);
   entitle(chat);
   turn.scope = scope(asking);
+  const files = turn.scope.asked.includes("documents") ? underway() : [];
+  turn.unread = files.filter(({ id }) => id).map(({ id, name }) => ({ id, filename: name }));
   const searched = reach(asking);
   waiting(turn, searched ? `Searching ${searched}…` : "Searching…");
   toEnd(chat);

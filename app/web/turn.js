@@ -126,6 +126,7 @@ function explain(turn) {
   else if (!rag.used && rag.reason === "processing") turn.acts.pending(turn, rag.pending ?? []);
   else if (!rag.used && model !== QUOTES && why) turn.after.append(make("p", "facts", why));
   if (!rag.used) return;
+  if (turn.unread?.length) turn.acts.pending(turn, turn.unread);
   for (const lost of new Set(degraded.map(({ source }) => SOURCES[source]).filter(Boolean))) {
     turn.after.append(make("p", "facts", `${lost} could not be searched completely: this answer may lack something.`));
   }

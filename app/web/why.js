@@ -50,7 +50,7 @@ const NUMBERS = [
   ["words", "what the question's words, names and dates add to it if the passage has them; with a minus, what it loses without them."],
   ["evidence", "what the threshold looks at: the similarity, and more or less of it by the question's words."],
   ["threshold", "the least evidence with which a passage is read."],
-  ["read, not cited", "the passage was given to what writes the answer, which did not use it."],
+  ["read, not cited", "others answered better: a model cites what it used; without one, the sentences that fit the question best are quoted."],
   ["×1.05", "a boost: ratings, preferences, age."],
   ["the last number", "the score, by which passages are ordered. Boosts never lift one above the threshold."],
 ];

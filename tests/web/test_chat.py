@@ -754,7 +754,10 @@ def test_a_file_that_is_being_read_is_said_to_be(reader: Reader) -> None:
         expect(page.locator("#message")).to_have_attribute("placeholder", "Ask about 1 document")
         reader.asked("Which gulls does the lighthouse keeper feed?", "I do not know.")
         expect(reader.last).to_contain_text("ships.pdf was still being read and could not be searched yet.")
-        page.click("text=Ask again", timeout=3 * WAIT_MS)
+        reader.asked("Who rebuilt the mill?", "Anna did. [mill.pdf#1]")
+        answered = page.locator(".turn", has_text="Who rebuilt the mill?").first
+        expect(answered).to_contain_text("ships.pdf")  # an answer from others says so too
+        page.locator(".turn").first.get_by_text("Ask again").click(timeout=3 * WAIT_MS)
         reader.ended()
 
         expect(page.locator("#ask .files")).to_be_hidden()
