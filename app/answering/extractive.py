@@ -10,7 +10,7 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -265,16 +265,18 @@ def by_words(question: str, offered: Sequence[Quote]) -> list[Quote]:
         year = OTHER_YEAR * of_other_years(years, quote)
         return (own + NEAR * around + cue) * form(quote) * listed + by_passage + year
 
-    def leans(quote: Quote) -> bool:
-        before = quote.before
-        return (
-            before is not None
-            and bool(ENDED.search(quote.text))
-            and share(before) > share(quote)
-            and pair_words(before, quote) <= MOST_WORDS
-        )
+    return best_first(replace(quote, score=score(quote), leans=leans(quote, share)) for quote in offered)
 
-    return best_first(replace(quote, score=score(quote), leans=leans(quote)) for quote in offered)
+
+def leans(quote: Quote, share: Callable[[Quote], float]) -> bool:
+    """True if the sentence before it has more of the question, and both fit."""
+    before = quote.before
+    return (
+        before is not None
+        and bool(ENDED.search(quote.text))
+        and share(before) > share(quote)
+        and pair_words(before, quote) <= MOST_WORDS
+    )
 
 
 def pair_words(one: Quote, other: Quote) -> int:
