@@ -172,7 +172,7 @@ async function ask(chat, question, before = null) {
   ]).slice(-MOST_HISTORY);
   entitle(chat);
   turn.scope = scope(asking);
-  const files = turn.scope.asked.includes("documents") ? underway() : [];
+  const files = turn.scope?.asked.includes("documents") ? underway() : [];
   turn.unread = files.filter(({ id }) => id).map(({ id, name }) => ({ id, filename: name }));
   const searched = reach(asking);
   waiting(turn, searched ? `Searching ${searched}…` : "Searching…");
