@@ -104,9 +104,9 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
 async def copy_rows(
     connection: Connection, table: str, columns: Sequence[str], rows: Rows, *, seconds: float
 ) -> None:
-    """COPY into a table of Ibid's. A connection that breaks is a `TimeoutError` at once: asyncpg waits until
-    `seconds` for room in the buffer."""
-    async with asyncio.timeout(seconds) as limit:
+    """COPY into a table of Ibid's, within `seconds`. A connection that breaks is a `TimeoutError` at once;
+    asyncpg alone would wait on for room in its buffer."""
+    async with asyncio.timeout(None) as limit:
 
         def broken(_: object) -> None:
             with suppress(RuntimeError):  # the COPY has ended meanwhile

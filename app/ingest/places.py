@@ -75,8 +75,8 @@ class Run(NamedTuple):
     """False: a row of a table, whose cells are in another order on the page."""
 
 
-class Placed(NamedTuple):
-    """Where a passage is, and a quotation from it."""
+class Located(NamedTuple):
+    """Where a passage is, and a quotation from it; `Places` (`viewer.py`) checks what this process sends."""
 
     boxes: list[tuple[int, list[Rect]]]
     """(page, a rectangle for each line), pages physical, from 1."""
@@ -86,7 +86,7 @@ class Placed(NamedTuple):
     letters: int
 
 
-def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str) -> Placed:
+def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str) -> Located:
     """The places of a passage of these pages, the last one included."""
     numbers = [number for number in range(first, last + 1) if 1 <= number <= len(pdf)]
     if len(numbers) > MAX_PAGES:
@@ -95,7 +95,7 @@ def boxes(pdf: pdfium.PdfDocument, first: int, last: int, text: str, quote: str)
         letters, passage = Letters.of(pages), fold(text)
         runs = found_runs(text, letters)
         quoted = quoted_runs(passage, fold(quote), runs) if quote else []
-        return Placed(
+        return Located(
             rectangles(pages, letters, runs),
             rectangles(pages, letters, quoted),
             sum(run.size for run in runs),

@@ -84,7 +84,7 @@ class CandidateOut(Out):
     )
 
 
-class AnswerFacts(Out):
+class KeptAnswer(Out):
     """What both forms of a kept answer say: the trace, and the one beside a turn."""
 
     endpoint: str = Field(description="The endpoint that gave it.")
@@ -103,7 +103,7 @@ class AnswerFacts(Out):
     rating: Rating | None = Field(description=RATED)
 
 
-class AnswerOut(AnswerFacts):
+class AnswerOut(KeptAnswer):
     """An answer with its trace."""
 
     answer_id: str = Field(description="The answer's id.")
@@ -144,7 +144,7 @@ class AnswerOut(AnswerFacts):
 
 
 def facts(answer: Answer) -> dict[str, Any]:
-    """The fields of `AnswerFacts`, but the model's name."""
+    """The fields of `KeptAnswer`, but the model's name."""
     trace, ruling = answer.trace, answer.ruling
     return {
         "endpoint": answer.endpoint,
@@ -169,7 +169,7 @@ class NumberedCitation(CitationOut):
     )
 
 
-class TurnAnswer(AnswerFacts):
+class TurnAnswer(KeptAnswer):
     """An answer beside its turn, as it was streamed."""
 
     problem: Problem | None = Field(
